@@ -48,8 +48,10 @@ pages! {
 /// When they were not built.
 pub fn plugins() -> PathBuf {
     // target/PROFILE/build/guide-HASH/out
-    let profile =
-        Path::new(env!("OUT_DIR")).ancestors().nth(3).expect("the build directory lies in its profile's");
+    let profile = Path::new(env!("OUT_DIR"))
+        .ancestors()
+        .nth(3)
+        .expect("the build directory lies in its profile's");
     let plugins = profile.join("plugins");
     assert!(
         plugins.join("worker_sandbox.so").exists(),

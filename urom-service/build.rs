@@ -5,10 +5,11 @@
 //! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
-    let mut program: Vec<_> = ["doca_log", "doca_log_register_source", "doca_log_unregister_source"]
-        .iter()
-        .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))
-        .collect();
+    let mut program: Vec<_> =
+        ["doca_log", "doca_log_register_source", "doca_log_unregister_source"]
+            .iter()
+            .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))
+            .collect();
     if ucx_probe::rpath().is_some() {
         // Where `cargo xtask install` puts the kit's own UCX. LD_LIBRARY_PATH comes before it: emit_rpath sees to that.
         program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());

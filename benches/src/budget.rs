@@ -34,18 +34,40 @@ pub(crate) struct Row {
 }
 
 /// A row of the ratio to a peer that should be small.
-const fn ratio(what: &'static str, suite: &'static str, figures: &'static str, least: f64, goal: f64) -> Row {
+const fn ratio(
+    what: &'static str,
+    suite: &'static str,
+    figures: &'static str,
+    least: f64,
+    goal: f64,
+) -> Row {
     Row { what, suite, figures, of: Of::Ratio, bound: Bound::AtMost, least, goal: Some(goal) }
 }
 
 /// A row of the ratio to a peer that should be large.
 const fn share(what: &'static str, figures: &'static str, least: f64, goal: f64) -> Row {
-    Row { what, suite: "loopback", figures, of: Of::Ratio, bound: Bound::AtLeast, least, goal: Some(goal) }
+    Row {
+        what,
+        suite: "loopback",
+        figures,
+        of: Of::Ratio,
+        bound: Bound::AtLeast,
+        least,
+        goal: Some(goal),
+    }
 }
 
 /// A row of how many times faster than a peer.
 const fn faster(what: &'static str, figures: &'static str, least: f64) -> Row {
-    Row { what, suite: "peers", figures, of: Of::TimesFaster, bound: Bound::AtLeast, least, goal: None }
+    Row {
+        what,
+        suite: "peers",
+        figures,
+        of: Of::TimesFaster,
+        bound: Bound::AtLeast,
+        least,
+        goal: None,
+    }
 }
 
 /// A row of what the kit is compared with: raw UCX would be too easy a peer if its loop were slower than UCX's own.
@@ -74,7 +96,10 @@ pub(crate) const ROWS: &[Row] = &[
         1.2,
     ),
     ratio("the same over TCP", "loopback", "loopback/round-trip/tcp/uromd/1-host/1", 1.05, 1.02),
-    peer_check("raw loop's round trip against ucx_perftest, shared memory", "ucx_perftest/round-trip/shm/40"),
+    peer_check(
+        "raw loop's round trip against ucx_perftest, shared memory",
+        "ucx_perftest/round-trip/shm/40",
+    ),
     peer_check("the same over TCP", "ucx_perftest/round-trip/tcp/40"),
     share(
         "loopbacks per second, 64 in flight, shared memory, against raw UCX",
@@ -98,7 +123,13 @@ pub(crate) const ROWS: &[Row] = &[
         1.2,
         1.1,
     ),
-    ratio("encode and decode, instructions, against a memcpy pack in C", "codec", "codec/*", 1.1, 1.0),
+    ratio(
+        "encode and decode, instructions, against a memcpy pack in C",
+        "codec",
+        "codec/*",
+        1.1,
+        1.0,
+    ),
     ratio(
         "a command in the graph plugin, instructions, against the same in C",
         "codec",
@@ -122,7 +153,12 @@ pub(crate) const ROWS: &[Row] = &[
             0.0,
         )
     },
-    value("messages that a command which is alone takes, each way", "messages", "messages/alone/*", 1.0),
+    value(
+        "messages that a command which is alone takes, each way",
+        "messages",
+        "messages/alone/*",
+        1.0,
+    ),
     Row {
         bound: Bound::AtLeast,
         ..value(
@@ -142,7 +178,12 @@ pub(crate) const ROWS: &[Row] = &[
     faster("times faster than a tonic unary echo, TCP, spinning", "peers/tonic/tcp-spinning", 8.0),
     faster("the same, asleep between messages", "peers/tonic/tcp-asleep", 1.3),
     faster("the same, shared memory, spinning", "peers/tonic/shm-spinning", 150.0),
-    value("a killed peer is noticed by every host with tasks on it, s", "losses", "losses/killed/*", 1.0),
+    value(
+        "a killed peer is noticed by every host with tasks on it, s",
+        "losses",
+        "losses/killed/*",
+        1.0,
+    ),
     value("a stopped one, s", "losses", "losses/stopped/*", 5.0),
     value("one that is cut off, s", "losses", "losses/cut-off/*", 5.0),
     count("workers on one daemon", "scale/workers-on-one-daemon", 256.0),
@@ -243,7 +284,9 @@ mod tests {
 
     #[test]
     fn a_ratio_is_held_against_budget_and_goal() {
-        for (value, met, goal_met) in [(11.0, true, true), (15.0, true, false), (15.1, false, false)] {
+        for (value, met, goal_met) in
+            [(11.0, true, true), (15.0, true, false), (15.1, false, false)]
+        {
             let mut figures = [Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0)];
             let verdicts = judge(&mut figures);
             let verdict = of(&verdicts, ROUND_TRIP);
@@ -256,16 +299,20 @@ mod tests {
     #[test]
     fn what_is_no_number_is_missed_wherever_it_stands() {
         for values in [[f64::NAN, 0.0, 0.0], [0.0, f64::NAN, 0.0], [0.0, 0.0, f64::NAN]] {
-            let mut figures =
-                values.map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
-            assert_eq!(of(&judge(&mut figures), "allocations/per-command/*").met, Some(false), "{values:?}");
+            let mut figures = values
+                .map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
+            assert_eq!(
+                of(&judge(&mut figures), "allocations/per-command/*").met,
+                Some(false),
+                "{values:?}"
+            );
         }
     }
 
     #[test]
     fn the_worst_of_several_figures_counts() {
-        let mut figures =
-            [0.0, 2.0, 1.0].map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
+        let mut figures = [0.0, 2.0, 1.0]
+            .map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
         let verdicts = judge(&mut figures);
         let verdict = of(&verdicts, "allocations/per-command/*");
         assert_eq!((verdict.measured, verdict.met), (Some(2.0), Some(false)));
@@ -274,7 +321,8 @@ mod tests {
 
     #[test]
     fn times_faster_is_the_inverse_of_the_ratio() {
-        let mut figures = [Figure::new("peers/tonic/tcp-spinning", "us", 10.0).against("tonic", 121.0)];
+        let mut figures =
+            [Figure::new("peers/tonic/tcp-spinning", "us", 10.0).against("tonic", 121.0)];
         let verdicts = judge(&mut figures);
         assert_eq!(of(&verdicts, "peers/tonic/tcp-spinning").measured.map(f64::round), Some(12.0));
     }

@@ -66,7 +66,8 @@ impl Child {
     pub(crate) fn order(&mut self, order: &impl Serialize) -> Result<()> {
         let mut line = serde_json::to_string(order)?;
         line.push('\n');
-        let orders = self.orders.as_mut().context("the child was told that there are no more orders")?;
+        let orders =
+            self.orders.as_mut().context("the child was told that there are no more orders")?;
         orders
             .write_all(line.as_bytes())
             .context("a child does not take orders any more: its last lines say why")
@@ -116,7 +117,9 @@ impl Drop for Child {
 ///
 /// # Errors
 /// What `work` gives, and orders that are none.
-pub(crate) fn serve<O: DeserializeOwned, A: Serialize>(mut work: impl FnMut(O) -> Result<A>) -> Result<()> {
+pub(crate) fn serve<O: DeserializeOwned, A: Serialize>(
+    mut work: impl FnMut(O) -> Result<A>,
+) -> Result<()> {
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lines() {
         let answer = work(serde_json::from_str(&line?).context("an order that is none")?)?;

@@ -13,7 +13,8 @@ impl Cores {
     /// # Errors
     /// When it does not say.
     pub(crate) fn find() -> Result<Cores> {
-        let set = sched_getaffinity(None).context("the system does not say which cores there are")?;
+        let set =
+            sched_getaffinity(None).context("the system does not say which cores there are")?;
         Ok(Cores((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()))
     }
 
@@ -82,6 +83,8 @@ mod tests {
         let cores = |count| Cores((0..count).collect());
         assert_eq!(cores(2).sharing(1), None);
         assert_eq!(cores(5).sharing(4), None);
-        assert!(cores(2).sharing(4).is_some_and(|note| note.contains("4 spinning hosts share 1 core:")));
+        assert!(
+            cores(2).sharing(4).is_some_and(|note| note.contains("4 spinning hosts share 1 core:"))
+        );
     }
 }

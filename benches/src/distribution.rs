@@ -53,7 +53,11 @@ impl Recorder {
             p999: at(0.999),
             max: self.0.max(),
             count: self.0.len(),
-            bars: self.0.iter_recorded().map(|bar| (bar.value_iterated_to(), bar.count_at_value())).collect(),
+            bars: self
+                .0
+                .iter_recorded()
+                .map(|bar| (bar.value_iterated_to(), bar.count_at_value()))
+                .collect(),
         }
     }
 }

@@ -59,9 +59,12 @@ impl Extent {
         let mut measured = Vec::new();
         for number in 1..=self.launches {
             eprintln!("{suite}: launch {number} of {}", self.launches);
-            let ping = cache_line::round_trip(self.cores.pair()).context("cannot pin a thread to a core")?;
-            let note = "a cache line from one core to the other and back: tells near cores from far ones";
-            let ping = Figure::new(format!("{suite}/cache-line"), "ns", ping.as_nanos() as f64).note(note);
+            let ping = cache_line::round_trip(self.cores.pair())
+                .context("cannot pin a thread to a core")?;
+            let note =
+                "a cache line from one core to the other and back: tells near cores from far ones";
+            let ping =
+                Figure::new(format!("{suite}/cache-line"), "ns", ping.as_nanos() as f64).note(note);
             measured.push(vec![ping]);
             measured.push(launch(number).with_context(|| format!("{suite}, launch {number}"))?);
         }

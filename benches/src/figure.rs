@@ -102,7 +102,8 @@ impl Figure {
     /// Beside a peer's value.
     pub(crate) fn against(mut self, peer: &str, value: f64) -> Figure {
         self.ratio = Some(self.value / value);
-        self.peer = Some(Peer { name: peer.to_owned(), value, launches: vec![value], histogram: None });
+        self.peer =
+            Some(Peer { name: peer.to_owned(), value, launches: vec![value], histogram: None });
         self
     }
 
@@ -120,7 +121,11 @@ impl Figure {
     }
 
     /// With how samples were spread, and the peer's.
-    pub(crate) fn histograms(mut self, own: Option<Distribution>, peers: Option<Distribution>) -> Figure {
+    pub(crate) fn histograms(
+        mut self,
+        own: Option<Distribution>,
+        peers: Option<Distribution>,
+    ) -> Figure {
         self.histogram = own;
         if let Some(peer) = &mut self.peer {
             peer.histogram = peers;
@@ -180,7 +185,10 @@ mod tests {
         };
         let figures = merge(vec![launch(10.0, 1.0), launch(30.0, 15.0), launch(20.0, 10.0)]);
         assert_eq!(figures.len(), 2);
-        assert_eq!((figures[0].value, figures[0].launches.as_slice()), (20.0, &[10.0, 30.0, 20.0][..]));
+        assert_eq!(
+            (figures[0].value, figures[0].launches.as_slice()),
+            (20.0, &[10.0, 30.0, 20.0][..])
+        );
         // Of the ratios, not the ratio of the medians.
         assert_eq!(figures[0].ratio, Some(2.0));
         assert_eq!(figures[0].peer.as_ref().map(|peer| peer.value), Some(10.0));

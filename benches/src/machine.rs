@@ -40,12 +40,18 @@ impl Machine {
         let machine = uname.machine().to_string_lossy();
         let version = ucx::version();
         Ok(Machine {
-            cpu: field("model name").unwrap_or_else(|| format!("a processor without a name, {machine}")),
+            cpu: field("model name")
+                .unwrap_or_else(|| format!("a processor without a name, {machine}")),
             cores: Cores::find()?.count(),
-            kernel: format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()),
+            kernel: format!(
+                "{} {}",
+                uname.sysname().to_string_lossy(),
+                uname.release().to_string_lossy()
+            ),
             ucx: version.to_string(),
             date: today(),
-            is_virtual: field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            is_virtual: field("flags")
+                .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         })
     }
 
@@ -73,6 +79,9 @@ mod tests {
     #[test]
     fn the_machine_is_described_in_one_line() {
         let line = Machine::find().unwrap().line();
-        assert!(line.starts_with("20") && line.contains("UCX 1.") && !line.contains('\n'), "{line}");
+        assert!(
+            line.starts_with("20") && line.contains("UCX 1.") && !line.contains('\n'),
+            "{line}"
+        );
     }
 }

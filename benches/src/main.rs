@@ -69,7 +69,8 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let summary = measure(&arguments)?;
-    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    std::fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
     summary.write(&json)?;
     std::fs::write(&html, report::page(&summary))
         .with_context(|| format!("cannot write {}", html.display()))?;

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use urom_abi::describe::section::Description;
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
+use urom_abi::describe::{
+    Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant,
+};
 use urom_service::plugin_elf;
 
 use crate::elf::{ElfFile, SYMBOLS, bytes_of};
@@ -29,9 +31,11 @@ impl PluginFile {
     /// When there is none, when it is no shared object, or its description is damaged.
     pub(crate) fn look(path: &Path) -> Result<PluginFile> {
         let shown = path.display();
-        let elf = ElfFile::read(&bytes_of(path)?).map_err(|why| anyhow!("{shown} is no plugin: {why}"))?;
+        let elf = ElfFile::read(&bytes_of(path)?)
+            .map_err(|why| anyhow!("{shown} is no plugin: {why}"))?;
         let description = elf.description.clone().transpose();
-        let description = description.map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;
+        let description =
+            description.map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;
         Ok(PluginFile { path: path.to_owned(), description, elf })
     }
 
@@ -46,7 +50,10 @@ impl PluginFile {
     /// # Errors
     /// A service passes over a file of this name; why.
     pub(crate) fn plugin_name(&self) -> Result<String, String> {
-        plugin_elf::plugin_name(&self.path, self.description.map(|description| description.protocol.name))
+        plugin_elf::plugin_name(
+            &self.path,
+            self.description.map(|description| description.protocol.name),
+        )
     }
 
     /// The description.
@@ -72,10 +79,13 @@ impl PluginFile {
 /// A sentence on what is wrong.
 pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     for messages in [&protocol.commands, &protocol.notifications] {
-        let fits =
-            |field: &Field| field.offset.checked_add(field.ty.size()).is_some_and(|end| end <= messages.len);
-        let fields =
-            messages.header.iter().chain(messages.variants.iter().flat_map(|variant| variant.fields));
+        let fits = |field: &Field| {
+            field.offset.checked_add(field.ty.size()).is_some_and(|end| end <= messages.len)
+        };
+        let fields = messages
+            .header
+            .iter()
+            .chain(messages.variants.iter().flat_map(|variant| variant.fields));
         let payloads = messages.variants.iter().flat_map(|variant| variant.payloads);
         let small = payloads.clone().all(|payload| {
             let count = if let Count::Fixed(count) = payload.count { count.max(1) } else { 1 };
@@ -125,7 +135,9 @@ fn names_of_field(field: &Field, names: &mut Vec<&'static str>) {
     names.push(field.name);
     match field.kind {
         FieldKind::Plain | FieldKind::Echo => {}
-        FieldKind::Address { of } | FieldKind::Length { of } | FieldKind::Selector { of } => names.push(of),
+        FieldKind::Address { of } | FieldKind::Length { of } | FieldKind::Selector { of } => {
+            names.push(of)
+        }
     }
     names_of_type(&field.ty, names);
 }
@@ -155,8 +167,14 @@ mod tests {
     use super::*;
 
     const WORD: Type = Type::Int { bytes: 8, signed: false };
-    const FIELD: Field =
-        Field { name: "data", docs: "", kind: FieldKind::Plain, ty: WORD, offset: 8, optional: false };
+    const FIELD: Field = Field {
+        name: "data",
+        docs: "",
+        kind: FieldKind::Plain,
+        ty: WORD,
+        offset: 8,
+        optional: false,
+    };
     const PAYLOAD: Payload = Payload {
         name: "rest",
         docs: "",
@@ -181,7 +199,15 @@ mod tests {
             payloads: Box::leak(Box::new([payload])),
         };
         let variants = Box::leak(Box::new([variant]));
-        Messages { name: "Command", docs: "", tag: WORD, len: 16, union_at: 8, header: &[], variants }
+        Messages {
+            name: "Command",
+            docs: "",
+            tag: WORD,
+            len: 16,
+            union_at: 8,
+            header: &[],
+            variants,
+        }
     }
 
     fn verdict(commands: Messages) -> Result<(), String> {
@@ -208,7 +234,10 @@ mod tests {
             Messages { len: usize::MAX, ..messages(FIELD, PAYLOAD) },
             Messages {
                 len: 7,
-                ..messages(Field { offset: 0, ty: Type::Int { bytes: 1, signed: false }, ..FIELD }, PAYLOAD)
+                ..messages(
+                    Field { offset: 0, ty: Type::Int { bytes: 1, signed: false }, ..FIELD },
+                    PAYLOAD,
+                )
             },
             messages(Field { offset: 9, ..FIELD }, PAYLOAD),
             messages(Field { offset: usize::MAX, ..FIELD }, PAYLOAD),
@@ -222,7 +251,11 @@ mod tests {
             messages(FIELD, Payload { count: Count::Fixed(usize::MAX), ..PAYLOAD }),
             messages(
                 FIELD,
-                Payload { count: Count::Fixed(usize::MAX), ty: Type::Array { of: &WORD, len: 0 }, ..PAYLOAD },
+                Payload {
+                    count: Count::Fixed(usize::MAX),
+                    ty: Type::Array { of: &WORD, len: 0 },
+                    ..PAYLOAD
+                },
             ),
         ];
         for commands in hostile {
@@ -235,9 +268,11 @@ mod tests {
     fn names_that_would_move_a_cursor_or_end_a_line_are_refused_wherever_they_stand() {
         const BAD: &str = "a\u{1b}[2J";
         const BAD_STRUCT: Struct = Struct { name: "S", docs: "", size: 0, align: 1, fields: &[] };
-        let structure =
-            |of: Struct| messages(Field { ty: Type::Struct(Box::leak(Box::new(of))), ..FIELD }, PAYLOAD);
-        let member = urom_abi::describe::StructField { name: "a\nb", docs: "", offset: 0, ty: WORD };
+        let structure = |of: Struct| {
+            messages(Field { ty: Type::Struct(Box::leak(Box::new(of))), ..FIELD }, PAYLOAD)
+        };
+        let member =
+            urom_abi::describe::StructField { name: "a\nb", docs: "", offset: 0, ty: WORD };
         let opaque = Type::Opaque { name: "\u{9b}", size: 0, align: 1 };
         let hostile = [
             Messages { name: BAD, ..messages(FIELD, PAYLOAD) },
@@ -256,7 +291,10 @@ mod tests {
         ];
         for commands in hostile {
             let why = verdict(commands).expect_err("it is not sane");
-            assert!(why.contains("which nothing in Rust can have") && is_plain(&why), "{commands:?}: {why}");
+            assert!(
+                why.contains("which nothing in Rust can have") && is_plain(&why),
+                "{commands:?}: {why}"
+            );
         }
     }
 }

@@ -183,7 +183,9 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
         machine: match header.e_machine(endian) {
             elf::EM_X86_64 => Ok(Machine::X86_64),
             elf::EM_AARCH64 if endian == Endianness::Little => Ok(Machine::Aarch64),
-            elf::EM_AARCH64 => Err(format!("{} in big-endian order", machine::name(machine::AARCH64))),
+            elf::EM_AARCH64 => {
+                Err(format!("{} in big-endian order", machine::name(machine::AARCH64)))
+            }
             other => Err(machine::name(other.0)),
         },
         shared: header.e_type(endian) == elf::ET_DYN && !pie,
@@ -201,7 +203,10 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
 
 /// Whether a section serves debuggers only, and may be taken off.
 pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
-    kind == elf::SHT_SYMTAB || name == b".strtab" || name.starts_with(b".debug_") || name == b".gdb_index"
+    kind == elf::SHT_SYMTAB
+        || name == b".strtab"
+        || name.starts_with(b".debug_")
+        || name == b".gdb_index"
 }
 
 /// What the file has for others, and what it wants of glibc.
@@ -280,7 +285,9 @@ mod tests {
         assert_eq!(glibc_version(b"GLIBC_2.34"), Some((2, 34)));
         assert_eq!(glibc_version(b"GLIBC_2.2.5"), Some((2, 2)));
         assert_eq!(glibc_version(b"GLIBC_ABI_DT_RELR"), Some((2, 36)));
-        for name in [&b"GLIBC_PRIVATE"[..], b"GLIBCXX_3.4", b"GCC_3.0", b"GLIBC_", b"GLIBC_2", b"\xff"] {
+        for name in
+            [&b"GLIBC_PRIVATE"[..], b"GLIBCXX_3.4", b"GCC_3.0", b"GLIBC_", b"GLIBC_2", b"\xff"]
+        {
             assert_eq!(glibc_version(name), None, "{name:?}");
         }
     }

@@ -52,7 +52,9 @@ pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
             return None;
         }
         match PluginFile::look(&file) {
-            Ok(looked) => looked.plugin_name().is_ok_and(|found| found == name).then_some(Ok(looked)),
+            Ok(looked) => {
+                looked.plugin_name().is_ok_and(|found| found == name).then_some(Ok(looked))
+            }
             Err(error) => (file.file_stem() == Some(OsStr::new(name))).then_some(Err(error)),
         }
     })
@@ -69,6 +71,8 @@ mod tests {
             Path::new("/plugins/worker_graph.so")
         );
         assert!(only(Path::new("worker_graph.so")).unwrap().is_absolute());
-        assert!(only(Path::new("/a;b/worker_graph.so")).unwrap_err().to_string().contains("separates"));
+        assert!(
+            only(Path::new("/a;b/worker_graph.so")).unwrap_err().to_string().contains("separates")
+        );
     }
 }

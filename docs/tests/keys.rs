@@ -25,7 +25,8 @@ fn keys(source: &str) -> BTreeSet<&str> {
     let literals = after.filter_map(|rest| {
         let (before, rest) = rest.split_once('"')?;
         // The name follows at once, behind a type or a line end at most.
-        (before.len() < 40 && !before.contains([';', '{', '=', ')'])).then(|| rest.split('"').next())?
+        (before.len() < 40 && !before.contains([';', '{', '=', ')']))
+            .then(|| rest.split('"').next())?
     });
     literals.filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())).collect()
 }
@@ -33,7 +34,8 @@ fn keys(source: &str) -> BTreeSet<&str> {
 #[test]
 fn every_key_of_the_macros_is_in_the_reference() {
     let keys: BTreeSet<_> = KEYS.into_iter().flat_map(keys).collect();
-    for known in ["plugin", "version", "reply", "also", "echo", "when", "unless", "abort", "export", "crate"]
+    for known in
+        ["plugin", "version", "reply", "also", "echo", "when", "unless", "abort", "export", "crate"]
     {
         assert!(
             keys.contains(known),
@@ -42,7 +44,8 @@ fn every_key_of_the_macros_is_in_the_reference() {
     }
     for key in keys {
         let written = [format!("`{key}"), format!("#[urom({key}")];
-        let is_there = REFERENCE.iter().any(|page| written.iter().any(|written| page.contains(written)));
+        let is_there =
+            REFERENCE.iter().any(|page| written.iter().any(|written| page.contains(written)));
         assert!(is_there, "the reference does not explain the key `{key}`");
     }
 }

@@ -10,10 +10,12 @@ const NEAR: usize = 600;
 
 /// The sources of the crates that users run: what is in `src`, and build scripts. Not their tests.
 fn sources() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the guide lies in the repository");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the guide lies in the repository");
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut texts = Vec::new();
-    let crates = [root, &root.join("libdoca")].map(|folder| fs::read_dir(folder).expect("it can be read"));
+    let crates =
+        [root, &root.join("libdoca")].map(|folder| fs::read_dir(folder).expect("it can be read"));
     for entry in crates.into_iter().flatten().map_while(Result::ok) {
         folders.push(entry.path().join("src"));
         texts.extend(fs::read_to_string(entry.path().join("build.rs")));
@@ -59,7 +61,8 @@ fn has(source: &str, parts: &[&str]) -> bool {
     let Some((first, rest)) = parts.split_first() else { return true };
     source.match_indices(first).any(|(at, _)| {
         let after = &source[at + first.len()..];
-        let end = (0..=NEAR.min(after.len())).rev().find(|end| after.is_char_boundary(*end)).unwrap_or(0);
+        let end =
+            (0..=NEAR.min(after.len())).rev().find(|end| after.is_char_boundary(*end)).unwrap_or(0);
         has(&after[..end], rest)
     })
 }
@@ -89,8 +92,7 @@ fn every_heading_of_the_third_level_is_a_message() {
 
 #[test]
 fn a_message_is_found_over_line_ends_and_values_and_not_in_tests() {
-    let source =
-        "f(\"no `{name}` there: \\\n     start it\")\n#[cfg(test)]\nmod tests {\n    // other text\n}";
+    let source = "f(\"no `{name}` there: \\\n     start it\")\n#[cfg(test)]\nmod tests {\n    // other text\n}";
     let source = joined(source);
     assert!(has(&source, &parts("no `…` there: start it")));
     assert!(has(&source, &parts("… there: …")));

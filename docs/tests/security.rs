@@ -29,8 +29,9 @@ fn has_test(source: &str, name: &str) -> bool {
         }
         let is_it = line.strip_prefix("async ").unwrap_or(line).starts_with(&head);
         if is_it {
-            let is_test =
-                attributes.iter().any(|text| text.starts_with("#[test]") || text.contains("::test"));
+            let is_test = attributes
+                .iter()
+                .any(|text| text.starts_with("#[test]") || text.contains("::test"));
             return is_test && !attributes.iter().any(|text| text.contains("ignore"));
         }
         attributes.clear();
@@ -40,11 +41,13 @@ fn has_test(source: &str, name: &str) -> bool {
 
 #[test]
 fn every_claim_names_a_test_that_there_is() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the guide lies in the repository");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the guide lies in the repository");
     let rows = rows(PAGE);
     assert!(rows.len() > 25, "the table has {} rows", rows.len());
     for (test, file) in rows {
-        let source = fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let source =
+            fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(has_test(&source, test), "{file} has no test `{test}`");
     }
 }

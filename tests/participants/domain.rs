@@ -25,7 +25,9 @@ const WORKERS: u64 = 2;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [place, meeting, index, participants] = &arguments[..] else { bail!("four arguments, please") };
+    let [place, meeting, index, participants] = &arguments[..] else {
+        bail!("four arguments, please")
+    };
     let (index, participants) = (index.parse::<u32>()?, participants.parse::<u32>()?);
     let builder = match place.split_once(':').context("a place")? {
         ("address", address) => Service::builder().address(address),
@@ -34,12 +36,18 @@ fn main() -> Result<()> {
     let gather = Rc::new(RefCell::new(meet(meeting, index, participants)?));
     let owner = Owner::start(index)?;
     let addresses = exchange(&gather, &owner.buffer.address.to_le_bytes())?;
-    let addresses: Vec<u64> =
-        addresses.chunks_exact(8).map(|one| u64::from_le_bytes(one.try_into().unwrap_or_default())).collect();
+    let addresses: Vec<u64> = addresses
+        .chunks_exact(8)
+        .map(|one| u64::from_le_bytes(one.try_into().unwrap_or_default()))
+        .collect();
 
     let service = builder.connect()?;
     let named = std::env::var_os("UROM_DOCA_LIBRARY").filter(|library| library != "builtin");
-    ensure!(service.library().path() == named.as_deref().map(Path::new), "it is {:?}", service.library());
+    ensure!(
+        service.library().path() == named.as_deref().map(Path::new),
+        "it is {:?}",
+        service.library()
+    );
     let reader = service.plugin::<Protocol>()?;
     let id = |worker: u64| u64::from(index) * WORKERS + worker;
     let start = |worker| service.worker().id(id(worker)).plugin(&reader).start().wait();

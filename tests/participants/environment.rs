@@ -16,7 +16,11 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 fn main() -> Result<()> {
     let device = std::env::args().nth(1).context("which device?")?;
-    ensure!(devices()?.iter().any(|known| known.name == device), "no {device} among {:?}", devices()?);
+    ensure!(
+        devices()?.iter().any(|known| known.name == device),
+        "no {device} among {:?}",
+        devices()?
+    );
     let service = Service::builder().device(&device).max_workers(4).connect()?;
     let library = std::env::var_os("UROM_DOCA_LIBRARY").context("which library?")?;
     ensure!(service.library().path() == Some(Path::new(&library)), "{:?}", service.library());
@@ -24,7 +28,11 @@ fn main() -> Result<()> {
         ProgressEngine::new()?.library() == service.library(),
         "one library for a program that names none"
     );
-    ensure!(format!("{:?}", service.library()).contains("extensions: false"), "{:?}", service.library());
+    ensure!(
+        format!("{:?}", service.library()).contains("extensions: false"),
+        "{:?}",
+        service.library()
+    );
 
     let graph = service.plugin::<Graph>()?;
     let worker = service.worker().id(3).group(7).plugin(&graph).start().wait()?;
@@ -58,9 +66,11 @@ fn refusals(service: &Service) -> Result<()> {
 
     let group = InProcess::group(2);
     let worker = service.worker().plugin(&graph).start().wait()?;
-    let starts = group.into_iter().map(|gather| service.domain().worker(7, &worker).gather(gather).start());
+    let starts =
+        group.into_iter().map(|gather| service.domain().worker(7, &worker).gather(gather).start());
     for start in starts.collect::<Vec<_>>() {
-        let error = block_on_for(LIMIT, start)?.map(drop).err().context("two members with one id")?;
+        let error =
+            block_on_for(LIMIT, start)?.map(drop).err().context("two members with one id")?;
         ensure!(error.code() != DocaError::SUCCESS, "{error}");
     }
     Ok(())

@@ -99,7 +99,10 @@ fn bad_commands(graph: &Client<Host>, worker: &Worker) -> Result<()> {
     say_raw("17 bytes", worker, plugin, &full[..17])?;
     say_raw("no bytes", worker, plugin, &[])?;
     say_raw("4072 bytes", worker, plugin, &full)?;
-    println!("4073 bytes: {}", expect(DocaError::TOO_BIG, &worker.command(plugin, &[0; 4073]))?.name());
+    println!(
+        "4073 bytes: {}",
+        expect(DocaError::TOO_BIG, &worker.command(plugin, &[0; 4073]))?.name()
+    );
     let answers = [good, unknown, good].map(|bytes| submit_raw(worker, plugin, &bytes));
     let mut codes = Vec::new();
     for answer in answers {
@@ -110,7 +113,11 @@ fn bad_commands(graph: &Client<Host>, worker: &Worker) -> Result<()> {
 }
 
 /// More connections: to the same worker, to one that may not be made, to one with an id of the service's choice.
-fn more_workers(service: &Service, graph: &Client<Host>, first: impl Fn() -> WorkerBuilder) -> Result<()> {
+fn more_workers(
+    service: &Service,
+    graph: &Client<Host>,
+    first: impl Fn() -> WorkerBuilder,
+) -> Result<()> {
     let again = first().start().wait()?;
     println!("worker {} once more", again.id());
     say_loopback(graph, &again, 6)?;
@@ -145,7 +152,9 @@ fn threads(service: &Service) -> Result<()> {
         came.sort_by_key(|(id, _)| *id);
         for (id, data) in came {
             match data {
-                Ok(data) => println!("worker {id} in a thread: {}, {data}", DocaError::SUCCESS.name()),
+                Ok(data) => {
+                    println!("worker {id} in a thread: {}, {data}", DocaError::SUCCESS.name())
+                }
                 Err(error) => println!("worker {id} in a thread: {error}"),
             }
         }
@@ -161,8 +170,13 @@ fn threads(service: &Service) -> Result<()> {
 fn worker_in_a_thread(service: &ServiceHandle, id: u64) -> Result<(Worker, u64)> {
     let graph = service.plugin::<Protocol>()?;
     let engine = ProgressEngine::with_library(service.library())?;
-    let builder =
-        service.worker().engine(&engine).id(id).group((id % 2) as u32).plugin(&graph).max_inflight(2);
+    let builder = service
+        .worker()
+        .engine(&engine)
+        .id(id)
+        .group((id % 2) as u32)
+        .plugin(&graph)
+        .max_inflight(2);
     let worker = builder.env("UCX_LOG_LEVEL", "warn").start().wait()?;
     let loopback = graph.task_loopback(&worker, worker.id()).submit()?;
     // The first progress that moves anything is the answer.

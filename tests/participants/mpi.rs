@@ -30,8 +30,9 @@ fn main() -> Result<()> {
 fn exchanges(gather: &mut Mpi) -> Result<()> {
     let large = (12 << 20) / gather.participants() as usize;
     for (length, round) in [8, 0, 1, large, 4097, 0].into_iter().zip(0..) {
-        let block =
-            |index: u32| (0..length).map(move |at: usize| (at as u32 ^ index << 3 ^ round << 5) as u8);
+        let block = |index: u32| {
+            (0..length).map(move |at: usize| (at as u32 ^ index << 3 ^ round << 5) as u8)
+        };
         let blocks = exchange(gather, &block(gather.index()).collect::<Vec<_>>())?;
         ensure!(
             blocks.into_iter().eq((0..gather.participants()).flat_map(block)),
@@ -54,7 +55,10 @@ fn refusals(gather: &mut Mpi) -> Result<()> {
     ensure!(code(gather.test(&mut [])) == Some(DocaError::BAD_STATE), "tested without an exchange");
     gather.begin(b"ab").map_err(|error| anyhow::anyhow!(error))?;
     ensure!(code(gather.begin(b"ab")) == Some(DocaError::BAD_STATE), "two at a time");
-    ensure!(code(gather.test(&mut [0; 1])) == Some(DocaError::INVALID_VALUE), "room for something else");
+    ensure!(
+        code(gather.test(&mut [0; 1])) == Some(DocaError::INVALID_VALUE),
+        "room for something else"
+    );
     let mut blocks = vec![0; 2 * gather.participants() as usize];
     while !gather.test(&mut blocks).map_err(|error| anyhow::anyhow!(error))? {}
     ensure!(blocks == b"ab".repeat(gather.participants() as usize));
@@ -66,10 +70,15 @@ fn domain(gather: Mpi, world: &SimpleCommunicator) -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let service = Service::builder().plugin_path(plugins.variable()).connect()?;
     let named = std::env::var_os("UROM_DOCA_LIBRARY");
-    ensure!(service.library().path() == named.as_deref().map(Path::new), "it is {:?}", service.library());
+    ensure!(
+        service.library().path() == named.as_deref().map(Path::new),
+        "it is {:?}",
+        service.library()
+    );
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let worker = Rc::new(service.worker().plugin(&graph).start().wait()?);
-    let domain = service.domain().worker(world.rank() as u64, &worker).gather(gather).start().wait()?;
+    let domain =
+        service.domain().worker(world.rank() as u64, &worker).gather(gather).start().wait()?;
     ensure!((domain.participants(), domain.index()) == (world.size() as u32, world.rank() as u32));
     ensure!(domain.state()? == State::Running);
     ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);

@@ -85,8 +85,18 @@ impl Pair {
         Ok(send.data(data.into()).context(0xdead).submit()?)
     }
 
-    fn begin_receive(&self, at: usize, count: u64, tag: u64, mask: u64) -> Result<Completion<TagRecv>> {
-        Ok(self.sandbox.task_tag_recv(&self.workers[at], count, tag, mask).context(0xbeef).submit()?)
+    fn begin_receive(
+        &self,
+        at: usize,
+        count: u64,
+        tag: u64,
+        mask: u64,
+    ) -> Result<Completion<TagRecv>> {
+        Ok(self
+            .sandbox
+            .task_tag_recv(&self.workers[at], count, tag, mask)
+            .context(0xbeef)
+            .submit()?)
     }
 
     /// Sends from one worker to the other, and fails unless it went.
@@ -188,7 +198,11 @@ fn many(pair: &Pair) -> Result<()> {
 }
 
 fn map(pair: &Pair, at: usize, params: MapParams, exported: &[u8], what: &str) -> Result<u64> {
-    let map = pair.sandbox.task_mem_map(&pair.workers[at], params).exported_memh(exported).context(0xfeed);
+    let map = pair
+        .sandbox
+        .task_mem_map(&pair.workers[at], params)
+        .exported_memh(exported)
+        .context(0xfeed);
     let mapped = block_on_for(LIMIT, map.submit()?)?;
     let memh_id = mapped.as_ref().map_or(0, |mapped| mapped.memh_id);
     println!("{what}: {}, {} handle", code(&mapped).name(), if memh_id != 0 { "a" } else { "no" });
@@ -197,8 +211,10 @@ fn map(pair: &Pair, at: usize, params: MapParams, exported: &[u8], what: &str) -
 
 fn registered(pair: &Pair) -> Result<()> {
     let own = MapParams::allocate(NAME, LARGE as u64);
-    let memh_ids =
-        [map(pair, 0, own, &[], "memory of worker 0")?, map(pair, 1, own, &[], "memory of worker 1")?];
+    let memh_ids = [
+        map(pair, 0, own, &[], "memory of worker 0")?,
+        map(pair, 1, own, &[], "memory of worker 1")?,
+    ];
     map(pair, 0, MapParams::exported(NAME), &[0xff; 40], "an exported handle that is none")?;
     map(pair, 0, MapParams::exported(NAME), &[], "nothing")?;
 

@@ -77,7 +77,10 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
             found[name] = true;
         }
     }
-    ensure!(found == [true; NAMES.len()], "the library does not export all of its extensions: {found:?}");
+    ensure!(
+        found == [true; NAMES.len()],
+        "the library does not export all of its extensions: {found:?}"
+    );
     let mut common = std::fs::read(prefix()?.lib().join("libdoca_common.so"))?;
     for library in [&mut bytes, &mut common] {
         let starts = |at: &usize| library[*at..].starts_with(COMMON);
@@ -114,7 +117,10 @@ impl PluginDirectory {
     /// # Errors
     /// When there is one of this name, or the path has none.
     pub fn add(&mut self, plugin: &Path) -> Result<()> {
-        let name = plugin.file_stem().and_then(|name| name.to_str()).context("a plugin is a file NAME.so")?;
+        let name = plugin
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .context("a plugin is a file NAME.so")?;
         self.link(plugin, name)
     }
 

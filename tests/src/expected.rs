@@ -105,7 +105,8 @@ pub fn of_rust(transcript: &str) -> String {
 
 /// Fails unless a host said just this; with the first line that is another, which says more than both texts.
 pub fn check(output: &crate::c::Output, expected: &str) {
-    let other = output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    let other =
+        output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
     assert_eq!(other, None, "(found, expected) in\n{}{}", output.stdout, output.stderr);
     assert_eq!(output.stdout, expected, "{}", output.stderr);
 }

@@ -44,14 +44,18 @@ impl Participants {
             let mut command = Command::new(&program);
             command.arg(argument).arg(&meeting).args([index.to_string(), count.to_string()]);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let mut child =
-                set(&mut command).spawn().with_context(|| format!("cannot start {}", program.display()))?;
+            let mut child = set(&mut command)
+                .spawn()
+                .with_context(|| format!("cannot start {}", program.display()))?;
             let output = child.stdout.take();
             participants.children.push(child);
             if index == 0 {
-                let mut output = BufReader::new(output.context("the first participant has no output")?);
+                let mut output =
+                    BufReader::new(output.context("the first participant has no output")?);
                 meeting.clear();
-                output.read_line(&mut meeting).context("cannot read what the first participant prints")?;
+                output
+                    .read_line(&mut meeting)
+                    .context("cannot read what the first participant prints")?;
                 meeting.truncate(meeting.trim_end().len());
                 participants._output = Some(output);
             }

@@ -65,20 +65,29 @@ impl Uromd {
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn start_at(mut command: Command, listen: &str, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
-        command.args(["--listen", listen]).env("UROM_PLUGIN_PATH", plugin_path).stdout(Stdio::piped());
+    pub fn start_at(
+        mut command: Command,
+        listen: &str,
+        plugin_path: impl AsRef<OsStr>,
+    ) -> Result<Uromd> {
+        command
+            .args(["--listen", listen])
+            .env("UROM_PLUGIN_PATH", plugin_path)
+            .stdout(Stdio::piped());
         // Workers find nothing of its environment that nobody asked for, and their reports would go to some log.
         if std::env::var_os("UROM_SANITIZED").is_some() {
             command.args(SANITIZERS.iter().flat_map(|name| ["--worker-env", name]));
         }
         let program = command.get_program().to_owned();
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let log = child.stderr.take().map(print).map(Mutex::new);
         let mut output = BufReader::new(child.stdout.take().context("uromd has no output")?);
         let mut line = String::new();
         output.read_line(&mut line).context("cannot read what uromd prints")?;
         let address = line.trim_end().strip_prefix("uromd: listening on ").map(str::to_owned);
-        let mut daemon = Uromd { child, address: address.unwrap_or_default(), _output: output, log };
+        let mut daemon =
+            Uromd { child, address: address.unwrap_or_default(), _output: output, log };
         ensure!(
             !daemon.address.is_empty(),
             "uromd printed {line:?} and not its address, and {:?}",

@@ -37,7 +37,10 @@ fn look(file: &Path) -> Result<(Description, bool)> {
     let elf = object::File::parse(&*bytes)?;
     let section = elf.section_by_name(SECTION).context("no section")?;
     let SectionFlags::Elf { sh_flags, .. } = section.flags() else { anyhow::bail!("not of ELF") };
-    ensure!(sh_flags == object::elf::SHF_ALLOC, "the section is more than read-only data: {sh_flags:?}");
+    ensure!(
+        sh_flags == object::elf::SHF_ALLOC,
+        "the section is more than read-only data: {sh_flags:?}"
+    );
     let at = section.address()..section.address() + section.size();
     let mut relocations = elf.dynamic_relocations().into_iter().flatten();
     ensure!(relocations.all(|(address, _)| !at.contains(&address)), "the description is relocated");
@@ -49,7 +52,10 @@ fn each_says_what_it_speaks(directory: &Path, panic: Panic, stripped: bool) -> R
         let (description, symbols) = look(&directory.join(format!("lib{name}.so")))?;
         assert_eq!(description.protocol, protocol);
         assert_eq!(c_header(description.protocol), c_header(protocol));
-        assert_eq!((description.build.kit, description.build.panic), (env!("CARGO_PKG_VERSION"), panic));
+        assert_eq!(
+            (description.build.kit, description.build.panic),
+            (env!("CARGO_PKG_VERSION"), panic)
+        );
         assert_eq!(symbols, !stripped, "{name}");
     }
     Ok(())

@@ -12,7 +12,9 @@ fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut command = Command::new("mpirun");
     command.env(MPI_DIRECTORY, directory.path());
-    command.env_remove("UROM_DOCA_LIBRARY").envs(library.map(|library| ("UROM_DOCA_LIBRARY", library)));
+    command
+        .env_remove("UROM_DOCA_LIBRARY")
+        .envs(library.map(|library| ("UROM_DOCA_LIBRARY", library)));
     // With an end to be sure of: MPI waits for ever for a participant that does not come.
     command.args([
         "--allow-run-as-root",
@@ -24,7 +26,8 @@ fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     ]);
     command.arg(program);
     let output = command.output().context("cannot start mpirun")?;
-    let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    let said =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     ensure!(output.status.success(), "{command:?}: {}\n{}", output.status, said.concat());
     Ok(())
 }

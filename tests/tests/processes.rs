@@ -43,8 +43,9 @@ impl Setting {
         limit: Duration,
         code: DocaError,
     ) -> Result<()> {
-        let tasks: Vec<_> =
-            (0..20).map(|_| self.faulty.task_hang(&self.worker).submit()).collect::<Result<_, _>>()?;
+        let tasks: Vec<_> = (0..20)
+            .map(|_| self.faulty.task_hang(&self.worker).submit())
+            .collect::<Result<_, _>>()?;
         harm()?;
         let start = Instant::now();
         for task in tasks {
@@ -53,12 +54,24 @@ impl Setting {
         }
         assert!(start.elapsed() < limit, "{:?}", start.elapsed());
         while self.worker.state()? != State::Idle {
-            ensure!(start.elapsed() < limit, "the worker's context is still {:?}", self.worker.state()?);
+            ensure!(
+                start.elapsed() < limit,
+                "the worker's context is still {:?}",
+                self.worker.state()?
+            );
             self.service.progress();
         }
         assert_eq!(self.worker.in_flight()?, 0);
-        let late = self.faulty.task_echo(&self.worker, 1).submit().map(drop).expect_err("the worker is gone");
-        assert!(matches!(late.code(), DocaError::BAD_STATE | DocaError::CONNECTION_RESET), "{late}");
+        let late = self
+            .faulty
+            .task_echo(&self.worker, 1)
+            .submit()
+            .map(drop)
+            .expect_err("the worker is gone");
+        assert!(
+            matches!(late.code(), DocaError::BAD_STATE | DocaError::CONNECTION_RESET),
+            "{late}"
+        );
         assert!(self.worker.failure().is_some(), "it says why");
         Ok(())
     }
@@ -71,7 +84,8 @@ impl Setting {
 }
 
 #[test]
-fn a_worker_killed_in_mid_flight_ends_every_task_with_an_error_and_the_next_one_starts() -> Result<()> {
+fn a_worker_killed_in_mid_flight_ends_every_task_with_an_error_and_the_next_one_starts()
+-> Result<()> {
     let setting = setting()?;
     let pid = setting.worker_pid()?;
     let kill = || Ok(kill_process(pid, Signal::KILL)?);
@@ -105,7 +119,11 @@ fn a_worker_blocked_by_its_plugin_is_not_taken_for_dead() -> Result<()> {
     let setting = setting()?;
     let stalled = setting.faulty.task_stall(&setting.worker, 6_000).submit()?;
     let other = setting.service.worker().plugin(&setting.faulty).start().wait()?;
-    assert_eq!(setting.faulty.task_echo(&other, 2).submit()?.wait()?.data, 2, "others are not affected");
+    assert_eq!(
+        setting.faulty.task_echo(&other, 2).submit()?.wait()?.data,
+        2,
+        "others are not affected"
+    );
     block_on_for(Duration::from_secs(20), stalled)??;
     Ok(())
 }
@@ -118,9 +136,18 @@ fn a_killed_daemon_is_noticed_and_its_workers_end() -> Result<()> {
     setting.daemon.signal(Signal::KILL)?;
     let mut set = [rustix::event::PollFd::new(&worker, rustix::event::PollFlags::IN)];
     let limit = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
-    ensure!(rustix::event::poll(&mut set, Some(&limit))? == 1, "the worker outlived its daemon by 5 s");
-    let error =
-        setting.service.worker().plugin(&setting.faulty).start().wait().map(drop).expect_err("nobody there");
+    ensure!(
+        rustix::event::poll(&mut set, Some(&limit))? == 1,
+        "the worker outlived its daemon by 5 s"
+    );
+    let error = setting
+        .service
+        .worker()
+        .plugin(&setting.faulty)
+        .start()
+        .wait()
+        .map(drop)
+        .expect_err("nobody there");
     assert_ne!(error.code(), DocaError::SUCCESS);
     Ok(())
 }
@@ -131,7 +158,8 @@ fn a_daemon_told_to_stop_ends_everything_in_order() -> Result<()> {
     let pending = setting.faulty.task_hang(&setting.worker).submit()?;
     let Setting { worker, service, daemon, .. } = setting;
     assert!(daemon.stop()?.success());
-    let ended = block_on_for(Duration::from_secs(5), pending)?.map(drop).expect_err("the worker is gone");
+    let ended =
+        block_on_for(Duration::from_secs(5), pending)?.map(drop).expect_err("the worker is gone");
     assert!(matches!(ended.code(), DocaError::SHUTDOWN | DocaError::CONNECTION_RESET), "{ended}");
     drop(worker);
     drop(service);
@@ -147,7 +175,10 @@ fn a_worker_ends_when_its_last_host_has_left() -> Result<()> {
     context.stop().wait()?;
     let mut set = [rustix::event::PollFd::new(&worker, rustix::event::PollFlags::IN)];
     let limit = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
-    ensure!(rustix::event::poll(&mut set, Some(&limit))? == 1, "nobody uses the worker, and it lives on");
+    ensure!(
+        rustix::event::poll(&mut set, Some(&limit))? == 1,
+        "nobody uses the worker, and it lives on"
+    );
     Ok(())
 }
 
@@ -165,7 +196,8 @@ fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next_but_leaves_a
         .map(|start| block_on_for(LIMIT, start))
         .collect::<Result<Result<Vec<_>, _>, _>>()??;
     let mut group = InProcess::group(2);
-    let starting = setting.service.domain().worker(2, &setting.worker).gather(group.remove(0)).start();
+    let starting =
+        setting.service.domain().worker(2, &setting.worker).gather(group.remove(0)).start();
     block_on_for(LIMIT, setting.faulty.task_crash(&setting.worker).submit()?)?
         .map(drop)
         .expect_err("it crashed");

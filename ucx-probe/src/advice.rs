@@ -63,12 +63,17 @@ impl Wanted<'_> {
     fn remedies(self) -> Vec<String> {
         let Self { target, arch, foreign, .. } = self;
         if crate::unpacked::machine(arch).is_err() {
-            return vec!["build for x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu".to_owned()];
+            return vec![
+                "build for x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu".to_owned(),
+            ];
         }
         let mut remedies = Vec::new();
         if let Some(clone) = self.clone {
             let option = if foreign { format!(" --target {target}") } else { String::new() };
-            remedies.push(format!("with the kit's clone: cd {} && cargo xtask setup{option}", quoted(clone)));
+            remedies.push(format!(
+                "with the kit's clone: cd {} && cargo xtask setup{option}",
+                quoted(clone)
+            ));
         }
         let tree = self.target_directory.unwrap_or(Path::new("target"));
         let place = tree.join("ucx").join(format!("{PINNED}-{arch}"));
@@ -78,7 +83,8 @@ impl Wanted<'_> {
             quoted(&place)
         ));
         let (major, minor) = OLDEST;
-        let distribution = format!("from a Debian or Ubuntu whose libucx-dev is {major}.{minor} or newer");
+        let distribution =
+            format!("from a Debian or Ubuntu whose libucx-dev is {major}.{minor} or newer");
         remedies.push(if foreign {
             let debian = if arch == "aarch64" { "arm64" } else { "amd64" };
             format!(

@@ -18,13 +18,18 @@ pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Fou
         }
         let beside = place.map(|place| format!("beside or above {}, nor in ", place.display()));
         let kit = kit.join("target");
-        format!("no ucx/<version>-{arch}/libucx {}{}", beside.as_deref().unwrap_or("in "), kit.display())
+        format!(
+            "no ucx/<version>-{arch}/libucx {}{}",
+            beside.as_deref().unwrap_or("in "),
+            kit.display()
+        )
     })
 }
 
 /// Takes the newest one in these `ucx` directories.
 fn newest(directories: &[PathBuf], arch: &str) -> Result<Found, Vec<String>> {
-    let mut packages: Vec<_> = directories.iter().flat_map(|directory| packages(directory, arch)).collect();
+    let mut packages: Vec<_> =
+        directories.iter().flat_map(|directory| packages(directory, arch)).collect();
     packages.sort();
     packages.dedup();
     let mut reasons = Vec::new();
@@ -62,9 +67,14 @@ fn packages(directory: &Path, arch: &str) -> Vec<(Vec<u32>, PathBuf)> {
 /// Directories that anybody may put something into, such as `/tmp`, are none of the build's.
 fn beside_and_above(place: &Path) -> Vec<PathBuf> {
     let shared = |directory: &Path| {
-        fs::metadata(directory).is_ok_and(|metadata| metadata.permissions().mode() & 0o1002 == 0o1002)
+        fs::metadata(directory)
+            .is_ok_and(|metadata| metadata.permissions().mode() & 0o1002 == 0o1002)
     };
-    place.ancestors().filter(|directory| !shared(directory)).map(|directory| directory.join("ucx")).collect()
+    place
+        .ancestors()
+        .filter(|directory| !shared(directory))
+        .map(|directory| directory.join("ucx"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -76,7 +86,11 @@ mod tests {
     fn the_newest_one_for_the_machine_is_taken_by_number() {
         let sample = Sample::new();
         for version in [(1, 9), (1, 16), (1, 22), (1, 100)] {
-            sample.ucx(&format!("ucx/{}.{}.0-aarch64/libucx", version.0, version.1), version, "aarch64");
+            sample.ucx(
+                &format!("ucx/{}.{}.0-aarch64/libucx", version.0, version.1),
+                version,
+                "aarch64",
+            );
         }
         sample.ucx("ucx/2.0.0-x86_64/libucx", (2, 0), "x86_64");
         let found = newest(&[sample.path("ucx")], "aarch64").expect("there are some");
@@ -103,7 +117,10 @@ mod tests {
         fs::create_dir_all(sample.path("target")).expect("a directory");
         fs::rename(sample.path("ucx"), sample.path("target/ucx")).expect("it is there");
         let reason = search(None, &sample.path(""), "x86_64").expect_err("none fits");
-        assert!(reason.contains("is not for x86_64") && reason.contains("is of UCX 1.9"), "{reason}");
+        assert!(
+            reason.contains("is not for x86_64") && reason.contains("is of UCX 1.9"),
+            "{reason}"
+        );
     }
 
     #[test]
@@ -120,8 +137,8 @@ mod tests {
         ] {
             sample.ucx(&format!("ucx/{name}/libucx"), (1, 22), "x86_64");
         }
-        let reasons =
-            newest(&[sample.path("ucx"), sample.path("none")], "x86_64").expect_err("none has the name");
+        let reasons = newest(&[sample.path("ucx"), sample.path("none")], "x86_64")
+            .expect_err("none has the name");
         assert!(reasons.is_empty(), "{reasons:?}");
         let place = Path::new("/nowhere/target");
         let reason = |place| search(place, Path::new("/kit"), "x86_64").expect_err("there is none");
@@ -137,7 +154,8 @@ mod tests {
         let sample = Sample::new();
         let root = sample.ucx("elsewhere/1.22.0-x86_64/libucx", (1, 22), "x86_64");
         std::os::unix::fs::symlink("elsewhere", sample.path("ucx")).expect("a link");
-        std::os::unix::fs::symlink("1.99.0-x86_64", sample.path("elsewhere/1.99.0-x86_64")).expect("a link");
+        std::os::unix::fs::symlink("1.99.0-x86_64", sample.path("elsewhere/1.99.0-x86_64"))
+            .expect("a link");
         let found = newest(&[sample.path("ucx")], "x86_64").expect("it is behind a link");
         let directory = found.library_directory().expect("it has one");
         assert_eq!(fs::canonicalize(directory).expect("it is there"), root.join("lib"));
@@ -150,7 +168,8 @@ mod tests {
     fn a_directory_that_anybody_may_write_to_is_left_out() {
         let sample = Sample::new();
         fs::create_dir_all(sample.path("shared/target/debug")).expect("a directory");
-        fs::set_permissions(sample.path("shared"), fs::Permissions::from_mode(0o1777)).expect("it is ours");
+        fs::set_permissions(sample.path("shared"), fs::Permissions::from_mode(0o1777))
+            .expect("it is ours");
         let directories = beside_and_above(&sample.path("shared/target/debug"));
         assert!(directories.contains(&sample.path("shared/target/ucx")), "{directories:?}");
         assert!(!directories.contains(&sample.path("shared/ucx")), "{directories:?}");

@@ -34,8 +34,13 @@ pub(crate) fn search(
     let mut numbers = text.split('.').map_while(|number| number.parse().ok());
     let version = numbers.next().zip(numbers.next());
     let version = version.ok_or_else(|| format!("pkg-config ucx: `{text}` is no version"))?;
-    let answer =
-        |directory, files| Found { source: Source::PkgConfig, version, directory, told: true, files };
+    let answer = |directory, files| Found {
+        source: Source::PkgConfig,
+        version,
+        directory,
+        told: true,
+        files,
+    };
 
     let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
     let library = directory.join("libucp.so");
@@ -44,9 +49,12 @@ pub(crate) fn search(
         return Ok(answer(None, Vec::from_iter(library.is_file().then_some(library))));
     }
     // The PyPI package names the place where it was built, so the place where it is gets asked for, too.
-    let moved = pkg_config.ask(&["--define-prefix", "--variable=libdir", "ucx"]).ok().map(PathBuf::from);
+    let moved =
+        pkg_config.ask(&["--define-prefix", "--variable=libdir", "ucx"]).ok().map(PathBuf::from);
     let mut reasons = Vec::new();
-    for directory in pkg_config.below_sysroot(&directory).into_iter().chain([directory]).chain(moved) {
+    for directory in
+        pkg_config.below_sysroot(&directory).into_iter().chain([directory]).chain(moved)
+    {
         let library = directory.join("libucp.so");
         match check_machine(&library, arch) {
             Ok(()) => return Ok(answer(Some(directory), vec![library])),
@@ -67,7 +75,8 @@ impl PkgConfig {
             value.or_else(|| variables.get(name))
         };
         let program = read("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
-        let settings: Vec<_> = SETTINGS.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
+        let settings: Vec<_> =
+            SETTINGS.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
         let allowed = read("PKG_CONFIG_ALLOW_CROSS").map(|value| value != "0");
         let has_sysroot = settings.iter().any(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR");
         if foreign && !allowed.unwrap_or(has_sysroot || !own.is_empty()) {
@@ -82,7 +91,8 @@ impl PkgConfig {
         let mut command = Command::new(&self.program);
         let output = command.args(arguments).envs(self.settings.iter().cloned()).output();
         let program = self.program.to_string_lossy();
-        let output = output.map_err(|error| format!("pkg-config: `{program}` does not run: {error}"))?;
+        let output =
+            output.map_err(|error| format!("pkg-config: `{program}` does not run: {error}"))?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
             let line = text.lines().map(str::trim).find(|line| !line.is_empty());
@@ -97,7 +107,8 @@ impl PkgConfig {
 
     /// Where a directory of the target lies on this machine.
     fn below_sysroot(&self, directory: &std::path::Path) -> Option<PathBuf> {
-        let (_, sysroot) = self.settings.iter().find(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR")?;
+        let (_, sysroot) =
+            self.settings.iter().find(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR")?;
         Some(PathBuf::from(sysroot).join(directory.strip_prefix("/").ok()?))
     }
 }
@@ -129,9 +140,12 @@ mod tests {
     fn one_in_the_systems_place_needs_no_directory() {
         let sample = Sample::new();
         let program = fake(&sample, "1.18.1", "/usr/lib", "");
-        let found =
-            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false).expect("it is new");
-        assert_eq!((found.version(), found.library_directory(), found.rpath()), ((1, 18), None, None));
+        let found = search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false)
+            .expect("it is new");
+        assert_eq!(
+            (found.version(), found.library_directory(), found.rpath()),
+            ((1, 18), None, None)
+        );
     }
 
     #[test]
@@ -140,8 +154,8 @@ mod tests {
         let directory = sample.library("opt/lib", "x86_64");
         let libdir = directory.to_str().expect("readable").to_owned();
         let program = fake(&sample, "1.18.1", &libdir, &format!("-L{libdir}"));
-        let found =
-            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false).expect("it is new");
+        let found = search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false)
+            .expect("it is new");
         assert_eq!(found.library_directory(), Some(&*directory));
         assert_eq!(found.rpath(), Some(&*directory));
     }
@@ -172,10 +186,13 @@ mod tests {
     fn failures_are_told_in_one_line() {
         let sample = Sample::new();
         let ask = |program: OsString| {
-            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false).expect_err("it fails")
+            search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false)
+                .expect_err("it fails")
         };
-        let program = sample
-            .program("unknown", "echo >&2; echo 'Package ucx was not found' >&2; echo 'Perhaps' >&2; exit 1");
+        let program = sample.program(
+            "unknown",
+            "echo >&2; echo 'Package ucx was not found' >&2; echo 'Perhaps' >&2; exit 1",
+        );
         assert_eq!(ask(program.into()), "pkg-config: Package ucx was not found");
         assert_eq!(
             ask(sample.program("silent", "exit 3").into()),
@@ -214,7 +231,8 @@ mod tests {
         let sample = Sample::new();
         let directory = sample.library("root/usr/lib", "aarch64");
         let program = fake(&sample, "1.22.0", "/usr/lib", "");
-        let set = vec![("PKG_CONFIG", program), ("PKG_CONFIG_SYSROOT_DIR", sample.path("root").into())];
+        let set =
+            vec![("PKG_CONFIG", program), ("PKG_CONFIG_SYSROOT_DIR", sample.path("root").into())];
         let found = search(&variables(set), OTHER, "aarch64", true).expect("it is there");
         assert_eq!(found.library_directory(), Some(&*directory));
     }

@@ -63,7 +63,9 @@ pub fn emit_link() {
     emit(&watched(&search, answer.as_ref().ok()));
     match answer {
         Ok(found) => emit(&link_lines(&found)),
-        Err(missing) => emit(&failure_lines(&missing.to_string(), std::env::var_os("DOCS_RS").is_some())),
+        Err(missing) => {
+            emit(&failure_lines(&missing.to_string(), std::env::var_os("DOCS_RS").is_some()))
+        }
     }
 }
 
@@ -74,7 +76,10 @@ fn failure_lines(missing: &str, only_documented: bool) -> Vec<String> {
     missing.lines().map(|line| format!("cargo::error={line}")).collect()
 }
 
-#[expect(clippy::panic, reason = "it documents that it panics, and a build script has no caller to tell")]
+#[expect(
+    clippy::panic,
+    reason = "it documents that it panics, and a build script has no caller to tell"
+)]
 fn searched() -> (Search, Result<Found, NotFound>) {
     let search = Search::of_build_script().unwrap_or_else(|reason| panic!("{reason}"));
     let answer = search.find();
@@ -83,12 +88,15 @@ fn searched() -> (Search, Result<Found, NotFound>) {
 
 /// What may change the answer. Nothing else makes cargo run the script again, except a change to the script.
 fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
-    let mut lines: Vec<_> =
-        search.variables().iter().map(|name| format!("cargo::rerun-if-env-changed={name}")).collect();
+    let mut lines: Vec<_> = search
+        .variables()
+        .iter()
+        .map(|name| format!("cargo::rerun-if-env-changed={name}"))
+        .collect();
     match found {
-        Some(found) => {
-            lines.extend(found.files.iter().map(|file| format!("cargo::rerun-if-changed={}", file.display())))
-        }
+        Some(found) => lines.extend(
+            found.files.iter().map(|file| format!("cargo::rerun-if-changed={}", file.display())),
+        ),
         // A file that never exists: cargo runs the script again by every build until there is a UCX.
         None => lines.push("cargo::rerun-if-changed=no-ucx-was-found".to_owned()),
     }
@@ -108,7 +116,8 @@ fn rpath_lines(directory: &Path) -> Vec<String> {
 }
 
 fn link_lines(found: &Found) -> Vec<String> {
-    let mut lines: Vec<_> = ["ucp", "ucs"].map(|name| format!("cargo::rustc-link-lib=dylib={name}")).into();
+    let mut lines: Vec<_> =
+        ["ucp", "ucs"].map(|name| format!("cargo::rustc-link-lib=dylib={name}")).into();
     if let Some(directory) = found.library_directory() {
         lines.push(format!("cargo::rustc-link-search=native={}", directory.display()));
     }

@@ -159,8 +159,9 @@ impl Search {
                 root.display()
             )));
         }
-        let root = fs::canonicalize(root)
-            .map_err(|error| Unfit::Other(failed(&format!("{variable}: looking for"), root, &error)))?;
+        let root = fs::canonicalize(root).map_err(|error| {
+            Unfit::Other(failed(&format!("{variable}: looking for"), root, &error))
+        })?;
         let unpacked = look_into(&root, &self.arch)
             .map_err(|unfit| unfit.map(|reason| format!("{variable}: {reason}")))?;
         Ok(answer(Source::Variable(variable.to_owned()), unpacked, true))

@@ -10,8 +10,10 @@ const OTHER: &str = "aarch64-unknown-linux-gnu";
 
 /// A search for `target` by a machine of x86_64, which has nothing but what the sample and the variables have.
 fn search(sample: &Sample, target: &str, variables: &[(&str, &Path)]) -> Search {
-    let mut variables: HashMap<String, OsString> =
-        variables.iter().map(|(name, value)| ((*name).to_owned(), value.as_os_str().to_owned())).collect();
+    let mut variables: HashMap<String, OsString> = variables
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.as_os_str().to_owned()))
+        .collect();
     variables.entry("PKG_CONFIG".to_owned()).or_insert_with(|| sample.path("no-pkg-config").into());
     let mut search = Search::with(target, move |name| variables.get(name).cloned());
     search.foreign = target != THIS;
@@ -39,7 +41,8 @@ fn the_variable_of_the_target_comes_before_the_general_one() {
     let sample = Sample::new();
     let (own, arm) = (sample.ucx("own", (1, 17), "x86_64"), sample.ucx("arm", (1, 18), "aarch64"));
     let variables = [("UROM_UCX_DIR", &*own), ("UROM_UCX_DIR_aarch64_unknown_linux_gnu", &*arm)];
-    let found = |target| search(&sample, target, &variables).find().expect("both are named").version();
+    let found =
+        |target| search(&sample, target, &variables).find().expect("both are named").version();
     assert_eq!((found(THIS), found(OTHER)), ((1, 17), (1, 18)));
 }
 
@@ -54,7 +57,10 @@ fn a_named_one_that_does_not_fit_ends_the_search() {
     {
         for variable in ["UROM_UCX_DIR", "UROM_UCX_DIR_x86_64_unknown_linux_gnu"] {
             let reason = refusal(&search(&sample, THIS, &[(variable, &named)]));
-            assert!(reason.starts_with(&format!("{variable}: ")) && reason.contains(why), "{reason}");
+            assert!(
+                reason.starts_with(&format!("{variable}: ")) && reason.contains(why),
+                "{reason}"
+            );
         }
     }
 }
@@ -64,10 +70,12 @@ fn a_general_variable_for_this_machine_does_not_concern_a_foreign_target() {
     let sample = Sample::new();
     let own = sample.ucx("own", (1, 22), "x86_64");
     sample.ucx("project/target/ucx/1.22.0-aarch64/libucx", (1, 22), "aarch64");
-    let found = search(&sample, OTHER, &[("UROM_UCX_DIR", &own)]).find().expect("the build tree has one");
+    let found =
+        search(&sample, OTHER, &[("UROM_UCX_DIR", &own)]).find().expect("the build tree has one");
     assert_eq!(found.source(), &Source::BuildTree);
     // One that was meant for the target is an error.
-    let reason = refusal(&search(&sample, OTHER, &[("UROM_UCX_DIR_aarch64_unknown_linux_gnu", &own)]));
+    let reason =
+        refusal(&search(&sample, OTHER, &[("UROM_UCX_DIR_aarch64_unknown_linux_gnu", &own)]));
     assert!(reason.contains("is not for aarch64"), "{reason}");
 }
 
@@ -75,7 +83,8 @@ fn a_general_variable_for_this_machine_does_not_concern_a_foreign_target() {
 fn an_empty_variable_is_none_and_a_relative_one_is_refused() {
     let sample = Sample::new();
     sample.ucx("project/target/ucx/1.22.0-x86_64/libucx", (1, 22), "x86_64");
-    let found = search(&sample, THIS, &[("UROM_UCX_DIR", Path::new(""))]).find().expect("it is not set");
+    let found =
+        search(&sample, THIS, &[("UROM_UCX_DIR", Path::new(""))]).find().expect("it is not set");
     assert_eq!(found.source(), &Source::BuildTree);
     let reason = refusal(&search(&sample, THIS, &[("UROM_UCX_DIR", Path::new("target/ucx"))]));
     assert!(reason.contains("UROM_UCX_DIR=target/ucx is relative"), "{reason}");
@@ -118,7 +127,12 @@ fn when_there_is_none_each_place_has_its_reason_and_the_clone_its_command() {
     let sample = Sample::new();
     let missing = search(&sample, OTHER, &[]).find().expect_err("there is none");
     assert_eq!(missing.attempts().len(), 4, "{missing}");
-    let starts = ["neither UROM_UCX_DIR_aarch64", "pkg-config", "reading", "no ucx/<version>-aarch64/libucx"];
+    let starts = [
+        "neither UROM_UCX_DIR_aarch64",
+        "pkg-config",
+        "reading",
+        "no ucx/<version>-aarch64/libucx",
+    ];
     for (attempt, start) in missing.attempts().iter().zip(starts) {
         assert!(attempt.starts_with(start), "{attempt}");
     }
@@ -154,6 +168,9 @@ fn what_was_read_is_known_afterwards() {
 fn the_target_directory_is_known_from_what_cargo_gives_a_build_script() {
     let of = |out: &str| target_directory_of(Path::new(out), OTHER);
     assert_eq!(of("/w/target/debug/build/ucx-sys-1234/out"), Some("/w/target".into()));
-    assert_eq!(of("/w/target/aarch64-unknown-linux-gnu/release/build/ucx-1/out"), Some("/w/target".into()));
+    assert_eq!(
+        of("/w/target/aarch64-unknown-linux-gnu/release/build/ucx-1/out"),
+        Some("/w/target".into())
+    );
     assert_eq!(of("/out"), None);
 }

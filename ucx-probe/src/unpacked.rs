@@ -42,7 +42,9 @@ pub(crate) fn machine(arch: &str) -> Result<u16, String> {
     match arch {
         "x86_64" => Ok(62),
         "aarch64" => Ok(183),
-        other => Err(format!("there are bindings for x86_64 and aarch64 Linux, and none for `{other}`")),
+        other => {
+            Err(format!("there are bindings for x86_64 and aarch64 Linux, and none for `{other}`"))
+        }
     }
 }
 
@@ -68,7 +70,10 @@ pub(crate) fn look_at(libraries: PathBuf, include: &Path, arch: &str) -> Result<
     check_machine(&library, arch)?;
     // A build script names it to cargo, in one line.
     if library.to_str().is_none_or(|path| path.contains('\n')) {
-        return Err(Unfit::Other(format!("{} has a name that cargo cannot be told", library.display())));
+        return Err(Unfit::Other(format!(
+            "{} has a name that cargo cannot be told",
+            library.display()
+        )));
     }
     Ok(Unpacked { version, libraries, files: vec![library, header] })
 }
@@ -152,7 +157,10 @@ mod tests {
         let root = sample.ucx("arm", (1, 22), "aarch64");
         assert!(matches!(look_into(&root, "x86_64"), Err(Unfit::OtherMachine(_))));
         let missing = look_into(&sample.path("nowhere"), "x86_64").expect_err("it is not there");
-        assert!(matches!(&missing, Unfit::Other(reason) if reason.contains("ucp_version.h")), "{missing:?}");
+        assert!(
+            matches!(&missing, Unfit::Other(reason) if reason.contains("ucp_version.h")),
+            "{missing:?}"
+        );
     }
 
     #[test]
@@ -179,8 +187,11 @@ mod tests {
     fn a_header_without_numbers_is_refused() {
         let sample = Sample::new();
         let root = sample.ucx("odd", (1, 22), "x86_64");
-        let texts =
-            ["", "#define UCP_API_MAJOR one\n#define UCP_API_MINOR 22\n", "#define UCP_API_MAJOR 1\n"];
+        let texts = [
+            "",
+            "#define UCP_API_MAJOR one\n#define UCP_API_MINOR 22\n",
+            "#define UCP_API_MAJOR 1\n",
+        ];
         for text in texts {
             fs::write(root.join("include/ucp/api/ucp_version.h"), text).expect("writable");
             let reason = look_into(&root, "x86_64").expect_err("it has no version").reason();

@@ -2,8 +2,8 @@
 //! start of the library.
 
 use crate::bindings::{
-    UCP_API_MAJOR, UCP_API_MINOR, UCS_ERR_LAST, UCS_INPROGRESS, ucp_config_t, ucp_context_h, ucp_datatype_t,
-    ucp_init_version, ucp_params_t, ucs_status_ptr_t, ucs_status_t,
+    UCP_API_MAJOR, UCP_API_MINOR, UCS_ERR_LAST, UCS_INPROGRESS, ucp_config_t, ucp_context_h,
+    ucp_datatype_t, ucp_init_version, ucp_params_t, ucs_status_ptr_t, ucs_status_t,
 };
 
 /// The lowest address that is an error and not a pointer: the last error code, as C widens it.
@@ -73,7 +73,9 @@ pub unsafe fn ucp_init(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::{UCS_ERR_BUSY, UCS_ERR_NO_MESSAGE, UCS_OK, ucp_get_version, ucs_status_string};
+    use crate::bindings::{
+        UCS_ERR_BUSY, UCS_ERR_NO_MESSAGE, UCS_OK, ucp_get_version, ucs_status_string,
+    };
     use std::ffi::CStr;
 
     fn address(value: usize) -> ucs_status_ptr_t {

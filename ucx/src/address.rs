@@ -90,7 +90,8 @@ impl WorkerAddress {
     /// this one do not understand each other, naming both.
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         let invalid = |why: &str| {
-            Status::INVALID_ADDR.during(format!("reading a worker address of {} bytes: {why}", bytes.len()))
+            Status::INVALID_ADDR
+                .during(format!("reading a worker address of {} bytes: {why}", bytes.len()))
         };
         let (seal, raw) = bytes.split_at_checked(SEAL).ok_or_else(|| invalid("it is too short"))?;
         if !seal.starts_with(&MARK) {
@@ -150,8 +151,9 @@ impl WorkerAddress {
     pub unsafe fn from_raw_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         if !(SHORTEST..=LONGEST).contains(&bytes.len()) {
             let length = bytes.len();
-            let what =
-                format!("reading a worker address of {length} bytes (they have {SHORTEST} to {LONGEST})");
+            let what = format!(
+                "reading a worker address of {length} bytes (they have {SHORTEST} to {LONGEST})"
+            );
             return Err(Status::INVALID_ADDR.during(what));
         }
         Ok(WorkerAddress::sealed(bytes, version(), Queues::default()))
@@ -213,9 +215,9 @@ fn queues(seal: &[u8]) -> Queues {
 
 /// FNV-1a with 64 bits over both.
 pub(crate) fn sum(a: &[u8], b: &[u8]) -> u64 {
-    a.iter()
-        .chain(b)
-        .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    a.iter().chain(b).fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 impl fmt::Debug for WorkerAddress {
@@ -244,14 +246,18 @@ mod tests {
         assert_eq!(read(address.as_bytes()).unwrap(), address);
         assert_eq!(address.as_raw_bytes().len(), 200);
         // SAFETY: UCX never sees this address.
-        assert_eq!(unsafe { WorkerAddress::from_raw_bytes(address.as_raw_bytes()) }.unwrap(), address);
+        let again = unsafe { WorkerAddress::from_raw_bytes(address.as_raw_bytes()) };
+        assert_eq!(again.unwrap(), address);
     }
 
     #[test]
     fn what_the_queues_are_like_travels() {
         let address = WorkerAddress::sealed(&[7; 100], version(), Queues(0x0102_0304_0506_0708));
         let come = read(address.as_bytes()).unwrap();
-        assert_eq!((come.queues(), come.as_raw_bytes()), (Queues(0x0102_0304_0506_0708), &[7; 100][..]));
+        assert_eq!(
+            (come.queues(), come.as_raw_bytes()),
+            (Queues(0x0102_0304_0506_0708), &[7; 100][..])
+        );
     }
 
     #[test]

@@ -95,7 +95,13 @@ impl Endpoint {
     /// # }
     /// ```
     #[inline]
-    pub fn am_send_with<B: Buffer>(&self, id: u16, header: &[u8], data: B, flags: AmFlags) -> Request<B> {
+    pub fn am_send_with<B: Buffer>(
+        &self,
+        id: u16,
+        header: &[u8],
+        data: B,
+        flags: AmFlags,
+    ) -> Request<B> {
         match self.open() {
             // SAFETY: the endpoint is live, and of this worker.
             Ok(raw) => unsafe { send(self.worker(), raw, id, header, data, flags) },
@@ -193,7 +199,9 @@ unsafe fn start<B: Buffer>(
     let data = Held::new(data);
     let own;
     let params = match data.get().memory() {
-        None if header.is_empty() && flags == AmFlags::EAGER => worker.inner().eager.as_ptr().cast_const(),
+        None if header.is_empty() && flags == AmFlags::EAGER => {
+            worker.inner().eager.as_ptr().cast_const()
+        }
         _ => {
             own = flagged(request::params_for(worker, data.get()), header, flags);
             &raw const own
@@ -231,7 +239,9 @@ unsafe fn send<B: Buffer>(
 ) -> Request<B> {
     // SAFETY: the endpoint is live, and the request below keeps the buffer.
     match unsafe { start(worker, endpoint, id, header, data, flags) } {
-        Ok((returned, data)) => Request::started(worker, returned, Completion::new(Status::OK), data),
+        Ok((returned, data)) => {
+            Request::started(worker, returned, Completion::new(Status::OK), data)
+        }
         Err((status, data)) => Request::failed(status, data),
     }
 }
@@ -353,7 +363,13 @@ impl Reply<'_> {
 
     /// As [`Endpoint::am_send_with`].
     #[inline]
-    pub fn am_send_with<B: Buffer>(&self, id: u16, header: &[u8], data: B, flags: AmFlags) -> Request<B> {
+    pub fn am_send_with<B: Buffer>(
+        &self,
+        id: u16,
+        header: &[u8],
+        data: B,
+        flags: AmFlags,
+    ) -> Request<B> {
         // SAFETY: UCX keeps the reply endpoint for the time of the handler, which this value cannot outlive, and
         // endpoints that are closed in a handler stay until it has returned.
         unsafe { send(self.worker, self.endpoint, id, header, data, flags) }

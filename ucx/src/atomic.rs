@@ -38,7 +38,13 @@ impl RemoteMemory {
     }
 
     /// Puts `new` at `offset` if `expected` is there, and yields what was there before: `UCP_ATOMIC_OP_CSWAP`.
-    pub fn compare_swap(&self, endpoint: &Endpoint, offset: u64, expected: u64, new: u64) -> Atomic {
+    pub fn compare_swap(
+        &self,
+        endpoint: &Endpoint,
+        offset: u64,
+        expected: u64,
+        new: u64,
+    ) -> Atomic {
         self.atomic(endpoint, sys::UCP_ATOMIC_OP_CSWAP, offset, expected, new)
     }
 
@@ -56,7 +62,9 @@ impl RemoteMemory {
             Ok(_) => return Atomic(Request::failed(Status::INVALID_PARAM, words)),
             Err(status) => return Atomic(Request::failed(status, words)),
         };
-        if endpoint.error_mode() == ErrorMode::Peer && version() < ENDS && !endpoint.has_device_with_atomics()
+        if endpoint.error_mode() == ErrorMode::Peer
+            && version() < ENDS
+            && !endpoint.has_device_with_atomics()
         {
             return Atomic(Request::failed(Status::UNSUPPORTED, words));
         }
@@ -64,7 +72,8 @@ impl RemoteMemory {
         let [operand, answer] = words.get_mut().as_mut_slice() else { unreachable!("two words") };
         let (operand, answer) = (&raw const *operand, &raw mut *answer);
         let mut params = request::params(self.worker());
-        params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        params.op_attr_mask |=
+            sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         params.datatype = sys::ucp_dt_make_contig(8);
         params.reply_buffer = answer.cast();
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote word is inside and aligned, the mask

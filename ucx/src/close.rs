@@ -78,7 +78,12 @@ struct Waiting {
 
 impl Close {
     /// Closes an endpoint of which this is the last trace.
-    pub(crate) fn new(raw: sys::ucp_ep_h, shared: Rc<Shared>, worker: Worker, mode: CloseMode) -> Close {
+    pub(crate) fn new(
+        raw: sys::ucp_ep_h,
+        shared: Rc<Shared>,
+        worker: Worker,
+        mode: CloseMode,
+    ) -> Close {
         shared.forget(&worker);
         let mut close = Close { phase: Phase::Waiting(Waiting { raw, shared, worker, mode }) };
         close.begin();
@@ -88,7 +93,14 @@ impl Close {
     /// The close of an endpoint that is closed already.
     pub(crate) fn over(worker: &Worker, shared: Rc<Shared>) -> Close {
         let nothing = Completion::new(Status::OK);
-        Close { phase: Phase::Begun(Request::started(worker, ptr::null_mut(), nothing, Held::new(shared))) }
+        Close {
+            phase: Phase::Begun(Request::started(
+                worker,
+                ptr::null_mut(),
+                nothing,
+                Held::new(shared),
+            )),
+        }
     }
 
     /// The request, begun if it can be.
@@ -130,7 +142,12 @@ impl Close {
     }
 }
 
-fn begin(raw: sys::ucp_ep_h, shared: &Rc<Shared>, worker: &Worker, mode: CloseMode) -> Request<Rc<Shared>> {
+fn begin(
+    raw: sys::ucp_ep_h,
+    shared: &Rc<Shared>,
+    worker: &Worker,
+    mode: CloseMode,
+) -> Request<Rc<Shared>> {
     let mut params = request::params(worker);
     if mode == CloseMode::Force {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;

@@ -141,7 +141,8 @@ impl Context {
         if self.inner.features.contains(features) {
             return Ok(());
         }
-        Err(Status::UNSUPPORTED.during(format!("{what} (the context was made without {features:?})")))
+        Err(Status::UNSUPPORTED
+            .during(format!("{what} (the context was made without {features:?})")))
     }
 
     pub(crate) fn raw(&self) -> sys::ucp_context_h {
@@ -255,10 +256,13 @@ impl ContextBuilder {
     /// # }
     /// ```
     pub fn watched_shared_memory(self) -> Self {
-        let watched = self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
+        let watched =
+            self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
         // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
         let watched = watched.config("RNDV_SCHEME", "get_zcopy");
-        Self::WATCHED_QUEUE.into_iter().fold(watched, |watched, (name, value)| watched.config(name, value))
+        Self::WATCHED_QUEUE
+            .into_iter()
+            .fold(watched, |watched, (name, value)| watched.config(name, value))
     }
 
     /// Names the context in UCX's own log and statistics.
@@ -285,8 +289,12 @@ impl ContextBuilder {
             return Err(Status::UNSUPPORTED.during(why));
         }
         let transports = environment("UCX_TLS");
-        let settings =
-            settings::for_release(&self.config, version(), transports.as_deref(), settings::has_module);
+        let settings = settings::for_release(
+            &self.config,
+            version(),
+            transports.as_deref(),
+            settings::has_module,
+        );
         for (name, value) in settings {
             config.set(&name, &value)?;
         }
@@ -338,8 +346,9 @@ impl Config {
     }
 
     fn set(&self, name: &str, value: &str) -> Result<()> {
-        let what =
-            || format!("setting {name} to {value:?} (names are those of the environment without UCX_)");
+        let what = || {
+            format!("setting {name} to {value:?} (names are those of the environment without UCX_)")
+        };
         let c_name = c_string("a configuration name", name)?;
         let c_value = c_string("a configuration value", value)?;
         // SAFETY: the configuration is live, the strings are C strings that UCX copies.
@@ -356,8 +365,9 @@ impl Drop for Config {
 }
 
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
-    CString::new(text)
-        .map_err(|error| Status::INVALID_PARAM.during(format!("{what} {text:?} has a zero byte: {error}")))
+    CString::new(text).map_err(|error| {
+        Status::INVALID_PARAM.during(format!("{what} {text:?} has a zero byte: {error}"))
+    })
 }
 
 /// Where the bytes of a C structure's `void *` come from.

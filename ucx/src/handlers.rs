@@ -132,7 +132,10 @@ impl Handlers {
     /// Drops what the handlers own. UCX may call back while the worker ends, to no effect.
     pub(crate) fn clear(&self) {
         let before = self.state.replace(State::Over);
-        debug_assert!(before == State::Idle, "a handler runs inside a call on a handle of the worker");
+        debug_assert!(
+            before == State::Idle,
+            "a handler runs inside a call on a handle of the worker"
+        );
         let handlers: Vec<_> = self.by_id.borrow().values().cloned().collect();
         for handler in handlers {
             // SAFETY: the state was idle, and from now on no handler is called.
@@ -198,7 +201,11 @@ impl Worker {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn set_am_handler(&self, id: u16, handler: impl FnMut(Message<'_>) + 'static) -> Result<()> {
+    pub fn set_am_handler(
+        &self,
+        id: u16,
+        handler: impl FnMut(Message<'_>) + 'static,
+    ) -> Result<()> {
         // SAFETY: the handler is the worker's, and UCX reaches it only inside a call on a handle of the worker.
         let worker = unsafe { Worker::borrowed(self.as_ptr()) };
         let handler = Rc::new(Handler { worker, call: UnsafeCell::new(Some(handler)) });

@@ -110,8 +110,9 @@ impl Listener {
             refusing: Cell::new(None),
         });
         let mut params = sys::ucp_listener_params_t::zeroed();
-        params.field_mask =
-            u64::from(sys::UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | sys::UCP_LISTENER_PARAM_FIELD_CONN_HANDLER);
+        params.field_mask = u64::from(
+            sys::UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | sys::UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
+        );
         params.sockaddr = socket.raw();
         params.conn_handler.cb = Some(on_connection);
         params.conn_handler.arg = void(Rc::as_ptr(&queue));
@@ -140,7 +141,10 @@ impl Listener {
 
     /// The next connection that waits, if any.
     #[must_use]
-    #[allow(clippy::should_implement_trait, reason = "an iterator that ends is fused; this one goes on")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "an iterator that ends is fused; this one goes on"
+    )]
     pub fn next(&self) -> Option<ConnectionRequest> {
         let raw = self.queue.requests.borrow_mut().pop_front()?;
         Some(ConnectionRequest { raw, listener: self.raw, worker: self.worker.clone() })

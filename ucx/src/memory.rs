@@ -151,8 +151,21 @@ impl Memory {
         Ok(Memory::new(mapping, start, length, Some(buffer)))
     }
 
-    fn new(mapping: Mapping, start: NonNull<u8>, length: usize, bytes: Option<Box<dyn Any>>) -> Memory {
-        Memory { inner: Rc::new(Inner { start, length, mapping, ranges: Ranges::default(), _bytes: bytes }) }
+    fn new(
+        mapping: Mapping,
+        start: NonNull<u8>,
+        length: usize,
+        bytes: Option<Box<dyn Any>>,
+    ) -> Memory {
+        Memory {
+            inner: Rc::new(Inner {
+                start,
+                length,
+                mapping,
+                ranges: Ranges::default(),
+                _bytes: bytes,
+            }),
+        }
     }
 
     /// Where it begins, as peers name it.
@@ -191,7 +204,10 @@ impl Memory {
     /// When the bytes are not all inside, or some are leased.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
-        assert!(!self.inner.ranges.clash(&(offset..offset + from.len()), false), "writing to leased memory");
+        assert!(
+            !self.inner.ranges.clash(&(offset..offset + from.len()), false),
+            "writing to leased memory"
+        );
         // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
@@ -219,7 +235,10 @@ impl Memory {
     /// The first of `length` bytes at `offset`. Panics when they are not all inside.
     pub(crate) fn at(&self, offset: usize, length: usize) -> *mut u8 {
         let end = offset.checked_add(length);
-        assert!(end.is_some_and(|end| end <= self.inner.length), "{length} bytes at {offset} are not inside");
+        assert!(
+            end.is_some_and(|end| end <= self.inner.length),
+            "{length} bytes at {offset} are not inside"
+        );
         // SAFETY: inside, or one past the end with no bytes.
         unsafe { self.inner.start.as_ptr().add(offset) }
     }
@@ -239,8 +258,9 @@ impl Memory {
         }
         let (mut buffer, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the memory is mapped in this context, both places can be written to.
-        let status =
-            unsafe { sys::ucp_rkey_pack(context.raw(), self.inner.mapping.raw, &mut buffer, &mut length) };
+        let status = unsafe {
+            sys::ucp_rkey_pack(context.raw(), self.inner.mapping.raw, &mut buffer, &mut length)
+        };
         check(status, "packing a remote key")?;
         // SAFETY: UCX returned `length` bytes that stay until the release below.
         let key = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
@@ -276,7 +296,9 @@ impl Memory {
         params.flags = sys::UCP_MEMH_PACK_FLAG_EXPORT.into();
         let (mut buffer, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the memory is mapped, the mask names what is set, both places can be written to.
-        let status = unsafe { sys::ucp_memh_pack(self.inner.mapping.raw, &params, &mut buffer, &mut length) };
+        let status = unsafe {
+            sys::ucp_memh_pack(self.inner.mapping.raw, &params, &mut buffer, &mut length)
+        };
         check(status, "exporting memory")?;
         // SAFETY: UCX returned `length` bytes that stay until the release below.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
@@ -302,7 +324,10 @@ fn params(start: *mut u8, length: usize) -> sys::ucp_mem_map_params_t {
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").field("address", &self.address()).field("len", &self.len()).finish()
+        f.debug_struct("Memory")
+            .field("address", &self.address())
+            .field("len", &self.len())
+            .finish()
     }
 }
 

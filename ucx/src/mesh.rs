@@ -113,12 +113,14 @@ impl Mesh {
     ///
     /// `IO_ERROR`, with what the system says, when it has no socket for this.
     pub fn new(worker: &Worker) -> Result<Mesh> {
-        let door = match Machine::of_this_thread().map(|machine| Door::open(worker, machine, most())) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::AddrNotAvailable => {
-                return Err(Status::IO_ERROR.during(format!("listening for peers on loopback: {error}")));
-            }
-            door => door.and_then(io::Result::ok),
-        };
+        let door =
+            match Machine::of_this_thread().map(|machine| Door::open(worker, machine, most())) {
+                Some(Err(error)) if error.kind() != io::ErrorKind::AddrNotAvailable => {
+                    return Err(Status::IO_ERROR
+                        .during(format!("listening for peers on loopback: {error}")));
+                }
+                door => door.and_then(io::Result::ok),
+            };
         Ok(Mesh { worker: worker.clone(), endpoints: RefCell::default(), door })
     }
 
@@ -145,7 +147,9 @@ impl Mesh {
     pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
         let seal = PeerAddress::seal(bytes);
         let is_it = |known: &&Known| *known.address == *bytes && !known.endpoint.is_failed();
-        if let Some(known) = self.endpoints.borrow().get(&seal).and_then(|known| known.iter().find(is_it)) {
+        if let Some(known) =
+            self.endpoints.borrow().get(&seal).and_then(|known| known.iter().find(is_it))
+        {
             return Ok(Rc::clone(&known.endpoint));
         }
         // SAFETY: the caller's promise is the same.
@@ -188,7 +192,8 @@ impl Door {
     fn open(worker: &Worker, machine: Machine, most: usize) -> io::Result<Door> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
-        let port = NonZeroU16::new(listener.local_addr()?.port()).ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let port = NonZeroU16::new(listener.local_addr()?.port())
+            .ok_or(io::ErrorKind::AddrNotAvailable)?;
         let kept = Rc::new(Kept {
             worker: worker.clone(),
             listener: Cell::new(None),
@@ -196,9 +201,10 @@ impl Door {
             peers: RefCell::default(),
         });
         let weak = Rc::downgrade(&kept);
-        let id = worker.inner().watch.add(Rc::new(listener.into()), move |inner, listener, _| {
-            weak.upgrade().is_some_and(|kept| kept.accept(&weak, inner, listener))
-        })?;
+        let id =
+            worker.inner().watch.add(Rc::new(listener.into()), move |inner, listener, _| {
+                weak.upgrade().is_some_and(|kept| kept.accept(&weak, inner, listener))
+            })?;
         kept.listener.set(Some(id));
         Ok(Door { address: Local { port, machine }, kept })
     }
@@ -208,7 +214,8 @@ impl Kept {
     /// Accepts who came; whether there was anybody. Who comes when the process has no descriptor left waits until it has.
     fn accept(&self, weak: &Weak<Kept>, inner: &Inner, listener: &OwnedFd) -> bool {
         for accepted in 0..AT_ONCE {
-            let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
+            let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+            else {
                 return accepted != 0;
             };
             let socket = Rc::new(socket);
@@ -255,7 +262,8 @@ mod tests {
 
     /// A door for at most two, and how to connect to it.
     fn door_for_two() -> (Worker, Door, SocketAddr) {
-        let worker = Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let worker =
+            Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
         let address = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
         (worker, door, address)
@@ -296,8 +304,9 @@ mod tests {
 
     #[test]
     fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
-        let builder =
-            || Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory();
+        let builder = || {
+            Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory()
+        };
         let worker = || builder().build().unwrap().worker().unwrap();
         let (receiver, sender) = (worker(), worker());
         let door = Door::open(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
@@ -322,10 +331,12 @@ mod tests {
 
     #[test]
     fn a_look_takes_a_few_of_many_who_come() {
-        let worker = Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let worker =
+            Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
         let address: SocketAddr = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
-        let _streams: Vec<_> = (0..AT_ONCE + 3).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let _streams: Vec<_> =
+            (0..AT_ONCE + 3).map(|_| TcpStream::connect(address).unwrap()).collect();
         let count = || door.kept.peers.borrow().len();
         assert!(worker.inner().watch.look(worker.inner()));
         assert_eq!(count(), AT_ONCE);
@@ -338,8 +349,9 @@ mod tests {
     fn who_got_the_port_of_a_mesh_that_is_gone_is_not_taken_for_it() {
         use std::io::Write;
 
-        let builder =
-            || Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory();
+        let builder = || {
+            Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory()
+        };
         let worker = || builder().build().unwrap().worker().unwrap();
         let (receiver, sender) = (worker(), worker());
         let talker = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

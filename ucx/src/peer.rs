@@ -102,9 +102,11 @@ impl PeerAddress {
     /// [`WorkerAddress::from_bytes`].
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<PeerAddress> {
         let invalid = |why: &str| {
-            Status::INVALID_ADDR.during(format!("reading a peer's address of {} bytes: {why}", bytes.len()))
+            Status::INVALID_ADDR
+                .during(format!("reading a peer's address of {} bytes: {why}", bytes.len()))
         };
-        let (head, worker) = bytes.split_first_chunk::<HEAD>().ok_or_else(|| invalid("it is too short"))?;
+        let (head, worker) =
+            bytes.split_first_chunk::<HEAD>().ok_or_else(|| invalid("it is too short"))?;
         if !head.starts_with(&MARK) {
             return Err(invalid("it has not the mark of one"));
         }
@@ -195,7 +197,8 @@ impl EndpointBuilder {
         let in_shared_memory = || endpoint.is_in_shared_memory().unwrap_or(true);
         if let Some(door) = address.loopback().filter(|_| watched && in_shared_memory()) {
             knock(door).and_then(|socket| endpoint.watch(socket)).map_err(|error| {
-                Status::IO_ERROR.during(format!("watching the peer that listens on {door}: {error}"))
+                Status::IO_ERROR
+                    .during(format!("watching the peer that listens on {door}: {error}"))
             })?;
         }
         Ok(endpoint)

@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn contexts_without_sizes_are_like_ucx_makes_them() {
-        let others = [("TLS", "posix"), ("POSIX_ERROR_HANDLING", "y"), ("POSIX_FIFO_MAX_POLL", "1")];
+        let others =
+            [("TLS", "posix"), ("POSIX_ERROR_HANDLING", "y"), ("POSIX_FIFO_MAX_POLL", "1")];
         for config in [&[][..], &others] {
             assert_eq!(of(config), Queues::default());
         }

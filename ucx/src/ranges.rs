@@ -71,7 +71,8 @@ impl Ranges {
 
     /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
     pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
-        let clash = |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
+        let clash =
+            |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
         self.0.borrow().iter().any(|taken| !(reads && taken.shared) && clash(taken))
     }
 }

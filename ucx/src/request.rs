@@ -60,7 +60,11 @@ impl Outcome for usize {
     }
 }
 
-unsafe extern "C" fn on_send(request: *mut c_void, status: sys::ucs_status_t, user_data: *mut c_void) {
+unsafe extern "C" fn on_send(
+    request: *mut c_void,
+    status: sys::ucs_status_t,
+    user_data: *mut c_void,
+) {
     // SAFETY: this is the completion callback of a request made with `params`.
     unsafe { complete(request, user_data, Completion::new(Status::from_raw(status))) };
 }
@@ -227,7 +231,9 @@ impl<B: 'static, T: Outcome> Request<B, T> {
             if let Some(done) = self.take() {
                 return done;
             }
-            let Phase::Pending { worker, .. } = &self.phase else { unreachable!("taken just above") };
+            let Phase::Pending { worker, .. } = &self.phase else {
+                unreachable!("taken just above")
+            };
             assert!(!worker.is_progressing(), "Request::wait inside a callback of the same worker");
             idle = if worker.progress() { 0 } else { idle.saturating_add(1) };
             if idle > 1000 {
@@ -287,7 +293,9 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// Has UCX's callback wake whoever polls.
     #[inline(never)]
     fn wake_later(&self, cx: &TaskContext<'_>) {
-        let Phase::Pending { slot, .. } = &self.phase else { panic!("a request was polled after its end") };
+        let Phase::Pending { slot, .. } = &self.phase else {
+            panic!("a request was polled after its end")
+        };
         // SAFETY: the request is live while this phase lasts.
         let slot = unsafe { slot.as_ref() };
         let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
@@ -308,7 +316,10 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         if let Some(done) = self.take() {
             return drop(done);
         }
-        let Phase::Pending { slot, worker, .. } = mem::replace(&mut self.phase, Phase::Taken) else { return };
+        let Phase::Pending { slot, worker, .. } = mem::replace(&mut self.phase, Phase::Taken)
+        else {
+            return;
+        };
         // SAFETY: the phase was `Pending`, so the buffer is there; from now on the phase says that it is not.
         let parked = unsafe { Parked::new(&mut self.buffer, self.keep.take()) };
         // SAFETY: the request is live until it completes, which frees it from now on.
@@ -360,7 +371,8 @@ mod tests {
     #[test]
     fn a_request_that_is_over_keeps_nothing_that_may_need_its_worker() {
         let kept = Rc::new(());
-        let request = Request::<Vec<u8>>::failed(Status::CANCELED, Vec::new()).keeping(kept.clone());
+        let request =
+            Request::<Vec<u8>>::failed(Status::CANCELED, Vec::new()).keeping(kept.clone());
         assert!(request.is_done() && Rc::strong_count(&kept) == 1);
         assert_eq!(request.wait().0, Err(Status::CANCELED));
     }

@@ -102,7 +102,12 @@ impl Endpoint {
     /// # Ok(())
     /// # }
     /// ```
-    pub unsafe fn remote_memory(&self, key: &[u8], address: u64, length: u64) -> Result<RemoteMemory> {
+    pub unsafe fn remote_memory(
+        &self,
+        key: &[u8],
+        address: u64,
+        length: u64,
+    ) -> Result<RemoteMemory> {
         let what = || format!("unpacking a remote key of {} bytes", key.len());
         let context = self.worker().context();
         if !context.features().contains(Features::AMO64) {
@@ -157,14 +162,17 @@ impl RemoteMemory {
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside, the mask names what is
         // set, and the request owns the data and the key until UCX is done with them.
-        let returned = unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
-        Request::started(&self.worker, returned, Completion::new(Status::OK), data).keeping(self.hold())
+        let returned =
+            unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
+        Request::started(&self.worker, returned, Completion::new(Status::OK), data)
+            .keeping(self.hold())
     }
 
     /// Reads the bytes at `offset` into `buffer`, as many as it has: `ucp_get_nbx`. Errors as for
     /// [`put`](RemoteMemory::put).
     pub fn get<B: BufferMut>(&self, endpoint: &Endpoint, offset: u64, buffer: B) -> Request<B> {
-        let (raw, address) = match self.reach(endpoint, Features::RMA, offset, buffer.len() as u64) {
+        let (raw, address) = match self.reach(endpoint, Features::RMA, offset, buffer.len() as u64)
+        {
             Ok(reached) => reached,
             Err(status) => return Request::failed(status, buffer),
         };
@@ -173,8 +181,10 @@ impl RemoteMemory {
         let length = buffer.get().len();
         let start = buffer.get_mut().start_mut();
         // SAFETY: as in `put`, with a buffer that UCX may write.
-        let returned = unsafe { sys::ucp_get_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
-        Request::started(&self.worker, returned, Completion::new(Status::OK), buffer).keeping(self.hold())
+        let returned =
+            unsafe { sys::ucp_get_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
+        Request::started(&self.worker, returned, Completion::new(Status::OK), buffer)
+            .keeping(self.hold())
     }
 
     /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached over this endpoint.
@@ -213,6 +223,9 @@ impl RemoteMemory {
 
 impl fmt::Debug for RemoteMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteMemory").field("address", &self.address).field("len", &self.length).finish()
+        f.debug_struct("RemoteMemory")
+            .field("address", &self.address)
+            .field("len", &self.length)
+            .finish()
     }
 }

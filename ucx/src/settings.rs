@@ -53,9 +53,11 @@ pub(crate) fn for_release<'a>(
     if release >= SILENT {
         return settings.iter().map(plain).collect();
     }
-    let own = settings.iter().rev().find(|(name, _)| name == "TLS").map(|(_, value)| value.as_str());
+    let own =
+        settings.iter().rev().find(|(name, _)| name == "TLS").map(|(_, value)| value.as_str());
     let list = own.or(environment).unwrap_or("all");
-    let used = |setting: &&(String, String)| transport(&setting.0).is_none_or(|name| allows(list, name));
+    let used =
+        |setting: &&(String, String)| transport(&setting.0).is_none_or(|name| allows(list, name));
     let used = settings.iter().filter(used);
     if release >= BY_TRANSPORT {
         return used.map(plain).collect();
@@ -102,8 +104,13 @@ pub(crate) fn refused(
     release: Version,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    let own = settings.iter().rev().find(|(name, _)| name == "PROTO_ENABLE").map(|(_, value)| value.clone());
-    let old_protocols = own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| is_off(&value));
+    let own = settings
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PROTO_ENABLE")
+        .map(|(_, value)| value.clone());
+    let old_protocols =
+        own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| is_off(&value));
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
@@ -147,9 +154,11 @@ fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
         return "^sysv".to_owned();
     }
     let words = words.into_iter().flat_map(|word| match several(word) {
-        Some(names) => {
-            names.iter().copied().filter(|name| !MODULES.contains(name) || has_module(name)).collect()
-        }
+        Some(names) => names
+            .iter()
+            .copied()
+            .filter(|name| !MODULES.contains(name) || has_module(name))
+            .collect(),
         None => vec![word],
     });
     words.filter(|word| *word != "sysv").collect::<Vec<_>>().join(",")
@@ -184,7 +193,9 @@ mod tests {
     fn what_is_of_a_transport_that_is_not_used_is_left_out_before_1_20() {
         for release in ["1.17.0", "1.19.1"] {
             let both = "POSIX_FIFO_SIZE=64 SYSV_ERROR_HANDLING=n KEEPALIVE_INTERVAL=inf";
-            for list in ["shm,self", "sm", "mm", "all", "*", "posix,sysv", "tcp, posix,\\sysv", "^tcp"] {
+            for list in
+                ["shm,self", "sm", "mm", "all", "*", "posix,sysv", "tcp, posix,\\sysv", "^tcp"]
+            {
                 assert_eq!(taken(&[QUEUE, SYSV, OTHER], release, Some(list)), both, "{list}");
             }
             for list in ["tcp", "tcp,self", "^shm", "^posix,sysv", "cma"] {
@@ -203,7 +214,12 @@ mod tests {
     }
 
     /// Why a context is refused that has `settings`, in an environment with `variable`.
-    fn why(features: Features, settings: &[(&str, &str)], release: &str, variable: &str) -> Option<String> {
+    fn why(
+        features: Features,
+        settings: &[(&str, &str)],
+        release: &str,
+        variable: &str,
+    ) -> Option<String> {
         let settings: Vec<_> =
             settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let (name, value) = variable.split_once('=').unwrap();
@@ -220,7 +236,10 @@ mod tests {
         for value in ["n", "N", "no", "off", "0"] {
             for old in ["1.16.0", "1.21.0", "1.21.9"] {
                 let why = why(old, "UCX_MEM_EVENTS", value).unwrap();
-                assert!(why.contains(old) && why.contains("unset") && why.contains("1.22.0"), "{why}");
+                assert!(
+                    why.contains(old) && why.contains("unset") && why.contains("1.22.0"),
+                    "{why}"
+                );
             }
             assert_eq!(why("1.22.0", "UCX_MEM_EVENTS", value), None);
         }

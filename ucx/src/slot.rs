@@ -67,7 +67,11 @@ impl Slot {
 /// # Safety
 ///
 /// `request` and `user_data` are what UCX gives to the callback of a request made with [`params`](crate::request::params).
-pub(crate) unsafe fn complete(request: *mut c_void, user_data: *mut c_void, completion: Completion) {
+pub(crate) unsafe fn complete(
+    request: *mut c_void,
+    user_data: *mut c_void,
+    completion: Completion,
+) {
     let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
     // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
     let inner = unsafe { &*user_data.cast::<Inner>() };

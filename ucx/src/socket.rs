@@ -3,7 +3,9 @@
 use std::mem;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use libc::{AF_INET, AF_INET6, sa_family_t, sockaddr_in, sockaddr_in6, sockaddr_storage, socklen_t};
+use libc::{
+    AF_INET, AF_INET6, sa_family_t, sockaddr_in, sockaddr_in6, sockaddr_storage, socklen_t,
+};
 use ucx_sys as sys;
 
 /// A socket address as C has it, with its length.

@@ -231,7 +231,10 @@ mod tests {
 
     #[test]
     fn a_known_status_prints_its_text_name_and_number() {
-        assert_eq!(Status::UNREACHABLE.to_string(), "Destination is unreachable (UCS_ERR_UNREACHABLE, -6)");
+        assert_eq!(
+            Status::UNREACHABLE.to_string(),
+            "Destination is unreachable (UCS_ERR_UNREACHABLE, -6)"
+        );
         assert_eq!(format!("{:?}", Status::BUSY), "UCS_ERR_BUSY");
         assert_eq!(format!("{:?}", Status::from_code(-77)), "Status(-77)");
     }

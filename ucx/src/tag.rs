@@ -164,7 +164,12 @@ impl Worker {
         Some(TagMessage { raw, info, worker: self.clone() })
     }
 
-    fn probe(&self, tag: u64, mask: u64, remove: bool) -> Option<(sys::ucp_tag_message_h, TagInfo)> {
+    fn probe(
+        &self,
+        tag: u64,
+        mask: u64,
+        remove: bool,
+    ) -> Option<(sys::ucp_tag_message_h, TagInfo)> {
         if !self.features().contains(Features::TAG) {
             return None;
         }

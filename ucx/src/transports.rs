@@ -37,22 +37,25 @@ impl Endpoint {
     /// # }
     /// ```
     pub fn transports(&self) -> Result<Vec<String>> {
-        let none = sys::ucp_transport_entry_t { transport_name: ptr::null(), device_name: ptr::null() };
+        let none =
+            sys::ucp_transport_entry_t { transport_name: ptr::null(), device_name: ptr::null() };
         let mut entries = [none; MOST];
         let mut attributes = sys::ucp_ep_attr_t::zeroed();
         attributes.field_mask = sys::UCP_EP_ATTR_FIELD_TRANSPORTS.into();
         attributes.transports.entries = entries.as_mut_ptr();
         attributes.transports.num_entries = MOST as u32;
         attributes.transports.entry_size = size_of::<sys::ucp_transport_entry_t>();
-        let raw = self.open().map_err(|status| status.during("asking for an endpoint's transports"))?;
+        let raw =
+            self.open().map_err(|status| status.during("asking for an endpoint's transports"))?;
         // SAFETY: the endpoint is live, the mask names what UCX may write, and there is room for `MOST` entries.
         let status = unsafe { sys::ucp_ep_query(raw, &mut attributes) };
         check(status, "asking for an endpoint's transports")?;
         let count = MOST.min(attributes.transports.num_entries as usize);
-        let names = entries[..count].iter().filter(|entry| !entry.transport_name.is_null()).map(|entry| {
-            // SAFETY: UCX's name of a transport, a C string that lives as long as the endpoint.
-            unsafe { CStr::from_ptr(entry.transport_name) }.to_string_lossy().into_owned()
-        });
+        let names =
+            entries[..count].iter().filter(|entry| !entry.transport_name.is_null()).map(|entry| {
+                // SAFETY: UCX's name of a transport, a C string that lives as long as the endpoint.
+                unsafe { CStr::from_ptr(entry.transport_name) }.to_string_lossy().into_owned()
+            });
         Ok(names.collect())
     }
 

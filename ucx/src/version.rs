@@ -49,7 +49,8 @@ pub const OLDEST: Version = Version { major: 1, minor: 16, patch: 0 };
 
 /// The file that this process has its UCX from, if the loader knows it.
 fn file() -> Option<PathBuf> {
-    let function: unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) = sys::ucp_get_version;
+    let function: unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) =
+        sys::ucp_get_version;
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: looks up an address, and writes to a place for the result.
     let found = unsafe { libc::dladdr(function as *const c_void, info.as_mut_ptr()) };
@@ -198,12 +199,17 @@ mod tests {
     #[test]
     fn the_file_of_the_running_ucx_is_known() {
         let file = file().unwrap();
-        assert!(file.is_absolute() && file.to_string_lossy().contains("libucp"), "{}", file.display());
+        assert!(
+            file.is_absolute() && file.to_string_lossy().contains("libucp"),
+            "{}",
+            file.display()
+        );
     }
 
     #[test]
     fn text_that_is_no_version_is_refused() {
-        for text in ["", "1", "1.22", "1.22.0.1", "1.22.x", "1.-2.0", "1.99999999999.0", " 1.22.0"] {
+        for text in ["", "1", "1.22", "1.22.0.1", "1.22.x", "1.-2.0", "1.99999999999.0", " 1.22.0"]
+        {
             assert!(text.parse::<Version>().is_err(), "{text:?}");
         }
     }
@@ -211,8 +217,14 @@ mod tests {
     #[test]
     fn versions_to_1_18_understand_each_other_and_newer_ones_only_themselves() {
         // One of each minor version, as the guide's table has them, and the group that each is in.
-        let groups =
-            ["1.16.0 1.17.0 1.18.1", "1.19.0 1.19.1", "1.20.0 1.20.1", "1.21.0", "1.22.0 1.22.3", "2.16.0"];
+        let groups = [
+            "1.16.0 1.17.0 1.18.1",
+            "1.19.0 1.19.1",
+            "1.20.0 1.20.1",
+            "1.21.0",
+            "1.22.0 1.22.3",
+            "2.16.0",
+        ];
         for one in groups {
             for other in groups {
                 for (a, b) in one.split(' ').flat_map(|a| other.split(' ').map(move |b| (a, b))) {

@@ -100,11 +100,15 @@ impl Watch {
 
     /// Passes on what there is on the sockets; whether anything was done about it.
     pub(crate) fn look(&self, inner: &Inner) -> bool {
-        let Some(epoll) = self.epoll.borrow().clone().filter(|_| self.any.get()) else { return false };
+        let Some(epoll) = self.epoll.borrow().clone().filter(|_| self.any.get()) else {
+            return false;
+        };
         let mut events = [const { MaybeUninit::uninit() }; AT_ONCE];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // Nothing is lost by an interrupt: what there is stays there.
-        let Ok((events, _)) = epoll::wait(&*epoll, &mut events[..], Some(&at_once)) else { return false };
+        let Ok((events, _)) = epoll::wait(&*epoll, &mut events[..], Some(&at_once)) else {
+            return false;
+        };
         let mut done = false;
         for event in events {
             let id = WatchId(event.data.u64());
@@ -120,6 +124,8 @@ impl Watch {
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("sockets", &self.sockets.borrow().len()).finish_non_exhaustive()
+        f.debug_struct("Watch")
+            .field("sockets", &self.sockets.borrow().len())
+            .finish_non_exhaustive()
     }
 }

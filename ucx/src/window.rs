@@ -197,14 +197,20 @@ impl Window {
 
 impl fmt::Debug for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window").field("memory", &self.memory).field("endpoint", &self.endpoint).finish()
+        f.debug_struct("Window")
+            .field("memory", &self.memory)
+            .field("endpoint", &self.endpoint)
+            .finish()
     }
 }
 
 /// Whether any transport of the worker notices when a peer is gone. It can reach itself in any case, so this tells a peer
 /// that is gone from transports that cannot tell.
 fn watches_peers(worker: &Worker) -> bool {
-    worker.address().and_then(|own| worker.endpoint().error_mode(ErrorMode::Peer).connect(&own)).is_ok()
+    worker
+        .address()
+        .and_then(|own| worker.endpoint().error_mode(ErrorMode::Peer).connect(&own))
+        .is_ok()
 }
 
 fn seal(address: u64, length: u64, key: &[u8], owner: &[u8]) -> Vec<u8> {
@@ -240,7 +246,8 @@ impl Described<'_> {
         let invalid = |why: &str| -> Error {
             Status::INVALID_ADDR.during(format!("reading a window of {} bytes: {why}", bytes.len()))
         };
-        let (seal, body) = bytes.split_at_checked(SEAL).ok_or_else(|| invalid("they are too few"))?;
+        let (seal, body) =
+            bytes.split_at_checked(SEAL).ok_or_else(|| invalid("they are too few"))?;
         if !seal.starts_with(&MARK) {
             return Err(invalid("they have not the mark of one; Memory::window makes them"));
         }

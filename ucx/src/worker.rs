@@ -69,7 +69,8 @@ impl Worker {
         params.client_id = context.queues().0;
         let mut raw = ptr::null_mut();
         // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
-        check(unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) }, "making a worker")?;
+        let status = unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) };
+        check(status, "making a worker")?;
         let max_am_header = max_am_header(raw);
         let signal = Arc::new(Target::new(raw));
         let limit = *max_am_header.as_ref().unwrap_or(&0);
@@ -110,7 +111,10 @@ impl Worker {
     ///
     /// Inside a callback of this worker, and as [`progress`](Worker::progress).
     pub fn progress_until(&self, mut done: impl FnMut() -> bool) {
-        assert!(!self.is_progressing(), "Worker::progress_until inside a callback of the same worker");
+        assert!(
+            !self.is_progressing(),
+            "Worker::progress_until inside a callback of the same worker"
+        );
         let mut idle = 0_u32;
         while !done() {
             idle = if self.progress() { 0 } else { idle.saturating_add(1) };
@@ -190,7 +194,8 @@ impl Worker {
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
         // This is the time to look at what is watched beside UCX.
-        if self.inner.needs_attention() || !self.inner.is_progressing() && self.inner.watch.look(&self.inner)
+        if self.inner.needs_attention()
+            || !self.inner.is_progressing() && self.inner.watch.look(&self.inner)
         {
             return Ok(false);
         }
@@ -330,7 +335,8 @@ fn max_am_header(worker: sys::ucp_worker_h) -> Result<usize> {
     let mut attributes = sys::ucp_worker_attr_t::zeroed();
     attributes.field_mask = sys::UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER.into();
     // SAFETY: the worker is live, the mask names what UCX may write.
-    check(unsafe { sys::ucp_worker_query(worker, &mut attributes) }, "asking for a worker's longest header")?;
+    let status = unsafe { sys::ucp_worker_query(worker, &mut attributes) };
+    check(status, "asking for a worker's longest header")?;
     Ok(attributes.max_am_header)
 }
 

@@ -125,7 +125,8 @@ fn an_address_with_a_byte_changed_is_refused_or_harms_nobody() {
         let config = [layout, &[("POSIX_USE_PROC_LINK", "n")]].concat();
         let (from, to) = (worker("posix,self", &config), worker("posix,self", &config));
         let (_, hears) = log();
-        to.set_am_handler(1, move |message| hears.borrow_mut().push(message.header.to_vec())).unwrap();
+        to.set_am_handler(1, move |message| hears.borrow_mut().push(message.header.to_vec()))
+            .unwrap();
         let whole = to.address().unwrap().as_raw_bytes().to_vec();
         // The name of the worker's memory is last, and behind it the first layout has UCX's release. The bits on top of it would have
         // UCX take it for something else: a file that some process has open.
@@ -148,7 +149,10 @@ fn an_address_with_a_byte_changed_is_refused_or_harms_nobody() {
                 }
             }
         }
-        assert!(refused > whole.len() && taken > whole.len(), "{refused} were refused, {taken} taken");
+        assert!(
+            refused > whole.len() && taken > whole.len(),
+            "{refused} were refused, {taken} taken"
+        );
         reaches(&from, &to);
     }
 }

@@ -16,7 +16,9 @@ fn eager_messages_arrive_with_header_and_data() {
         let (seen, log) = log();
         pair.b
             .set_am_handler(3, move |message| {
-                let Data::Eager(data) = message.data else { panic!("a short message came as rendezvous") };
+                let Data::Eager(data) = message.data else {
+                    panic!("a short message came as rendezvous")
+                };
                 assert!(message.reply().is_none());
                 log.borrow_mut().push((message.header.to_vec(), data.to_vec()));
             })
@@ -36,7 +38,9 @@ fn a_header_alone_needs_no_buffer() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
         let (seen, log) = log();
-        pair.b.set_am_handler(0, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+        pair.b
+            .set_am_handler(0, move |message| log.borrow_mut().push(message.header.to_vec()))
+            .unwrap();
         let longest = pair.a.max_am_header();
         assert!(longest >= 1024, "{longest}");
         for length in [1, 64, longest] {
@@ -64,15 +68,19 @@ fn a_message_sent_now_gives_its_buffer_back_or_a_request_that_has_it() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
         let (seen, log) = log();
-        pair.b.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+        pair.b
+            .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
+            .unwrap();
         // Over tcp the first messages wait for the connection.
         assert_eq!(pair.finish(pair.to_b.am_send(1, b"first", ())).0, Ok(()));
         pair.until("the connection", || !seen.borrow().is_empty());
 
-        let (result, buffer) = pair.to_b.am_send_now(1, b"short", pattern(16), AmFlags::EAGER).unwrap();
+        let (result, buffer) =
+            pair.to_b.am_send_now(1, b"short", pattern(16), AmFlags::EAGER).unwrap();
         assert_eq!((result, buffer), (Ok(()), pattern(16)));
         // The handler drops what was announced, which only the peer's progress can tell.
-        let under_way = pair.to_b.am_send_now(1, b"long", pattern(1 << 20), AmFlags::RENDEZVOUS).unwrap_err();
+        let under_way =
+            pair.to_b.am_send_now(1, b"long", pattern(1 << 20), AmFlags::RENDEZVOUS).unwrap_err();
         assert!(!under_way.is_done());
         assert_eq!(pair.finish(under_way), (Ok(()), pattern(1 << 20)));
         assert_eq!(seen.take(), [b"first".to_vec(), b"short".to_vec(), b"long".to_vec()]);
@@ -86,8 +94,10 @@ fn a_message_that_cannot_be_sent_now_gives_its_buffer_and_the_reason_back() {
     let (result, buffer) = pair.to_b.am_send_now(0, &header, pattern(5), AmFlags::NONE).unwrap();
     assert_eq!((result, buffer), (Err(Status::INVALID_PARAM), pattern(5)));
 
-    let a = Context::builder(Features::TAG).config("TLS", "self").build().unwrap().worker().unwrap();
-    let to_itself = a.endpoint().error_mode(ucx::ErrorMode::None).connect(&a.address().unwrap()).unwrap();
+    let a =
+        Context::builder(Features::TAG).config("TLS", "self").build().unwrap().worker().unwrap();
+    let to_itself =
+        a.endpoint().error_mode(ucx::ErrorMode::None).connect(&a.address().unwrap()).unwrap();
     let (result, buffer) = to_itself.am_send_now(0, &[], pattern(5), AmFlags::NONE).unwrap();
     assert_eq!((result, buffer), (Err(Status::UNSUPPORTED), pattern(5)));
 }
@@ -100,7 +110,9 @@ fn large_messages_are_announced_and_fetched() {
         pair.b
             .set_am_handler(9, move |message| {
                 assert_eq!(message.header, b"big");
-                let Data::Rendezvous(rendezvous) = message.data else { panic!("several MiB came eagerly") };
+                let Data::Rendezvous(rendezvous) = message.data else {
+                    panic!("several MiB came eagerly")
+                };
                 log.borrow_mut().push(rendezvous);
             })
             .unwrap();
@@ -125,7 +137,9 @@ fn a_message_is_fetched_inside_its_handler() {
         let (requests, log) = log();
         pair.b
             .set_am_handler(1, move |message| {
-                let Data::Rendezvous(rendezvous) = message.data else { panic!("asked for rendezvous") };
+                let Data::Rendezvous(rendezvous) = message.data else {
+                    panic!("asked for rendezvous")
+                };
                 let buffer = vec![0; rendezvous.len()];
                 log.borrow_mut().push(rendezvous.recv(buffer));
             })
@@ -167,10 +181,12 @@ fn an_announcement_can_be_dropped_in_and_after_its_handler() {
             let (announced, log) = log();
             pair.b
                 .set_am_handler(1, move |message| {
-                    log.borrow_mut().push(keep.then_some(message.data).and_then(|data| match data {
-                        Data::Rendezvous(rendezvous) => Some(rendezvous),
-                        Data::Eager(_) => None,
-                    }));
+                    log.borrow_mut().push(keep.then_some(message.data).and_then(
+                        |data| match data {
+                            Data::Rendezvous(rendezvous) => Some(rendezvous),
+                            Data::Eager(_) => None,
+                        },
+                    ));
                 })
                 .unwrap();
             let send = pair.to_b.am_send(1, b"", pattern(1 << 20));
@@ -261,7 +277,8 @@ fn a_panic_in_a_handler_goes_on_in_progress_and_the_worker_lives() {
             .unwrap();
         let bad = pair.to_b.am_send_with(1, b"bad", pattern(64), rendezvous);
         let good = pair.to_b.am_send_with(1, b"good", pattern(64), rendezvous);
-        let caught = catch_unwind(AssertUnwindSafe(|| pair.until("the panic", || false))).unwrap_err();
+        let caught =
+            catch_unwind(AssertUnwindSafe(|| pair.until("the panic", || false))).unwrap_err();
         assert_eq!(caught.downcast_ref::<&str>(), Some(&"a handler's panic"));
         pair.until("the next message", || !seen.borrow().is_empty());
         assert_eq!(seen.take(), [b"good"]);
@@ -316,7 +333,8 @@ fn handlers_can_be_replaced_and_taken_away() {
 
 #[test]
 fn a_context_without_the_feature_has_no_handlers() {
-    let worker = Context::builder(Features::TAG).config("TLS", "self").build().unwrap().worker().unwrap();
+    let worker =
+        Context::builder(Features::TAG).config("TLS", "self").build().unwrap().worker().unwrap();
     assert_eq!(worker.set_am_handler(1, |_| ()).unwrap_err().status(), Status::UNSUPPORTED);
 }
 
@@ -324,7 +342,9 @@ fn a_context_without_the_feature_has_no_handlers() {
 fn a_worker_can_send_to_itself() {
     let worker = common::context("shm,self").worker().unwrap();
     let (seen, log) = log();
-    worker.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+    worker
+        .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
+        .unwrap();
     let endpoint = common::connect(&worker, &worker, "shm,self");
     assert_eq!(finish(&[&worker], endpoint.am_send(1, b"me", ())).0, Ok(()));
     until(&[&worker], "the message", || !seen.borrow().is_empty());

@@ -88,7 +88,10 @@ fn a_client_connects_to_the_port_that_was_picked() {
         let back = to_client.am_send(1, b"", b"back".to_vec());
         assert_eq!(finish(&both, back).0, Ok(()));
         until(&both, "the answer", || seen.borrow().len() == 2);
-        assert_eq!(seen.take(), [(Some(to_client.id()), b"there".to_vec()), (None, b"back".to_vec())]);
+        assert_eq!(
+            seen.take(),
+            [(Some(to_client.id()), b"there".to_vec()), (None, b"back".to_vec())]
+        );
     }
 }
 
@@ -306,7 +309,10 @@ fn many_messages_both_ways_arrive_in_order() {
             .unwrap();
         let count = 5000;
         for number in 0..count {
-            connected.to_server.am_send_with(1, &u64::to_le_bytes(number), (), AmFlags::REPLY).detach();
+            connected
+                .to_server
+                .am_send_with(1, &u64::to_le_bytes(number), (), AmFlags::REPLY)
+                .detach();
             if number % 64 == 0 {
                 connected.client.progress();
                 connected.server.progress();

@@ -30,7 +30,9 @@ fn an_unknown_name_is_refused_and_named() {
 #[test]
 #[ignore = "the other process of the next test"]
 fn watched_workers_of_all_kinds() {
-    for transports in ["tcp", "tcp,self", "shm,self", "tcp,shm,self", "posix", "sysv,self", "all", "^posix"] {
+    for transports in
+        ["tcp", "tcp,self", "shm,self", "tcp,shm,self", "posix", "sysv,self", "all", "^posix"]
+    {
         common::watched(transports);
     }
 }
@@ -38,7 +40,8 @@ fn watched_workers_of_all_kinds() {
 #[test]
 fn ucx_does_not_complain_of_the_settings_that_the_crate_makes() {
     let mut workers = common::again("watched_workers_of_all_kinds");
-    let output = workers.env("UCX_LOG_LEVEL", "warn").env("UCX_LOG_FILE", "stdout").output().unwrap();
+    let output =
+        workers.env("UCX_LOG_LEVEL", "warn").env("UCX_LOG_FILE", "stdout").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
     assert!(!said.contains("UCX  WARN"), "{said}");
@@ -46,7 +49,8 @@ fn ucx_does_not_complain_of_the_settings_that_the_crate_makes() {
 
 #[test]
 fn a_value_that_does_not_parse_is_refused() {
-    let error = Context::builder(Features::AM).config("MAX_EAGER_LANES", "many").build().unwrap_err();
+    let error =
+        Context::builder(Features::AM).config("MAX_EAGER_LANES", "many").build().unwrap_err();
     assert!(error.status().is_error());
     assert!(error.to_string().contains("many"), "{error}");
 }

@@ -70,7 +70,8 @@ impl Peer {
         command.env("UROM_TEST_TRANSPORTS", transports).stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let line = lines.map(Result::unwrap).find_map(|line| line.strip_prefix(MARK).map(str::to_owned));
+        let line =
+            lines.map(Result::unwrap).find_map(|line| line.strip_prefix(MARK).map(str::to_owned));
         let line = line.expect("the peer says where it is");
         let (socket, hex) = line.split_once(' ').unwrap();
         let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
@@ -95,8 +96,13 @@ impl Drop for Peer {
 /// Sends a message and waits for its echo.
 fn echo(worker: &Worker, endpoint: &Endpoint) {
     let (seen, log) = log();
-    worker.set_am_handler(2, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
-    assert_eq!(finish(&[worker], endpoint.am_send_with(1, b"there?", (), AmFlags::REPLY)).0, Ok(()));
+    worker
+        .set_am_handler(2, move |message| log.borrow_mut().push(message.header.to_vec()))
+        .unwrap();
+    assert_eq!(
+        finish(&[worker], endpoint.am_send_with(1, b"there?", (), AmFlags::REPLY)).0,
+        Ok(())
+    );
     until(&[worker], "the echo", || !seen.borrow().is_empty());
     assert_eq!(seen.take(), [b"there?"]);
 }

@@ -62,7 +62,8 @@ fn a_round_trip_of_short_messages_allocates_nothing() {
         let mut rounds = 0;
         let allocated = steady(|| {
             rounds += 1;
-            let request = pair.to_b.am_send_with(1, b"header", buffer.take().unwrap(), AmFlags::REPLY);
+            let request =
+                pair.to_b.am_send_with(1, b"header", buffer.take().unwrap(), AmFlags::REPLY);
             let (result, back) = pair.finish(request);
             result.unwrap();
             buffer = Some(back);
@@ -126,7 +127,9 @@ fn a_large_message_is_received_without_allocating() {
         let (buffer, started) = (Rc::clone(&target), Rc::clone(&request));
         pair.b
             .set_am_handler(1, move |message| {
-                let Data::Rendezvous(rendezvous) = message.data else { panic!("asked for rendezvous") };
+                let Data::Rendezvous(rendezvous) = message.data else {
+                    panic!("asked for rendezvous")
+                };
                 started.set(Some(rendezvous.recv(buffer.take().unwrap())));
             })
             .unwrap();
@@ -166,7 +169,11 @@ fn a_large_message_that_is_dropped_unread_costs_no_memory_of_its_size() {
             drop(message);
             let (result, buffer) = pair.finish(send);
             assert!(matches!(result, Ok(()) | Err(Status::MESSAGE_TRUNCATED)), "{result:?}");
-            assert!(BYTES.get() - before < 4096, "{} bytes over {transports}", BYTES.get() - before);
+            assert!(
+                BYTES.get() - before < 4096,
+                "{} bytes over {transports}",
+                BYTES.get() - before
+            );
             source = Some(buffer);
         }
         // What is sent next arrives.

@@ -10,15 +10,16 @@ use std::task::{Context as TaskContext, Wake, Waker};
 
 use common::{connect, finish, log, pattern, until};
 use ucx::{
-    AmFlags, Close, CloseMode, Context, Data, Endpoint, Features, Message, Rendezvous, Status, WeakWorker,
-    Worker,
+    AmFlags, Close, CloseMode, Context, Data, Endpoint, Features, Message, Rendezvous, Status,
+    WeakWorker, Worker,
 };
 
 /// A connected endpoint of a worker to itself, and the worker, with a handler 0 that does nothing. Handlers have weak
 /// handles of the endpoint, which holds the worker.
 fn loopback() -> (Rc<Endpoint>, Worker) {
     // This transport cannot wake.
-    let context = Context::builder(Features::AM | Features::TAG).config("TLS", "self").build().unwrap();
+    let context =
+        Context::builder(Features::AM | Features::TAG).config("TLS", "self").build().unwrap();
     let worker = context.worker().unwrap();
     let endpoint = connect(&worker, &worker, "self");
     worker.set_am_handler(0, |_| ()).unwrap();
@@ -108,7 +109,9 @@ fn a_message_sent_inside_a_handler_is_handled_after_it() {
                         }
                     }
                     match message.data {
-                        Data::Eager(bytes) => assert_eq!(bytes, pattern((usize::from(left) + 1) * 100)),
+                        Data::Eager(bytes) => {
+                            assert_eq!(bytes, pattern((usize::from(left) + 1) * 100))
+                        }
                         Data::Rendezvous(rendezvous) => {
                             let buffer = vec![0; rendezvous.len()];
                             received.borrow_mut().push((left, rendezvous.recv(buffer)));
@@ -122,8 +125,10 @@ fn a_message_sent_inside_a_handler_is_handled_after_it() {
         assert_eq!(finish(&[&worker], send).0, Ok(()));
         until(&[&worker], "the messages", || seen.borrow().len() == 14);
         let order = [(1, 2), (1, 1), (2, 1), (1, 0), (2, 0), (1, 0), (2, 0)];
-        let expected: Vec<_> =
-            order.iter().flat_map(|&(id, left)| [(id, left, "begins"), (id, left, "ends")]).collect();
+        let expected: Vec<_> = order
+            .iter()
+            .flat_map(|&(id, left)| [(id, left, "begins"), (id, left, "ends")])
+            .collect();
         assert_eq!(seen.take(), expected);
         let received = received.take();
         assert_eq!(received.len(), if flags == AmFlags::EAGER { 0 } else { 7 });
@@ -188,7 +193,9 @@ fn an_announcement_is_dropped_by_a_handler_that_waited_for_its_own() {
     let (dropped, count) = (Rc::clone(&kept), Rc::new(Cell::new(0)));
     let counter = Rc::clone(&count);
     worker
-        .set_am_handler(2, move |_| counter.set(counter.get() + dropped.borrow_mut().drain(..).count()))
+        .set_am_handler(2, move |_| {
+            counter.set(counter.get() + dropped.borrow_mut().drain(..).count())
+        })
         .unwrap();
     for round in 1..=100 {
         let send = endpoint.am_send_with(1, b"", pattern(1000), AmFlags::RENDEZVOUS);
@@ -253,7 +260,10 @@ fn a_panic_inside_a_send_loses_no_message_and_goes_on_in_progress() {
         assert_eq!(caught.unwrap().downcast_ref::<&str>(), Some(&"a handler's panic"));
         assert!(!worker.is_progressing());
         assert_eq!(finish(&[&worker], send).0, Ok(()));
-        assert_eq!(finish(&[&worker], endpoint.am_send_with(1, b"good", pattern(100), flags)).0, Ok(()));
+        assert_eq!(
+            finish(&[&worker], endpoint.am_send_with(1, b"good", pattern(100), flags)).0,
+            Ok(())
+        );
         until(&[&worker], "all messages", || seen.borrow().len() == 3);
         assert_eq!(seen.take(), [&b"bad"[..], b"inner", b"good"]);
     }
@@ -269,8 +279,11 @@ fn a_waker_woken_inside_a_send_is_inside_a_callback() {
     }
     impl Wake for Asks {
         fn wake(self: Arc<Self>) {
-            let worker = WORKER.with_borrow(|worker| worker.as_ref().and_then(WeakWorker::upgrade)).unwrap();
-            ANSWERS.with_borrow_mut(|answers| answers.push((worker.is_progressing(), worker.progress())));
+            let worker =
+                WORKER.with_borrow(|worker| worker.as_ref().and_then(WeakWorker::upgrade)).unwrap();
+            ANSWERS.with_borrow_mut(|answers| {
+                answers.push((worker.is_progressing(), worker.progress()))
+            });
         }
     }
     let (endpoint, worker) = loopback();

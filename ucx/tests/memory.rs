@@ -99,7 +99,9 @@ fn a_fence_and_a_worker_flush_order_what_is_around_them() {
         let peer = thread::spawn(move || {
             let b = context(transports).worker().unwrap();
             let memory = Memory::allocate(b.context(), 8).unwrap();
-            describe.send((b.address().unwrap(), memory.remote_key().unwrap(), memory.address())).unwrap();
+            describe
+                .send((b.address().unwrap(), memory.remote_key().unwrap(), memory.address()))
+                .unwrap();
             b.progress_until(|| peer_done.load(Ordering::Acquire));
             bytes(&memory)
         });
@@ -301,7 +303,8 @@ fn keys_need_the_feature() {
 #[test]
 fn atomic_operations_alone_are_enough_for_a_key() {
     let context = |features| Context::builder(features).config("TLS", "shm,self").build().unwrap();
-    let (a, b) = (context(Features::AMO64).worker().unwrap(), context(Features::AMO64).worker().unwrap());
+    let (a, b) =
+        (context(Features::AMO64).worker().unwrap(), context(Features::AMO64).worker().unwrap());
     let pair = Pair { to_b: common::connect(&a, &b, "shm,self"), a, b };
     let memory = Memory::allocate(pair.b.context(), 64).unwrap();
     let remote = remote(&pair, &memory);

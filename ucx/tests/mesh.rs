@@ -5,7 +5,9 @@ mod common;
 use std::time::Instant;
 
 use common::{DEADLINE, finish, log, pattern, until, watched as worker};
-use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Memory, Mesh, Message, PeerAddress, Status, Worker};
+use ucx::{
+    AmFlags, CloseMode, Context, Data, Endpoint, Memory, Mesh, Message, PeerAddress, Status, Worker,
+};
 
 /// What an endpoint fails with whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
@@ -110,15 +112,19 @@ fn a_mesh_listens_on_loopback_alone() {
     let mesh = Mesh::new(&receiver).unwrap();
     let port = mesh.address().unwrap().loopback().unwrap().port();
     // One line for each socket: a number, its own address and the peer's in hexadecimal digits, a state.
-    let sockets =
-        ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
+    let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let own: Vec<&str> = sockets
         .iter()
         .flat_map(|text| text.lines())
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
-    let on_port: Vec<&str> = own.into_iter().filter(|own| own.ends_with(&format!(":{port:04X}"))).collect();
-    assert!(!on_port.is_empty() && on_port.iter().all(|own| own.starts_with("0100007F:")), "{on_port:?}");
+    let on_port: Vec<&str> =
+        own.into_iter().filter(|own| own.ends_with(&format!(":{port:04X}"))).collect();
+    assert!(
+        !on_port.is_empty() && on_port.iter().all(|own| own.starts_with("0100007F:")),
+        "{on_port:?}"
+    );
 }
 
 #[test]
@@ -199,7 +205,10 @@ fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
     assert_eq!((seen.take().as_slice(), endpoint.error()), (&[LEFT][..], Some(LEFT)));
     assert_eq!(finish(&[&sender], endpoint.tag_send(1, pattern(10))).0, Err(LEFT));
     assert_eq!(finish(&[&sender], endpoint.am_send(1, b"header", pattern(10))).0, Err(LEFT));
-    assert_eq!(endpoint.am_send_now(1, &[], pattern(10), AmFlags::EAGER).ok().unwrap().0, Err(LEFT));
+    assert_eq!(
+        endpoint.am_send_now(1, &[], pattern(10), AmFlags::EAGER).ok().unwrap().0,
+        Err(LEFT)
+    );
     assert_eq!(finish(&[&sender], endpoint.flush()).0, Err(LEFT));
     assert_eq!(endpoint.transports().unwrap_err().status(), LEFT);
     assert_eq!(endpoint.is_in_shared_memory().unwrap_err().status(), LEFT);

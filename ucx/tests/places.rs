@@ -144,7 +144,8 @@ fn long_messages_arrive_whole_between_processes_of_different_environments() {
         let mut child = process("talk_to_a_parent", variables);
         let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let address = lines.find_map(|line| line.strip_prefix("address ").map(str::to_owned)).unwrap();
+        let address =
+            lines.find_map(|line| line.strip_prefix("address ").map(str::to_owned)).unwrap();
         let worker = worker();
         writeln!(child.stdin.take().unwrap(), "{}", hex(&worker)).unwrap();
         let endpoint = connect(&worker, &address);

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{finish, log, until};
-use ucx::{AmFlags, Context, ContextBuilder, Features, Listener, Mesh, Status, Worker, WorkerAddress};
+use ucx::{
+    AmFlags, Context, ContextBuilder, Features, Listener, Mesh, Status, Worker, WorkerAddress,
+};
 
 fn builder() -> ContextBuilder {
     Context::builder(Features::AM).config("TLS", "tcp,posix,self")
@@ -29,8 +31,9 @@ fn worker(builder: ContextBuilder) -> Worker {
 /// All pairs of kinds that differ, with a worker of each.
 fn pairs() -> impl Iterator<Item = (String, Worker, Worker)> {
     let all = kinds().len();
-    let pairs =
-        (0..all).flat_map(move |from| (0..all).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let pairs = (0..all)
+        .flat_map(move |from| (0..all).map(move |to| (from, to)))
+        .filter(|(from, to)| from != to);
     pairs.map(|(from, to)| {
         let [one, other] = [from, to].map(|index| worker(kinds()[index].clone()));
         (format!("{from} to {to}"), one, other)
@@ -85,7 +88,9 @@ fn workers_with_the_same_queues_connect_in_every_way() {
         let by_socket = client.connect_socket(listener.local_addr().unwrap()).unwrap();
         let by_address = client.connect(&server.address().unwrap()).unwrap();
         let (seen, came) = log();
-        server.set_am_handler(1, move |message| came.borrow_mut().push(message.header.to_vec())).unwrap();
+        server
+            .set_am_handler(1, move |message| came.borrow_mut().push(message.header.to_vec()))
+            .unwrap();
         let mut accepted = None;
         until(&[&client, &server], "the connection", || {
             accepted = listener.next().map(|request| server.endpoint().accept(request).unwrap());

@@ -39,7 +39,8 @@ fn a_message_that_came_first_is_received_at_once() {
         let send = pair.to_b.tag_send(0xab, pattern(64));
         pair.until("the message", || pair.b.tag_probe(0xab, ALL).is_some());
         assert_eq!(pair.b.tag_probe(0xab, ALL), Some(TagInfo { tag: 0xab, length: 64 }));
-        let (info, bytes) = pair.b.tag_recv(0xab, ALL, vec![0; 64]).into_done().expect("done on return");
+        let (info, bytes) =
+            pair.b.tag_recv(0xab, ALL, vec![0; 64]).into_done().expect("done on return");
         assert_eq!(info, Ok(TagInfo { tag: 0xab, length: 64 }));
         assert_eq!(bytes, pattern(64));
         assert_eq!(pair.finish(send).0, Ok(()));
@@ -90,7 +91,8 @@ fn a_message_longer_than_the_buffer_is_truncated() {
 #[test]
 fn waiting_with_a_limit_gives_the_request_back() {
     let pair = Pair::new("tcp");
-    let receive = pair.b.tag_recv(1, ALL, vec![0; 8]).wait_for(Duration::from_millis(10)).unwrap_err();
+    let receive =
+        pair.b.tag_recv(1, ALL, vec![0; 8]).wait_for(Duration::from_millis(10)).unwrap_err();
     assert!(!receive.is_done());
     pair.finish(pair.to_b.tag_send(1, pattern(8))).0.unwrap();
     pair.finish(pair.to_b.flush()).0.unwrap();
@@ -292,7 +294,9 @@ fn the_waker_that_was_given_last_is_woken_once() {
         pair.to_b.tag_send(1, pattern(64)).detach();
         pair.until("the wake", || wakers[1].0.load(Ordering::Relaxed) != 0);
         let mut cx = TaskContext::from_waker(Waker::noop());
-        let Poll::Ready((info, bytes)) = receive.as_mut().poll(&mut cx) else { panic!("woken too early") };
+        let Poll::Ready((info, bytes)) = receive.as_mut().poll(&mut cx) else {
+            panic!("woken too early")
+        };
         assert_eq!((info.unwrap().length, bytes), (64, pattern(64)));
         assert_eq!(wakers.map(|waker| waker.0.load(Ordering::Relaxed)), [0, 1]);
     }
@@ -345,7 +349,8 @@ fn values_whose_bytes_stay_in_place_are_sent_and_received() {
         let pair = Pair::new(transports);
         for length in [0, 8, 10_000, 2 << 20] {
             let text: Arc<[u8]> = pattern(length).into();
-            let receive = pair.b.tag_recv(1, u64::MAX, Stable::new(vec![0; length].into_boxed_slice()));
+            let receive =
+                pair.b.tag_recv(1, u64::MAX, Stable::new(vec![0; length].into_boxed_slice()));
             let send = pair.to_b.tag_send(1, Stable::new(Arc::clone(&text)));
             let (info, received) = pair.finish(receive);
             assert_eq!(info.unwrap().length, length);

@@ -11,8 +11,11 @@ use ucx::{Context, Features, Status, Worker};
 
 /// Sleeps until the descriptor is readable; false when that took too long.
 fn sleep(worker: &Worker) -> bool {
-    let mut poll =
-        libc::pollfd { fd: worker.event_fd().unwrap().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut poll = libc::pollfd {
+        fd: worker.event_fd().unwrap().as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
     // SAFETY: one descriptor, and a place for its answer.
     let ready = unsafe { libc::poll(&mut poll, 1, DEADLINE.as_millis() as i32) };
     ready == 1
@@ -36,13 +39,16 @@ fn a_message_of_another_thread_wakes_a_sleeping_worker() {
         let worker = context(transports).worker().unwrap();
         let address = worker.address().unwrap();
         let (seen, log) = log();
-        worker.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+        worker
+            .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
+            .unwrap();
         // Armed before the other thread begins, so only an event can end the sleep.
         while worker.progress() || !worker.arm().unwrap() {}
         let (quit, wait) = mpsc::channel::<()>();
         let sender = thread::spawn(move || {
             let sender = context(transports).worker().unwrap();
-            let mode = if transports == "tcp" { ucx::ErrorMode::Peer } else { ucx::ErrorMode::None };
+            let mode =
+                if transports == "tcp" { ucx::ErrorMode::Peer } else { ucx::ErrorMode::None };
             let endpoint = sender.endpoint().error_mode(mode).connect(&address).unwrap();
             assert_eq!(endpoint.am_send(1, b"wake", ()).wait().0, Ok(()));
             sender.progress_until(|| wait.try_recv() == Err(mpsc::TryRecvError::Disconnected));
@@ -132,7 +138,8 @@ fn a_worker_with_an_error_hook_to_run_does_not_sleep() {
 
 #[test]
 fn without_the_feature_there_is_no_sleep() {
-    let worker = Context::builder(Features::AM).config("TLS", "self").build().unwrap().worker().unwrap();
+    let worker =
+        Context::builder(Features::AM).config("TLS", "self").build().unwrap().worker().unwrap();
     assert_eq!(worker.event_fd().unwrap_err().status(), Status::UNSUPPORTED);
     assert_eq!(worker.arm().unwrap_err().status(), Status::UNSUPPORTED);
     assert_eq!(worker.signal().unwrap_err().status(), Status::UNSUPPORTED);

@@ -54,7 +54,9 @@ fn bytes_go_through_a_window_both_ways() {
         let two = Two::new(transports, 1 << 20);
         let window = open(&two.worker, &two.bytes).unwrap();
         assert_eq!((window.len(), window.is_empty()), (1 << 20, false));
-        for (offset, length) in [(0, 1 << 20), (5, 3), (100, 70_000), ((1 << 20) - 8, 8), (1 << 20, 0)] {
+        for (offset, length) in
+            [(0, 1 << 20), (5, 3), (100, 70_000), ((1 << 20) - 8, 8), (1 << 20, 0)]
+        {
             assert_eq!(two.finish(window.put(offset, pattern(length))).0, Ok(()));
             assert_eq!(two.finish(window.flush()).0, Ok(()));
             let mut there = vec![0; length];
@@ -106,7 +108,11 @@ fn what_is_not_inside_is_refused() {
             [(0, 65), (64, 1), (60, 5), (65, 0), (u64::MAX, 0), (u64::MAX, 1), (u64::MAX - 3, 8)]
         {
             let (result, data) = window.put(offset, vec![1; length]).into_done().unwrap();
-            assert_eq!((result, data.len()), (Err(Status::OUT_OF_RANGE), length), "{length} at {offset}");
+            assert_eq!(
+                (result, data.len()),
+                (Err(Status::OUT_OF_RANGE), length),
+                "{length} at {offset}"
+            );
             let (result, _) = window.get(offset, vec![1; length]).into_done().unwrap();
             assert_eq!(result, Err(Status::OUT_OF_RANGE), "{length} at {offset}");
         }
@@ -205,7 +211,8 @@ fn owner() {
     let worker = context(&transports).worker().unwrap();
     let memory = Memory::allocate(worker.context(), 1 << 20).unwrap();
     memory.write(0, &pattern(1 << 20));
-    let hex: Vec<String> = memory.window(&worker).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: Vec<String> =
+        memory.window(&worker).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
     println!("\n{MARKED}{}", hex.concat());
     std::io::stdout().flush().unwrap();
     let ending = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
@@ -228,7 +235,10 @@ struct Owner {
 impl Owner {
     fn start(transports: &str) -> Owner {
         let mut command = again("owner");
-        command.env("UROM_TEST_TRANSPORTS", transports).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .env("UROM_TEST_TRANSPORTS", transports)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
         let mut lines = lines.filter_map(|line| line.strip_prefix(MARKED).map(str::to_owned));

@@ -3,7 +3,9 @@
 mod kinds;
 mod sides;
 
-use kinds::{Arrays, Client, Counted, Finished, Floats, Handler, Measured, Nothing, Protocol, Signed};
+use kinds::{
+    Arrays, Client, Counted, Finished, Floats, Handler, Measured, Nothing, Protocol, Signed,
+};
 use kinds::{Point, Segment, Structures, Unsigned};
 use sides::{Failure, Plugin, now};
 use urom_abi::DocaError;
@@ -31,7 +33,10 @@ impl Handler<Plugin> for Calculator {
     }
 
     async fn arrays(&self, _: &u32, cmd: Arrays) -> Result<Counted, Failure> {
-        Ok(Counted { count: cmd.words.concat().iter().map(|word| u32::from(*word)).sum(), last: [0; 3] })
+        Ok(Counted {
+            count: cmd.words.concat().iter().map(|word| u32::from(*word)).sum(),
+            last: [0; 3],
+        })
     }
 
     async fn structures(&self, _: &u32, cmd: Structures) -> Result<Measured, Failure> {

@@ -7,7 +7,14 @@ use std::process::{Command, Output};
 fn cargo(args: &[&str], behind: &[&str]) -> Output {
     Command::new(env!("CARGO"))
         .args(args)
-        .args(["--frozen", "--quiet", "--color=never", "--package", "ui-tests-renamed", "--target-dir"])
+        .args([
+            "--frozen",
+            "--quiet",
+            "--color=never",
+            "--package",
+            "ui-tests-renamed",
+            "--target-dir",
+        ])
         .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("documentation"))
         .args(behind)
         .env("RUSTDOCFLAGS", "-Dwarnings")

@@ -3,8 +3,8 @@
 mod protocols;
 
 use protocols::forms::{
-    Apart, Beside, Color, Command, Done, Empty, Given, Maybe, Nested, Notification, One, Optional, Outer,
-    Owned, Place, Protocol,
+    Apart, Beside, Color, Command, Done, Empty, Given, Maybe, Nested, Notification, One, Optional,
+    Outer, Owned, Place, Protocol,
 };
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::{DecodeProblem, EncodeError};
@@ -32,7 +32,9 @@ fn encode<'a>(command: impl Request + Clone + Into<Command<'a>>) -> Vec<u8> {
     assert_eq!((whole.encode(&mut again), whole.encoded_len()), (Ok(len), Some(len)));
     assert_eq!(out[..len], again[..len]);
     let mut short = vec![0xcc; len - 1];
-    assert!(matches!(command.encode(&mut short), Err(EncodeError::TooBig { need, .. }) if need == len));
+    assert!(
+        matches!(command.encode(&mut short), Err(EncodeError::TooBig { need, .. }) if need == len)
+    );
     assert!(short.iter().all(|byte| *byte == 0xcc));
     out.truncate(len);
     out
@@ -62,7 +64,8 @@ fn mismatch(command: &impl Request) -> &'static str {
 
 #[test]
 fn words_stand_beside_their_payload() {
-    let beside = Beside { worker: 0x0201, first: b"abc", between: 7, second: Elements::from(&[5u16, 6]) };
+    let beside =
+        Beside { worker: 0x0201, first: b"abc", between: 7, second: Elements::from(&[5u16, 6]) };
     let bytes = encode(beside);
     // { u32 tag; u16 worker; union { { u64 address, length; u8 between; u64 address, length; } } }
     let places: [(usize, &[u8]); 6] =
@@ -130,7 +133,8 @@ fn other_fields_give_lengths() {
     };
     let bytes = encode(given);
     let tail =
-        [&[1, 9, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 6, 0, 7, 0][..], b"UROMfc"].concat();
+        [&[1, 9, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 6, 0, 7, 0][..], b"UROMfc"]
+            .concat();
     assert_eq!(bytes, message(LEN, &[(0, &[3]), (8, &[2]), (12, &[1]), (16, &[1])], &tail));
     is_exactly(&bytes, given.into());
 
@@ -147,7 +151,10 @@ fn other_fields_give_lengths() {
         wrong[at..at + 4].fill(value);
         let error = Command::decode(&wrong).unwrap_err();
         assert!(
-            matches!(error.problem, DecodeProblem::OutOfRange { .. } | DecodeProblem::Length { .. }),
+            matches!(
+                error.problem,
+                DecodeProblem::OutOfRange { .. } | DecodeProblem::Length { .. }
+            ),
             "{error}"
         );
         (error.message, error.field)
@@ -228,15 +235,26 @@ fn a_notification_has_several_payloads() {
     assert_eq!(desc.payload(), bytes);
     assert_eq!(Owned::decode(&bytes[..], &echo), Ok(owned.clone()));
     let whole = Notification::decode(&bytes).unwrap();
-    assert!(matches!(&whole, Notification::Owned { worker: 0x0201, numbers, .. } if numbers.len() == 2));
+    assert!(
+        matches!(&whole, Notification::Owned { worker: 0x0201, numbers, .. } if numbers.len() == 2)
+    );
     let mut again = vec![0xee; bytes.len()];
-    assert_eq!((whole.encode(&mut again), whole.encoded_len()), (Ok(bytes.len()), Some(bytes.len())));
+    assert_eq!(
+        (whole.encode(&mut again), whole.encoded_len()),
+        (Ok(bytes.len()), Some(bytes.len()))
+    );
     assert_eq!(again, bytes);
 
     let wrong = Owned { as_many: Some(Payload::from(b"d")), ..owned.clone() };
-    assert!(matches!(wrong.into_descriptor(&echo), Err(EncodeError::Mismatch { field: "as_many", .. })));
+    assert!(matches!(
+        wrong.into_descriptor(&echo),
+        Err(EncodeError::Mismatch { field: "as_many", .. })
+    ));
     let wrong = Owned { color: Color::Black, ..owned };
-    assert!(matches!(wrong.into_descriptor(&echo), Err(EncodeError::Mismatch { field: "as_many", .. })));
+    assert!(matches!(
+        wrong.into_descriptor(&echo),
+        Err(EncodeError::Mismatch { field: "as_many", .. })
+    ));
     for len in 0..bytes.len() {
         assert!(Owned::decode(&bytes[..len], &echo).is_err(), "{len} bytes");
         assert!(Notification::decode(&bytes[..len]).is_err(), "{len} bytes");

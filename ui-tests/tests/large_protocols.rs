@@ -72,7 +72,8 @@ fn four_times_the_commands_take_about_four_times_the_time() {
     // A build may be of other dependencies than those that are there now.
     let builds = builds(dependencies);
     let urom_abi = builds.iter().find(|build| check(&small, dependencies, build).is_some());
-    let urom_abi = urom_abi.unwrap_or_else(|| panic!("none of {builds:?} fits the rustc of this test"));
+    let urom_abi =
+        urom_abi.unwrap_or_else(|| panic!("none of {builds:?} fits the rustc of this test"));
     let [start, some, many] = [1, 250, 1000].map(|commands| {
         let took = check(&protocol(commands), dependencies, urom_abi);
         took.unwrap_or_else(|| panic!("a protocol of {commands} commands does not compile"))

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 
 // The table itself: the macros' crate can export nothing but macros.
-#[allow(dead_code, reason = "only the table is of interest here, not the functions that fill it in")]
+#[allow(
+    dead_code,
+    reason = "only the table is of interest here, not the functions that fill it in"
+)]
 #[path = "../../urom-pdk-derive/src/diagnostics/messages.rs"]
 mod messages;
 

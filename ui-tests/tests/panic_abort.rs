@@ -5,7 +5,14 @@ use std::process::{Command, Output};
 
 fn check_with_abort(package: &str) -> Output {
     Command::new(env!("CARGO"))
-        .args(["check", "--frozen", "--quiet", "--color=never", "--config", "profile.dev.panic='abort'"])
+        .args([
+            "check",
+            "--frozen",
+            "--quiet",
+            "--color=never",
+            "--config",
+            "profile.dev.panic='abort'",
+        ])
         .args(["--package", package, "--target-dir"])
         .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("panic-abort"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -82,7 +82,8 @@ fn received_data_is_the_answers_own() {
     let (client, worker) = (client(), Echoes);
     let received = now(client.task_tag_recv(&worker, 3, 7, 0).submit().unwrap()).unwrap();
     assert_eq!(received.data, Payload::from(&[7u8; 3]).into());
-    let registered = client.task_tag_recv(&worker, 3, 7, 0).memh_id(1).buffer(0x1000).submit().unwrap();
+    let registered =
+        client.task_tag_recv(&worker, 3, 7, 0).memh_id(1).buffer(0x1000).submit().unwrap();
     assert_eq!(now(registered).unwrap().data, Received::Registered { len: 3 });
     let refused = client.task_tag_recv(&worker, u64::MAX, 7, 0).submit().unwrap();
     assert_eq!(now(refused).unwrap_err(), Failure(DocaError::TOO_BIG));

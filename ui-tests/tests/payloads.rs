@@ -5,7 +5,8 @@ mod protocols;
 use std::num::NonZeroU64;
 
 use protocols::sandbox::{
-    Command, MapParams, MemMap, MemMapped, Notification, Protocol, TagReceived, TagRecv, TagSend, TagSent,
+    Command, MapParams, MemMap, MemMapped, Notification, Protocol, TagReceived, TagRecv, TagSend,
+    TagSent,
 };
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
@@ -58,12 +59,15 @@ fn a_word_can_be_a_member_of_a_structure() {
 
 #[test]
 fn a_notification_owns_what_it_received() {
-    let echo = TagRecv { context: 7, buffer: 0, count: 8, tag: 9, tag_mask: u64::MAX, memh_id: 0 }.echo();
+    let echo =
+        TagRecv { context: 7, buffer: 0, count: 8, tag: 9, tag_mask: u64::MAX, memh_id: 0 }.echo();
     let mut memory = TagReceived::payload(8).unwrap();
     memory[..5].copy_from_slice(b"hello");
     memory.truncate(5);
     let address = memory.as_ptr();
-    let desc = TagReceived { data: memory.into(), sender_tag: 9, status: -3 }.into_descriptor(&echo).unwrap();
+    let desc = TagReceived { data: memory.into(), sender_tag: 9, status: -3 }
+        .into_descriptor(&echo)
+        .unwrap();
     assert_eq!(desc.payload(), message(&[2, 7, 1, 5, 9, 0xfd], b"hello"));
     assert_eq!(desc.payload()[48..].as_ptr(), address);
 
@@ -87,7 +91,10 @@ fn a_second_tag_is_read_as_an_answer_and_never_written() {
     assert_eq!(desc.payload(), message(&[0, 7, 4, 0, 0, 0], b""));
     let other = message(&[1, 7, 4, 0, 0, 0], b"");
     assert_eq!(MemMapped::decode(&other[..], &map.echo()), Ok(mapped));
-    assert!(matches!(Notification::decode(&other), Ok(Notification::TagSent { context: 7, status: 4 })));
+    assert!(matches!(
+        Notification::decode(&other),
+        Ok(Notification::TagSent { context: 7, status: 4 })
+    ));
     let third = MemMapped::decode(&message(&[2, 7, 4, 0, 0, 0], b"")[..], &map.echo());
     assert_eq!(third.unwrap_err().problem, DecodeProblem::OtherTag { found: 2, expected: 0 });
     let sent = TagSend { context: 7, dest: 0, data: Data::default(), tag: 0 };
@@ -97,7 +104,8 @@ fn a_second_tag_is_read_as_an_answer_and_never_written() {
 #[test]
 fn every_truncation_and_every_byte_too_many_is_an_error() {
     let send = encode(&TagSend { context: 7, dest: 2, data: Data::from(b"hello"), tag: 9 });
-    let map = encode(&MemMap { context: 7, map_params: MapParams::default(), exported_memh: b"memh" });
+    let map =
+        encode(&MemMap { context: 7, map_params: MapParams::default(), exported_memh: b"memh" });
     for bytes in [send, map] {
         for len in 0..bytes.len() {
             assert!(Command::decode(&bytes[..len]).is_err(), "{len} bytes");

@@ -18,28 +18,23 @@ fn point() -> impl Strategy<Value = Point> {
 }
 
 fn segment() -> impl Strategy<Value = Segment> {
-    (point(), point(), proptest::num::f64::NORMAL).prop_map(|(from, to, weight)| Segment { from, to, weight })
+    (point(), point(), proptest::num::f64::NORMAL).prop_map(|(from, to, weight)| Segment {
+        from,
+        to,
+        weight,
+    })
 }
 
 fn command() -> impl Strategy<Value = Command> {
     let float32 = proptest::num::f32::NORMAL;
     let float64 = proptest::num::f64::NORMAL;
     prop_oneof![
-        any::<(u8, u16, u64, u32, u64, u8)>().prop_map(|(a, b, context, c, d, e)| Command::Unsigned {
-            a,
-            b,
-            context,
-            c,
-            d,
-            e
-        }),
+        any::<(u8, u16, u64, u32, u64, u8)>()
+            .prop_map(|(a, b, context, c, d, e)| Command::Unsigned { a, b, context, c, d, e }),
         any::<(i8, i16, i32, i64)>().prop_map(|(a, b, c, d)| Command::Signed { a, b, c, d }),
         (float32, float64).prop_map(|(a, b)| Command::Floats { a, b }),
-        any::<([u8; 5], [[u16; 3]; 2], u64)>().prop_map(|(bytes, words, context)| Command::Arrays {
-            bytes,
-            words,
-            none: [],
-            context
+        any::<([u8; 5], [[u16; 3]; 2], u64)>().prop_map(|(bytes, words, context)| {
+            Command::Arrays { bytes, words, none: [], context }
         }),
         (segment(), [point(), point()]).prop_map(|(one, many)| Command::Structures { one, many }),
         Just(Command::Nothing),
@@ -168,7 +163,8 @@ proptest! {
 fn a_refusal_of_a_cut_command_holds_what_there_is() {
     let mut bytes = [0; COMMAND];
     unsigned(u64::MAX).encode(&mut bytes).unwrap();
-    let answer = |len: usize| Notification::decode(Protocol::refusal(&bytes[..len]).unwrap().payload());
+    let answer =
+        |len: usize| Notification::decode(Protocol::refusal(&bytes[..len]).unwrap().payload());
     // { u64 tag; u8 a; u16 b; u64 context; ... }: the context ends at 24.
     for len in 8..24 {
         let expected = Notification::Counted { count: 0, context: 0, last: [0; 3] };

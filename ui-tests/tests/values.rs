@@ -228,7 +228,10 @@ fn a_refusal_repeats_what_is_a_value_and_is_zero_otherwise() {
 
 #[test]
 fn text_is_checked_and_borrowed() {
-    let name = Name { urgent: false, loud: true, name: "größe", nick: Some("g"), backwards: "eßörg__" };
+    let name =
+        Name {
+            urgent: false, loud: true, name: "größe", nick: Some("g"), backwards: "eßörg__"
+        };
     assert_eq!(name.name.len(), 7);
     let name = Name { backwards: "1234567", ..name };
     let bytes = bytes_of(&name);

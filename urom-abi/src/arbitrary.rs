@@ -149,7 +149,11 @@ pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
 }
 
 /// Puts a value in the place of bytes that are none, as far as the type is described.
-fn make_fit(input: &mut Unstructured<'_>, of: &Type, bytes: &mut [u8]) -> std::result::Result<(), Unfit> {
+fn make_fit(
+    input: &mut Unstructured<'_>,
+    of: &Type,
+    bytes: &mut [u8],
+) -> std::result::Result<(), Unfit> {
     match *of {
         Type::Bool => bytes.fill(input.arbitrary::<bool>()?.into()),
         Type::Char => bytes.copy_from_slice(&u32::from(input.arbitrary::<char>()?).to_le_bytes()),
@@ -214,7 +218,10 @@ impl<C: Count> Length<C> {
     }
 
     /// The bytes of a payload of type `P`.
-    fn bytes<'a, P: Outgoing>(self, input: &mut Unstructured<'a>) -> std::result::Result<&'a [u8], Unfit> {
+    fn bytes<'a, P: Outgoing>(
+        self,
+        input: &mut Unstructured<'a>,
+    ) -> std::result::Result<&'a [u8], Unfit> {
         let len = match P::FIXED {
             Some(len) => len,
             None => self.elements(input)?.checked_mul(P::UNIT).ok_or(Unfit)?,
@@ -245,7 +252,8 @@ pub fn borrowed<'a, P: Readable<'a>>(
     let text = match length {
         Length::Given(_) => zeros(bytes.len())?,
         Length::Free | Length::Short => {
-            let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+            let valid =
+                std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
             bytes.get(..valid).ok_or(Unfit)?
         }
     };

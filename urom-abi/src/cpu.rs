@@ -134,7 +134,8 @@ impl std::str::FromStr for CpuSet {
         let mut set = CpuSet::empty();
         for part in text.split(',') {
             let wrong = || ParseCpuSetError { part: part.to_owned() };
-            let number = |s: &str| s.trim().parse::<usize>().ok().filter(|cpu| *cpu < CpuSet::CAPACITY);
+            let number =
+                |s: &str| s.trim().parse::<usize>().ok().filter(|cpu| *cpu < CpuSet::CAPACITY);
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
             if first > last {

@@ -122,7 +122,8 @@ impl NotificationDesc {
         let block = NonNull::new(memory.cast::<WorkerNotifDesc>()).ok_or(DocaError::NO_MEMORY)?;
         watch::allocated(memory.cast(), watch::Block::Notification(len));
         let header = WorkerNotify { len: len as u64, ..WorkerNotify::default() };
-        let desc = WorkerNotifDesc { entry: ListLink::detached(), dest_id: 0, worker_notif: header };
+        let desc =
+            WorkerNotifDesc { entry: ListLink::detached(), dest_id: 0, worker_notif: header };
         // SAFETY: the block has room for the header, and the heap aligns for any type.
         unsafe { block.write(desc) };
         let desc = Descriptor { block };
@@ -350,7 +351,10 @@ mod tests {
     #[test]
     fn a_length_no_heap_can_hold_is_no_memory() {
         assert_eq!(NotificationDesc::zeroed(usize::MAX).unwrap_err(), DocaError::NO_MEMORY);
-        assert_eq!(NotificationDesc::zeroed(isize::MAX as usize).unwrap_err(), DocaError::NO_MEMORY);
+        assert_eq!(
+            NotificationDesc::zeroed(isize::MAX as usize).unwrap_err(),
+            DocaError::NO_MEMORY
+        );
     }
 
     #[test]

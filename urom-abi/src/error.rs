@@ -17,7 +17,9 @@ use crate::c_text::c_text;
 /// assert_eq!(DocaError::SUCCESS.check(), Ok(()));
 /// assert_eq!(DocaError(27).name(), "DOCA_ERROR_TOO_BIG");
 /// ```
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable, bytemuck::Pod)]
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable, bytemuck::Pod,
+)]
 #[repr(transparent)]
 pub struct DocaError(pub u32);
 
@@ -164,7 +166,10 @@ mod tests {
 
     #[test]
     fn a_message_names_the_code() {
-        assert_eq!(DocaError::EMPTY.to_string(), "no entry is available in resource (DOCA_ERROR_EMPTY)");
+        assert_eq!(
+            DocaError::EMPTY.to_string(),
+            "no entry is available in resource (DOCA_ERROR_EMPTY)"
+        );
         assert_eq!(format!("{:?}", DocaError::EMPTY), "DOCA_ERROR_EMPTY(25)");
     }
 }

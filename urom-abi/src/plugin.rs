@@ -122,13 +122,18 @@ pub type CloseFn = unsafe extern "C" fn(ctx: *mut WorkerCtx);
 pub type AddrFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError;
 /// `worker_cmd`: take commands off the list and begin them. What is left on the list stays the worker's.
-pub type WorkerCmdFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError;
+pub type WorkerCmdFn =
+    unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError;
 /// `progress`: advance what was begun and append finished notifications. `EMPTY` when there is none.
-pub type ProgressFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError;
+pub type ProgressFn =
+    unsafe extern "C" fn(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError;
 /// `notif_pack`: write the 32-byte header and the notification into `packed`. The length is capacity on entry, bytes
 /// written on return.
-pub type NotifPackFn =
-    unsafe extern "C" fn(notif: *mut WorkerNotify, packed_len: *mut usize, packed: *mut c_void) -> DocaError;
+pub type NotifPackFn = unsafe extern "C" fn(
+    notif: *mut WorkerNotify,
+    packed_len: *mut usize,
+    packed: *mut c_void,
+) -> DocaError;
 
 /// A plugin's methods (`struct urom_plugin_iface`).
 ///
@@ -169,8 +174,12 @@ impl PluginIface {
 pub type AddrLookupFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError;
 /// Finds the segment (the index of a registered buffer) of a domain member that holds the address `va`.
-pub type SegLookupFn =
-    unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, va: u64, seg: *mut c_int) -> DocaError;
+pub type SegLookupFn = unsafe extern "C" fn(
+    ctx: *mut WorkerCtx,
+    domain_id: u64,
+    va: u64,
+    seg: *mut c_int,
+) -> DocaError;
 /// Finds a segment's packed, exported memory handle.
 pub type MemhLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,

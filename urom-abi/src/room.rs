@@ -45,7 +45,13 @@ impl CommandRoom {
     /// # Panics
     /// When the payload is not as long as the room.
     #[inline]
-    pub fn fill(self, dest_id: u64, plugin_id: u64, urom_context: u64, payload: &[u8]) -> CommandDesc {
+    pub fn fill(
+        self,
+        dest_id: u64,
+        plugin_id: u64,
+        urom_context: u64,
+        payload: &[u8],
+    ) -> CommandDesc {
         assert_eq!(payload.len(), self.len, "a command must be as long as its room");
         let block = ManuallyDrop::new(self).block;
         let desc = WorkerCmdDesc {

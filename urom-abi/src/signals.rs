@@ -53,7 +53,8 @@ fn block() -> Option<libc::sigset_t> {
     }
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the first set is filled; the call fills the second, a local variable.
-    let failed = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr()) };
+    let failed =
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr()) };
     // SAFETY: filled by the call that gave 0.
     (failed == 0).then(|| unsafe { before.assume_init() })
 }
@@ -74,7 +75,9 @@ mod tests {
     #[test]
     fn a_thread_started_inside_leaves_the_signals_of_the_process_alone() {
         let seen = blocked(|| {
-            std::thread::spawn(|| [libc::SIGINT, libc::SIGUSR1, libc::SIGSEGV, libc::SIGPROF].map(is_blocked))
+            std::thread::spawn(|| {
+                [libc::SIGINT, libc::SIGUSR1, libc::SIGSEGV, libc::SIGPROF].map(is_blocked)
+            })
         });
         assert_eq!(seen.join().unwrap(), [true, true, false, false]);
     }

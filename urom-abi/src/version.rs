@@ -38,7 +38,9 @@ pub const API_VERSION: usize = {
     match parse(text) {
         Some(word) if word != 0 => word,
         _ => {
-            panic!("UROM_DOCA_VERSION must read MAJOR.MINOR.PATCH, for example 3.0.58, and must not be 0.0.0")
+            panic!(
+                "UROM_DOCA_VERSION must read MAJOR.MINOR.PATCH, for example 3.0.58, and must not be 0.0.0"
+            )
         }
     }
 };

@@ -51,7 +51,11 @@ mod on {
 
     /// What `owner` allocated and nobody freed yet.
     pub fn living(owner: u64) -> Vec<Block> {
-        living_blocks().values().filter(|(whose, _)| *whose == owner).map(|(_, block)| *block).collect()
+        living_blocks()
+            .values()
+            .filter(|(whose, _)| *whose == owner)
+            .map(|(_, block)| *block)
+            .collect()
     }
 
     /// Asks no more about `owner`.

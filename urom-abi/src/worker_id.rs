@@ -77,7 +77,9 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_ids() {
-        for text in ["", "auto-", "auto--1", "auto-4294967296", "-1", "auto1", "18446744073709551616"] {
+        for text in
+            ["", "auto-", "auto--1", "auto-4294967296", "-1", "auto1", "18446744073709551616"]
+        {
             assert!(text.parse::<WorkerId>().is_err(), "{text}");
         }
     }

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{
-    DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx,
-    WorkerNotifDesc, WorkerNotify,
+    DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc,
+    WorkerCtx, WorkerNotifDesc, WorkerNotify,
 };
 use urom_abi::version::exact;
 use urom_abi::{DocaError, WORKER_ID_ANY};

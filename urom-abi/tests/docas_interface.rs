@@ -51,13 +51,17 @@ fn program(language: Language, header: &str, lines: &[&str]) -> String {
             let (returns, name) = before.split_at(at);
             add(format!("\t{{ {returns}(*use)({arguments} = {name}; (void)use; }}"));
         } else if let Some((value, number)) = line.split_once(" = ") {
-            add(format!("\tconstant((unsigned long long)({value}) == {number}ull, \"another value\");"));
+            add(format!(
+                "\tconstant((unsigned long long)({value}) == {number}ull, \"another value\");"
+            ));
         } else {
             add(format!("\t{{ {line} *place = cast({line} *, 0); (void)place; }}"));
         }
     }
     let language_of = match language {
-        Language::C11 => "#define cast(type, value) ((type)(value))\n#define constant _Static_assert\n",
+        Language::C11 => {
+            "#define cast(type, value) ((type)(value))\n#define constant _Static_assert\n"
+        }
         Language::Cxx17 => {
             "#define cast(type, value) static_cast<type>(value)\n#define constant static_assert\n"
         }
@@ -88,11 +92,15 @@ fn a_program_that_includes_its_header_can_use_every_name() {
 #[test]
 fn every_header_is_in_the_list() {
     let listed: Vec<_> = headers().into_iter().map(|(header, _)| header).collect();
-    let entries = fs::read_dir(include()).expect("the headers").map(|entry| entry.expect("a header"));
+    let entries =
+        fs::read_dir(include()).expect("the headers").map(|entry| entry.expect("a header"));
     for name in entries.map(|entry| entry.file_name().into_string().expect("a readable name")) {
         let is_docas = name.starts_with("doca_") && !name.ends_with("_config.h");
         assert!(is_docas == listed.contains(&&*name), "{name}");
-        assert!(is_docas || name.starts_with("urom_") || name.ends_with("_config.h"), "{name} is not DOCA's");
+        assert!(
+            is_docas || name.starts_with("urom_") || name.ends_with("_config.h"),
+            "{name} is not DOCA's"
+        );
     }
 }
 
@@ -117,12 +125,22 @@ fn a_name_that_is_missing_or_different_is_found() {
         ),
         ("doca_version.h", "*doca_version(void)", "*version(void)", "doca_version"),
         ("doca_log.h", "#define DOCA_LOG_DBG(", "#define DOCA_LOG_DEBUG(", "DOCA_LOG_DBG"),
-        ("doca_log.h", "#define DOCA_LOG_REGISTER(", "#define DOCA_LOG_REGISTERED(", "DOCA_LOG_REGISTER"),
+        (
+            "doca_log.h",
+            "#define DOCA_LOG_REGISTER(",
+            "#define DOCA_LOG_REGISTERED(",
+            "DOCA_LOG_REGISTER",
+        ),
         ("doca_ctx.h", "STATE_STOPPING = 3", "STATE_STOPPING = 4", "DOCA_CTX_STATE_STOPPING"),
         ("doca_dev.h", "#define DOCA_DEVINFO_PCI_BDF_SIZE 8", "", "DOCA_DEVINFO_PCI_BDF_SIZE"),
         ("doca_argp.h", "#include <doca_log.h>", "", "DOCA_LOG_LEVEL_INFO"),
         ("doca_compat.h", "#include <assert.h>", "", "assert"),
-        ("doca_argp.h", "_cb_t)(void *param, void *config)", "_cb_t)(void *param)", "doca_argp_param_cb_t"),
+        (
+            "doca_argp.h",
+            "_cb_t)(void *param, void *config)",
+            "_cb_t)(void *param)",
+            "doca_argp_param_cb_t",
+        ),
         ("doca_urom_plugin.h", "\tuint32_t reserved;\t/* 0 */\n", "", "reserved"),
         ("doca_error.h", "typedef enum doca_error {", "typedef enum doca_codes {", "doca_error"),
     ] {
@@ -135,10 +153,12 @@ fn a_name_that_is_missing_or_different_is_found() {
         assert_eq!(text.matches(old).count(), 1, "`{old}` in {header}");
         fs::write(copy.path().join(header), text.replace(old, new)).expect("a copy");
         let headers = headers();
-        let (_, lines) = headers.iter().find(|(name, _)| *name == header).expect("it is in the list");
+        let (_, lines) =
+            headers.iter().find(|(name, _)| *name == header).expect("it is in the list");
         for &language in Language::ALL {
             let complaints = c::check(language, copy.path(), &program(language, header, lines));
-            let complaints = complaints.expect_err(&format!("{language:?} takes {header} without {named}"));
+            let complaints =
+                complaints.expect_err(&format!("{language:?} takes {header} without {named}"));
             assert!(complaints.contains(named), "{language:?}, {header}, {named}:\n{complaints}");
         }
     }

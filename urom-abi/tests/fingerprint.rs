@@ -249,7 +249,10 @@ fn what_is_said_of_a_protocol_and_its_messages_is_a_sentence() {
             "the plugin's name is `worker_a` at the host, `worker_b` at the plugin",
         ),
         (protocol!("worker_a", 2, u64, 3, Done), "`version` is 1 at the host, 2 at the plugin"),
-        (protocol!("worker_a", 1, u32, 3, Done), "the tag of commands is u64 at the host, u32 at the plugin"),
+        (
+            protocol!("worker_a", 1, u32, 3, Done),
+            "the tag of commands is u64 at the host, u32 at the plugin",
+        ),
         (
             protocol!("worker_a", 1, u64, 4, Ended),
             "`Put` is a command with tag 3 and answer `Done` at the host, \
@@ -295,7 +298,11 @@ fn values_of_constants_in_lengths_and_conditions_count_with_their_names() {
     let host = keys!(u32, 4, -1, "a");
     assert_eq!(host.fingerprint(), keys!(u32, 4, -1, "a").fingerprint());
     assert_eq!(host.fingerprint(), keys!(u64, 4, -1, "a").fingerprint(), "the value counts");
-    assert_eq!(host.fingerprint(), keys!(u32, 4, -1, "b").fingerprint(), "a text counts by its name");
+    assert_eq!(
+        host.fingerprint(),
+        keys!(u32, 4, -1, "b").fingerprint(),
+        "a text counts by its name"
+    );
     let text = "`limits::KEY` in the length of `Put.key` is 4 at the host, 8 at the plugin";
     assert_differ(host, keys!(u32, 8, -1, "a"), text);
     let text = "`KIND` in the condition of `Put.more` is -1 at the host, 3 at the plugin";
@@ -328,8 +335,7 @@ fn a_command_that_the_host_lacks_is_named_though_a_notification_of_its_has_the_n
             }
         };
     }
-    let text =
-        "the plugin has `Vals`, which is a command with tag 1 and answer `Done`, and the host does not";
+    let text = "the plugin has `Vals`, which is a command with tag 1 and answer `Done`, and the host does not";
     for host in [vals!({} {}), vals!({} { Vals })] {
         assert_differ(host, vals!({ #[urom(reply = Done)] Vals } {}), text);
     }

@@ -13,9 +13,11 @@ fn include() -> PathBuf {
 
 /// The names of the headers, sorted.
 fn headers() -> Vec<String> {
-    let entries =
-        fs::read_dir(include()).expect("the headers").map(|entry| entry.expect("a header").file_name());
-    let mut names: Vec<String> = entries.map(|name| name.into_string().expect("a readable name")).collect();
+    let entries = fs::read_dir(include())
+        .expect("the headers")
+        .map(|entry| entry.expect("a header").file_name());
+    let mut names: Vec<String> =
+        entries.map(|name| name.into_string().expect("a readable name")).collect();
     names.sort_unstable();
     names
 }

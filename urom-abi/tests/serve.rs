@@ -62,7 +62,9 @@ fn an_answer_that_waits_is_polled_until_it_is_there() {
     for _ in 0..2 {
         assert!(answer.as_mut().poll(&mut context).is_pending());
     }
-    let Poll::Ready(Ok(notification)) = answer.as_mut().poll(&mut context) else { panic!("no answer") };
+    let Poll::Ready(Ok(notification)) = answer.as_mut().poll(&mut context) else {
+        panic!("no answer")
+    };
     assert_eq!((notification.payload(), polls.get()), (&add(42)[..], 3));
 }
 
@@ -71,7 +73,8 @@ fn what_cannot_be_read_is_told_and_not_run() {
     let bytes = add(1);
     let run = |_: Add| -> std::future::Ready<Result<Sum, Failed>> { panic!("it was run") };
     let mut answer = pin!(serve(|| Add::decode(&bytes[..12]), run));
-    let Poll::Ready(Err(error)) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+    let Poll::Ready(Err(error)) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    else {
         panic!("half a command was answered")
     };
     assert!(error.to_string().contains("Add"), "{error}");
@@ -82,7 +85,8 @@ fn a_handlers_error_is_the_answers() {
     let bytes = add(1);
     let run = async |_: Add| Err::<Sum, Failed>("it is too much".into());
     let mut answer = pin!(serve(|| Add::decode(&bytes), run));
-    let Poll::Ready(Err(error)) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+    let Poll::Ready(Err(error)) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    else {
         panic!("there is an answer")
     };
     assert_eq!(error.to_string(), "it is too much");

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 
 /// An engine's event handle joined with a timer for its deadlines.
@@ -87,7 +88,8 @@ mod tests {
         alarm.clear();
         assert!(!is_readable(&alarm, 0));
         let at_once = Timespec { tv_sec: 0, tv_nsec: 1 };
-        let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at_once };
+        let spec =
+            Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at_once };
         timerfd_settime(&alarm.timer, TimerfdTimerFlags::empty(), &spec).unwrap();
         assert!(is_readable(&alarm, 20));
         alarm.clear();

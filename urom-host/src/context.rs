@@ -58,7 +58,11 @@ pub(crate) struct ContextHandle {
 impl ContextHandle {
     /// # Safety
     /// `ctx` is a context of `library`, used by this thread only, and live as long as this is.
-    pub(crate) unsafe fn new(library: Library, ctx: NonNull<Ctx>, kind: &'static str) -> ContextHandle {
+    pub(crate) unsafe fn new(
+        library: Library,
+        ctx: NonNull<Ctx>,
+        kind: &'static str,
+    ) -> ContextHandle {
         ContextHandle { library, ctx, kind, watchers: RefCell::default() }
     }
 
@@ -87,7 +91,9 @@ impl ContextHandle {
         let code = unsafe { (self.api().doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
         check(code, || format!("setting up {}", self.kind))?;
         // SAFETY: the context is live, and the callback takes the data just set.
-        let code = unsafe { (self.api().doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_change)) };
+        let code = unsafe {
+            (self.api().doca_ctx_set_state_changed_cb)(self.ctx.as_ptr(), Some(on_change))
+        };
         check(code, || format!("setting up {}", self.kind))
     }
 
@@ -114,7 +120,8 @@ impl ContextHandle {
     pub(crate) fn in_flight(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: the context is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
+        let code =
+            unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
         check(code, || format!("counting tasks of {} in flight", self.kind))?;
         Ok(count)
     }
@@ -147,8 +154,9 @@ impl ContextHandle {
         cx: &TaskContext<'_>,
         what: impl FnOnce() -> String,
     ) -> Poll<Result<CtxState>> {
-        let is_over =
-            |state: &Result<CtxState>| !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING));
+        let is_over = |state: &Result<CtxState>| {
+            !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING))
+        };
         self.poll_state(engine, cx, is_over, what)
     }
 

@@ -95,7 +95,8 @@ impl Deadlines {
 
     /// Ends what is due; whether there was something. Nothing happens inside a callback.
     pub(crate) fn pass(&self, now: Instant) -> bool {
-        self.next.get().is_some_and(|next| next <= now) && thread::with_callbacks(|| self.pass_all(now))
+        self.next.get().is_some_and(|next| next <= now)
+            && thread::with_callbacks(|| self.pass_all(now))
     }
 
     #[cold]

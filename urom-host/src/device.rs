@@ -81,7 +81,9 @@ impl Device {
                 true => "this host has no device at all".to_owned(),
                 false => format!("this host has {}", names.join(", ")),
             };
-            return Err(Error::new(DocaError::NOT_FOUND, what()).why(why).hint("name one of those"));
+            return Err(Error::new(DocaError::NOT_FOUND, what())
+                .why(why)
+                .hint("name one of those"));
         };
         let mut device = ptr::null_mut();
         // SAFETY: the entry is of a live list, and the pointer is to a local variable.
@@ -142,8 +144,9 @@ impl List {
         let api = self.library.api();
         let mut name = [0; IBDEV_NAME_SIZE];
         // SAFETY: the entry is of this list, and the array has the size that is said.
-        let code =
-            unsafe { (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32) };
+        let code = unsafe {
+            (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32)
+        };
         let name = if code == DocaError::SUCCESS { text(&name) } else { String::new() };
         let mut address = [0; PCI_ADDR_SIZE];
         // SAFETY: the entry is of this list, and the array has the size that the call asks for.
@@ -165,7 +168,9 @@ impl Drop for List {
 /// Text up to its NUL, or up to the end of the array.
 fn text(chars: &[c_char]) -> String {
     let bytes: Vec<u8> = chars.iter().flat_map(|c| c.to_ne_bytes()).chain([0]).collect();
-    CStr::from_bytes_until_nul(&bytes).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+    CStr::from_bytes_until_nul(&bytes)
+        .map(|text| text.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

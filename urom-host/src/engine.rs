@@ -151,7 +151,9 @@ impl ProgressEngine {
     pub fn in_flight(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: the engine is live, and the pointer is to a local variable.
-        let code = unsafe { (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), &mut count) };
+        let code = unsafe {
+            (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), &mut count)
+        };
         check(code, || "counting tasks in flight")?;
         Ok(count)
     }
@@ -165,7 +167,8 @@ impl ProgressEngine {
     /// Whatever the library says.
     pub fn request_notification(&self) -> Result<()> {
         self.0.deadlines.set_alarm().map_err(|error| {
-            Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer").caused_by(error)
+            Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer")
+                .caused_by(error)
         })?;
         self.0.asked.set(true);
         self.0.request_notification()
@@ -326,7 +329,9 @@ impl EngineCore {
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
         let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
         // SAFETY: the engine is live, and the pointer is to a local variable.
-        let code = unsafe { (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle) };
+        let code = unsafe {
+            (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle)
+        };
         check(code, || "asking a progress engine for its notification handle")?;
         Ok(core)
     }
@@ -393,7 +398,8 @@ impl EngineCore {
 
     fn clear_notification(&self) -> Result<()> {
         // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
-        let code = unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
+        let code =
+            unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
         check(code, || "clearing a progress engine's notification handle")
     }
 }

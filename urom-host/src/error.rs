@@ -39,7 +39,15 @@ impl Error {
     /// `what` is a phrase such as `starting worker 3`.
     pub(crate) fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
         let what = what.into();
-        Error(Box::new(Inner { code, what, library: None, why: None, hint: None, reply: None, cause: None }))
+        Error(Box::new(Inner {
+            code,
+            what,
+            library: None,
+            why: None,
+            hint: None,
+            reply: None,
+            cause: None,
+        }))
     }
 
     /// Adds what the library said, or what was found; an empty text adds nothing.
@@ -150,7 +158,10 @@ impl From<Error> for DocaError {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A DOCA result as a Rust one; `what` is only asked for after a failure.
-pub(crate) fn check<W: Into<Cow<'static, str>>>(code: DocaError, what: impl FnOnce() -> W) -> Result<()> {
+pub(crate) fn check<W: Into<Cow<'static, str>>>(
+    code: DocaError,
+    what: impl FnOnce() -> W,
+) -> Result<()> {
     code.check().map_err(|code| Error::new(code, what()))
 }
 

@@ -81,7 +81,9 @@ impl Leaving {
         if self.seeing_out.get() {
             return;
         }
-        let Some(last) = self.leavers.borrow().iter().map(|(since, _)| *since).max() else { return };
+        let Some(last) = self.leavers.borrow().iter().map(|(since, _)| *since).max() else {
+            return;
+        };
         let limit = (last + LEAVE_LIMIT).saturating_duration_since(Instant::now());
         let gone = || {
             self.drop_idle();
@@ -98,7 +100,9 @@ impl Leaving {
     fn drop_idle(&self) {
         loop {
             let mut leavers = self.leavers.borrow_mut();
-            let Some(place) = leavers.iter().position(|(_, leaver)| leaver.is_idle()) else { return };
+            let Some(place) = leavers.iter().position(|(_, leaver)| leaver.is_idle()) else {
+                return;
+            };
             let leaver = leavers.swap_remove(place);
             // What it drops may come back here.
             drop(leavers);

@@ -90,7 +90,10 @@ pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> 
 }
 
 fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
-    assert!(!thread::in_callback(), "a completion callback cannot wait: nothing moves until it returns");
+    assert!(
+        !thread::in_callback(),
+        "a completion callback cannot wait: nothing moves until it returns"
+    );
     let session = Session::begin();
     let notifier = &session.notifier;
     let waker = Waker::from(Arc::clone(notifier));
@@ -302,7 +305,8 @@ mod tests {
 
     #[test]
     fn a_future_that_never_ends_times_out_and_says_so() {
-        let error = block_on_for(Duration::from_millis(3), std::future::pending::<()>()).unwrap_err();
+        let error =
+            block_on_for(Duration::from_millis(3), std::future::pending::<()>()).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT);
         assert!(error.to_string().contains("3ms"), "{error}");
     }
@@ -313,7 +317,10 @@ mod tests {
             cx.waker().wake_by_ref();
             Poll::<()>::Pending
         });
-        assert_eq!(block_on_for(Duration::from_millis(3), busy).unwrap_err().code(), DocaError::TIME_OUT);
+        assert_eq!(
+            block_on_for(Duration::from_millis(3), busy).unwrap_err().code(),
+            DocaError::TIME_OUT
+        );
     }
 
     #[test]

@@ -75,7 +75,8 @@ fn neither_futures_nor_small_callbacks_allocate_in_steady_state() {
     let seen = Rc::new(Cell::new(0));
     let callback = |data| {
         let seen = Rc::clone(&seen);
-        let note = move |done: Result<graph_protocol::LoopbackDone, _>| seen.set(done.unwrap().data);
+        let note =
+            move |done: Result<graph_protocol::LoopbackDone, _>| seen.set(done.unwrap().data);
         graph.task_loopback(&worker, data).submit_with(note).unwrap();
     };
     let one = |data: u64| {

@@ -99,7 +99,8 @@ fn each_progress_call_that_moves_something_runs_one_callback_in_order() {
     let seen = Rc::new(RefCell::new(Vec::new()));
     for data in 0..64 {
         let seen = Rc::clone(&seen);
-        let note = move |done: Result<LoopbackDone, Error>| seen.borrow_mut().push(done.unwrap().data);
+        let note =
+            move |done: Result<LoopbackDone, Error>| seen.borrow_mut().push(done.unwrap().data);
         graph.task_loopback(&worker, data).submit_with(note).unwrap();
     }
     let mut moved = 0;
@@ -232,7 +233,8 @@ fn a_stopped_worker_leaves_its_futures_an_answer_or_an_error() {
         service.progress();
         complete.is_complete()
     });
-    let flights: Vec<_> = (0..16).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let flights: Vec<_> =
+        (0..16).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
     soon(worker.stop()).unwrap();
     assert_eq!(soon(complete).unwrap().data, 9);
     for (n, flight) in flights.into_iter().enumerate() {
@@ -275,14 +277,16 @@ fn without_a_path_plugins_of_the_same_build_are_found() {
 #[test]
 fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
     let plugins = plugins();
-    let connect =
-        |size| Service::builder().plugin_path(plugins.path()).max_message_size(size).connect().unwrap();
+    let connect = |size| {
+        Service::builder().plugin_path(plugins.path()).max_message_size(size).connect().unwrap()
+    };
     // At the same time, and from the same directory.
     for (service, size) in [1 << 16, 1 << 12, 1 << 10].map(|size| (connect(size), size)) {
         let (graph, worker) = start(&service);
         assert_eq!(worker.task(&graph).unwrap().capacity(), size - 24);
         // The worker takes it as well: it is the plugin that says it is no command.
-        let answer = block_on_for(LIMIT, worker.command(&graph, &vec![0xff; size - 24]).unwrap()).unwrap();
+        let answer =
+            block_on_for(LIMIT, worker.command(&graph, &vec![0xff; size - 24]).unwrap()).unwrap();
         assert_eq!((answer.status, answer.bytes.is_some()), (DocaError::INVALID_VALUE, true));
     }
 }
@@ -316,7 +320,8 @@ fn a_command_the_plugin_refuses_comes_back_with_its_status_and_bytes() {
 #[test]
 fn a_smaller_message_size_is_kept() {
     let plugins = embedded_support::plugins();
-    let service = Service::builder().plugin_path(plugins.path()).max_message_size(1024).connect().unwrap();
+    let service =
+        Service::builder().plugin_path(plugins.path()).max_message_size(1024).connect().unwrap();
     let (graph, worker) = start(&service);
     assert_eq!(worker.task(&graph).unwrap().capacity(), 1024 - 24);
 }

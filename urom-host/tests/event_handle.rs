@@ -17,7 +17,8 @@ use urom_host::{ProgressEngine, Service, block_on_for};
 /// Progresses an engine whenever its handle says so, and counts how often it slept.
 async fn drive(engine: ProgressEngine, slept: Rc<Cell<usize>>) {
     // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces it.
-    let handle = unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }.unwrap();
+    let handle =
+        unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }.unwrap();
     loop {
         while engine.progress() {}
         engine.request_notification().unwrap();
@@ -46,9 +47,13 @@ fn tokio_sleeps_on_the_handle_and_is_woken_by_every_reply() {
     let slept = tokio_with(&service, async || {
         let worker = service.worker().plugin(&graph).start().await.unwrap();
         for data in 0..200 {
-            assert_eq!(graph.task_loopback(&worker, data).submit().unwrap().await.unwrap().data, data);
+            assert_eq!(
+                graph.task_loopback(&worker, data).submit().unwrap().await.unwrap().data,
+                data
+            );
         }
-        let flights: Vec<_> = (0..64).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+        let flights: Vec<_> =
+            (0..64).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
         for (n, flight) in flights.into_iter().enumerate() {
             assert_eq!(flight.await.unwrap().data, n as u64);
         }
@@ -92,7 +97,8 @@ fn the_handle_is_quiet_while_nothing_is_in_flight_and_readable_once_a_reply_is_t
     let engine = service.engine();
     let readable = |limit: Duration| {
         let mut set = [PollFd::new(engine, PollFlags::IN)];
-        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
+        let limit =
+            Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
         poll(&mut set, Some(&limit)).unwrap() == 1
     };
     let woken = || {

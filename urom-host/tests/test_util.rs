@@ -37,7 +37,8 @@ fn two_of_them_listen_at_two_addresses_and_a_dropped_one_at_none() {
     assert_ne!(first.address(), second.address());
     let address = first.address().to_owned();
     drop(first);
-    let error = Service::builder().address(address.as_str()).connect().expect_err("nobody listens there");
+    let error =
+        Service::builder().address(address.as_str()).connect().expect_err("nobody listens there");
     assert!(error.to_string().contains(&address), "{error}");
     Service::builder().address(second.address()).connect().expect("the other one still serves");
 }
@@ -88,11 +89,11 @@ fn a_worker_is_asked_for_its_variables() {
         let worker = service.worker().plugin(&faulty).start().await?;
         let mut values = Vec::new();
         for variable in ["LLVM_PROFILE_FILE", "LSAN_OPTIONS", "UBSAN_OPTIONS", "SOME_SECRET"] {
-            let answer = faulty.task_env(&worker, faulty_protocol::env_name(variable)).submit()?.await?;
-            values.push(
-                (answer.len != u64::MAX)
-                    .then(|| String::from_utf8_lossy(&answer.value[..answer.len as usize]).into_owned()),
-            );
+            let answer =
+                faulty.task_env(&worker, faulty_protocol::env_name(variable)).submit()?.await?;
+            values.push((answer.len != u64::MAX).then(|| {
+                String::from_utf8_lossy(&answer.value[..answer.len as usize]).into_owned()
+            }));
         }
         worker.stop().await?;
         Ok::<_, urom_host::Error>(values)

@@ -41,7 +41,8 @@ async fn loopbacks(service: &Service) -> Result<()> {
     for data in 0..200 {
         assert_eq!(graph.task_loopback(&worker, data).submit()?.await?.data, data);
     }
-    let flights: Result<Vec<_>> = (0..64).map(|n| graph.task_loopback(&worker, n).submit()).collect();
+    let flights: Result<Vec<_>> =
+        (0..64).map(|n| graph.task_loopback(&worker, n).submit()).collect();
     for (n, flight) in flights?.into_iter().enumerate() {
         assert_eq!(flight.await?.data, n as u64);
     }
@@ -101,7 +102,12 @@ fn a_deadline_ends_a_task_while_nothing_else_happens() {
         let worker = service.worker().plugin(&faulty).start().await?;
         // No answer ever comes, so only a timer of the driver's can end it.
         for deadline in [0, 1, 50].map(Duration::from_millis) {
-            let error = faulty.task_hang(&worker).deadline(deadline).submit()?.await.expect_err("no answer");
+            let error = faulty
+                .task_hang(&worker)
+                .deadline(deadline)
+                .submit()?
+                .await
+                .expect_err("no answer");
             assert_eq!(error.code(), DocaError::TIME_OUT);
         }
         worker.stop().await
@@ -213,7 +219,8 @@ fn overdue(case: &str, wait: impl AsyncFnOnce(Completion<Hang>, &Worker) -> Resu
 fn a_future_that_is_driven_otherwise_may_take_its_time_in_tokio() {
     std::thread::scope(|scope| {
         scope.spawn(|| overdue("the kit's own wait", async |task, _| task.wait()));
-        scope.spawn(|| overdue("the kit's own executor", async |task, _| urom_host::block_on(task)));
+        scope
+            .spawn(|| overdue("the kit's own executor", async |task, _| urom_host::block_on(task)));
         scope.spawn(|| {
             overdue("a driver of another future", async |task, _| {
                 let other = spawn_local(drive(std::future::pending::<Result<()>>()));
@@ -240,7 +247,9 @@ fn a_future_that_is_driven_otherwise_may_take_its_time_in_tokio() {
                     let own = engine.as_fd().try_clone_to_owned().unwrap();
                     // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same
                     // until it is dropped.
-                    let events = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }.unwrap();
+                    let events =
+                        unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }
+                            .unwrap();
                     loop {
                         while engine.progress() {}
                         engine.request_notification().unwrap();
@@ -413,7 +422,10 @@ fn what_fails_or_panics_on_the_thread_is_the_callers_error_alone() {
         assert_eq!(failed.unwrap_err().code(), DocaError::NOT_FOUND);
         let panicked =
             host.run::<(), Error, _>(async |_: &i32| panic!("as the test asks")).await.unwrap_err();
-        assert!(panicked.to_string().contains("the closure panicked: as the test asks"), "{panicked}");
+        assert!(
+            panicked.to_string().contains("the closure panicked: as the test asks"),
+            "{panicked}"
+        );
         assert_eq!(host.run(async |state: &i32| Ok::<_, Error>(*state)).await.unwrap(), 5);
     });
 }

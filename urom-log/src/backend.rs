@@ -144,7 +144,11 @@ impl Backends {
     }
 
     /// The backends that take a line of `level`.
-    pub(super) fn takers(&'static self, kind: Kind, level: Level) -> impl Iterator<Item = &'static Backend> {
+    pub(super) fn takers(
+        &'static self,
+        kind: Kind,
+        level: Level,
+    ) -> impl Iterator<Item = &'static Backend> {
         let mut made = self.all().filter(move |backend| backend.kind == kind).peekable();
         let otherwise = if made.peek().is_none() { &self.otherwise[..] } else { &[] };
         let otherwise = otherwise.iter().filter(move |backend| backend.kind == kind);
@@ -189,7 +193,11 @@ impl Backends {
     ///
     /// # Errors
     /// `INVALID_VALUE`: no such backend, or one for the program's lines, or no level from 10 to 70.
-    pub fn set_sdk_level(&'static self, backend: *const Backend, level: u32) -> Result<(), DocaError> {
+    pub fn set_sdk_level(
+        &'static self,
+        backend: *const Backend,
+        level: u32,
+    ) -> Result<(), DocaError> {
         let level = checked(level)?;
         self.find(backend, Kind::Sdk)?.lower.store(level | STRICT, Relaxed);
         crate::sdk::tell_all();
@@ -236,7 +244,11 @@ impl Backends {
     }
 
     /// Looks a C program's pointer up before it is used.
-    fn find(&'static self, backend: *const Backend, kind: Kind) -> Result<&'static Backend, DocaError> {
+    fn find(
+        &'static self,
+        backend: *const Backend,
+        kind: Kind,
+    ) -> Result<&'static Backend, DocaError> {
         let mut of_kind = self.all().filter(|known| known.kind == kind);
         of_kind.find(|known| ptr::eq(*known, backend)).ok_or(DocaError::INVALID_VALUE)
     }

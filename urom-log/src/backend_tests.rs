@@ -13,7 +13,8 @@ fn nowhere() -> Sink {
 
 /// The numbers of the levels that somebody takes.
 fn taken(backends: &'static Backends, kind: Kind) -> Vec<u32> {
-    let taken = Level::ALL.into_iter().filter(|level| backends.takers(kind, *level).next().is_some());
+    let taken =
+        Level::ALL.into_iter().filter(|level| backends.takers(kind, *level).next().is_some());
     taken.map(Level::number).collect()
 }
 
@@ -98,7 +99,8 @@ fn the_global_limits_begin_as_documented() {
 #[test]
 fn what_is_no_backend_of_the_kind_or_no_level_is_refused_and_changes_nothing() {
     let backends = backends();
-    let (program, sdk) = (backends.create(Kind::Program, nowhere()), backends.create(Kind::Sdk, nowhere()));
+    let (program, sdk) =
+        (backends.create(Kind::Program, nowhere()), backends.create(Kind::Sdk, nowhere()));
     let refused = Err(DocaError::INVALID_VALUE);
     for wrong in [ptr::null(), sdk, ptr::dangling()] {
         assert_eq!(backends.set_limit(wrong, End::Lower, 10, true), refused);

@@ -82,7 +82,8 @@ unsafe extern "C" fn wanted(
     let mut answer = DocaError::UNEXPECTED;
     let wanted = guard_or(false, || {
         let level = Level::from_number(level);
-        let (Some(level), false) = (level, file.is_null() || func.is_null() || format.is_null()) else {
+        let (Some(level), false) = (level, file.is_null() || func.is_null() || format.is_null())
+        else {
             answer = DocaError::INVALID_VALUE;
             return false;
         };
@@ -114,8 +115,12 @@ unsafe extern "C" fn line(
         let function = unsafe { lossy(func) };
         // SAFETY: the C file gives its buffer and how much it has written there.
         let text = unsafe { std::slice::from_raw_parts(text, len) };
-        let origin =
-            Origin { level, file: &file, line: u32::try_from(line).unwrap_or(0), function: Some(&function) };
+        let origin = Origin {
+            level,
+            file: &file,
+            line: u32::try_from(line).unwrap_or(0),
+            function: Some(&function),
+        };
         let text = String::from_utf8_lossy(text);
         match PROCESS.get() {
             Some(log) => log.write(&origin, &text),

@@ -39,14 +39,20 @@ impl<'a> Origin<'a> {
 
     /// The line, written now by `id`, the number of a process or a thread, under `name`.
     pub fn line(&self, id: u32, name: &str, text: &str) -> String {
-        self.line_at(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), id, name, text)
+        self.line_at(
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            id,
+            name,
+            text,
+        )
     }
 
     fn line_at(&self, since_epoch: Duration, id: u32, name: &str, text: &str) -> String {
         let (second, micro) = (since_epoch.as_secs() % 86_400, since_epoch.subsec_micros());
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         let tag = self.level.tag();
-        let mut line = format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}][{id}][{name}][{tag}]");
+        let mut line =
+            format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}][{id}][{name}][{tag}]");
         for part in [self.place().as_deref(), self.function].into_iter().flatten() {
             line.extend(["[", part, "]"]);
         }
@@ -99,13 +105,17 @@ mod tests {
     fn a_line_has_docas_form() {
         let line = origin("../samples/graph.c", Some("start"));
         assert_eq!(line, "[12:01:01:000007][34][DOCA][WRN][graph.c:12][start] five links\n");
-        assert_eq!(origin("graph.c", None), "[12:01:01:000007][34][DOCA][WRN][graph.c:12] five links\n");
+        assert_eq!(
+            origin("graph.c", None),
+            "[12:01:01:000007][34][DOCA][WRN][graph.c:12] five links\n"
+        );
         assert_eq!(origin("", None), "[12:01:01:000007][34][DOCA][WRN] five links\n");
     }
 
     #[test]
     fn control_characters_stay_on_their_line() {
-        let origin = Origin { level: Level::Crit, file: "a\nb.c", line: 1, function: Some("\u{1b}[31mred") };
+        let origin =
+            Origin { level: Level::Crit, file: "a\nb.c", line: 1, function: Some("\u{1b}[31mred") };
         let line = origin.line_at(Duration::ZERO, 1, "x\ty", "one\ntwo\r\u{85}\0three\n\r\n");
         assert_eq!(line, "[00:00:00:000000][1][x y][CRT][a b.c:1][ [31mred] one two   three\n");
     }
@@ -113,6 +123,9 @@ mod tests {
     #[test]
     fn a_text_of_line_ends_only_is_an_empty_line() {
         let origin = Origin { level: Level::Info, file: "f.c", line: 1, function: None };
-        assert_eq!(origin.line_at(Duration::ZERO, 1, "n", "\n\n"), "[00:00:00:000000][1][n][INF][f.c:1] \n");
+        assert_eq!(
+            origin.line_at(Duration::ZERO, 1, "n", "\n\n"),
+            "[00:00:00:000000][1][n][INF][f.c:1] \n"
+        );
     }
 }

@@ -91,7 +91,8 @@ impl Subscriber for Events {
 
     fn event(&self, event: &Event<'_>) {
         // An event has no function; the module says as much.
-        let origin = Origin { function: event.metadata().module_path(), ..Origin::of(event.metadata()) };
+        let origin =
+            Origin { function: event.metadata().module_path(), ..Origin::of(event.metadata()) };
         self.0.write(&origin, &text_of(event));
     }
 

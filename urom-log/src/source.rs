@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn threads_get_different_ids() {
         let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(|| [id(), id(), id()])).collect();
-        let all: BTreeSet<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        let all: BTreeSet<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         assert_eq!(all.len(), 12);
         assert!(all.iter().all(|id| *id > 0));
     }

@@ -57,7 +57,10 @@ fn arguments_of_all_kinds_arrive() {
     assert_eq!(info!(c"plain"), DocaError::SUCCESS);
     expect("plain");
     // More of each kind than registers hold.
-    assert_eq!(info!(c"%d %d %d %d %ld %s", 1, 2, 3, 4, i64::MIN, c"six".as_ptr()), DocaError::SUCCESS);
+    assert_eq!(
+        info!(c"%d %d %d %d %ld %s", 1, 2, 3, 4, i64::MIN, c"six".as_ptr()),
+        DocaError::SUCCESS
+    );
     expect(&format!("1 2 3 4 {} six", i64::MIN));
     let sent = info!(
         c"%.1f %d %.1f %d %.1f %d %.1f %d %.1f %d %.1f %.1f %.1f %.1f",

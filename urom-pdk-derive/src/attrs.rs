@@ -49,7 +49,9 @@ impl Keys {
             let key = match (part.next(), part.peek()) {
                 (None, _) => continue,
                 (Some(TokenTree::Ident(name)), None) => Key::new(name, None),
-                (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(sign))) if sign.as_char() == '=' => {
+                (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(sign)))
+                    if sign.as_char() == '=' =>
+                {
                     Key::new(name, Some(part.skip(1).collect()))
                 }
                 (Some(first), _) => {
@@ -163,7 +165,8 @@ impl Key {
 /// What stands between the commas of a list. A comma within a value belongs to it: `len = f::<A, B>(x)`.
 fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     let tokens = tokens.into_iter().collect::<Vec<_>>();
-    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ',');
+    let is_comma =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ',');
     let mut parts = Vec::new();
     let mut start = 0;
     while start <= tokens.len() {
@@ -221,8 +224,14 @@ mod tests {
             keys.flag("echo", errors);
             keys.finish(errors);
         });
-        assert!(found.contains("unknown key `ecko`: did you mean `echo`? There is `echo`, `tag`"), "{found}");
-        assert!(found.contains("unknown key `tga`: did you mean `tag`? There is `echo`, `tag`"), "{found}");
+        assert!(
+            found.contains("unknown key `ecko`: did you mean `echo`? There is `echo`, `tag`"),
+            "{found}"
+        );
+        assert!(
+            found.contains("unknown key `tga`: did you mean `tag`? There is `echo`, `tag`"),
+            "{found}"
+        );
         assert_eq!(alike("size", &["echo", "tag"]), None);
         assert_eq!(alike("replies", &["reply", "tag"]), Some("reply"));
     }
@@ -230,9 +239,11 @@ mod tests {
     #[test]
     fn commas_within_a_value_belong_to_it() {
         let value = quote!(f::<A, B>(x, y));
-        for tokens in
-            [quote!(inline, len = #value, addr = none), quote!(len = #value), quote!(len = #value, inline,)]
-        {
+        for tokens in [
+            quote!(inline, len = #value, addr = none),
+            quote!(len = #value),
+            quote!(len = #value, inline,),
+        ] {
             let found = errors_of(|errors| {
                 let mut keys = Keys::parse(tokens, errors);
                 let len = keys.value::<Expr>("len", "len = other_field", errors);
@@ -240,7 +251,10 @@ mod tests {
                     len.map(|len| quote::ToTokens::to_token_stream(&len.value).to_string()),
                     Some(value.to_string())
                 );
-                _ = (keys.flag("inline", errors), keys.value::<syn::Path>("addr", "addr = a", errors));
+                _ = (
+                    keys.flag("inline", errors),
+                    keys.value::<syn::Path>("addr", "addr = a", errors),
+                );
                 keys.finish(errors);
             });
             assert_eq!(found, "");
@@ -253,7 +267,9 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_one_error() {
-        for wrong in [quote!(tag), quote!(tag =), quote!(tag = "one"), quote!(tag(1)), quote!(tag = 1 = 2)] {
+        for wrong in
+            [quote!(tag), quote!(tag =), quote!(tag = "one"), quote!(tag(1)), quote!(tag = 1 = 2)]
+        {
             let found = errors_of(|errors| {
                 let mut keys = Keys::parse(wrong.clone(), errors);
                 assert!(keys.value::<syn::LitInt>("tag", "tag = 1", errors).is_none());

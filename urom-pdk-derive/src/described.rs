@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Ident, Index, Lit, Meta, Path,
-    Type, parse_quote,
+    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Ident, Index, Lit, Meta,
+    Path, Type, parse_quote,
 };
 
 use crate::attrs::Keys;
@@ -83,7 +83,8 @@ fn has_repr(attributes: &[Attribute], what: &str) -> bool {
 fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> TokenStream {
     const INTEGERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
     let name = &input.ident;
-    let with_fields = data.variants.iter().filter(|variant| !matches!(variant.fields, Fields::Unit));
+    let with_fields =
+        data.variants.iter().filter(|variant| !matches!(variant.fields, Fields::Unit));
     let with_fields = with_fields.map(|variant| &variant.ident).collect::<Vec<&Ident>>();
     for variant in &with_fields {
         errors.on(variant, messages::enum_with_fields(variant));
@@ -96,7 +97,8 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Tok
     let signed = repr.is_some_and(|repr| repr.starts_with('i'));
     let (text, all_docs) = (names::text(name), docs(&input.attrs));
     let values = data.variants.iter().map(|variant| {
-        let (ident, text, docs) = (&variant.ident, names::text(&variant.ident), docs(&variant.attrs));
+        let (ident, text, docs) =
+            (&variant.ident, names::text(&variant.ident), docs(&variant.attrs));
         quote! {
             __describe::EnumValue {
                 name: #text,
@@ -191,7 +193,11 @@ pub(crate) fn docs(attributes: &[Attribute]) -> TokenStream {
         text.push('\n');
     }
     let text = text.trim_end();
-    if parts.is_empty() { text.to_token_stream() } else { quote!(::core::concat!(#(#parts,)* #text)) }
+    if parts.is_empty() {
+        text.to_token_stream()
+    } else {
+        quote!(::core::concat!(#(#parts,)* #text))
+    }
 }
 
 #[cfg(test)]

@@ -23,11 +23,16 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
     let mut items = validate::fixed_items(&model).into_keys().collect::<HashSet<_>>();
     // What answers is a notification's structure; a command of that name cannot have one too.
     items.extend(
-        model.variants.iter().filter_map(|variant| variant.reply.as_ref()?.get_ident()).map(names::text),
+        model
+            .variants
+            .iter()
+            .filter_map(|variant| variant.reply.as_ref()?.get_ident())
+            .map(names::text),
     );
     let mut methods = HashSet::from(validate::METHODS.map(str::to_owned));
     for mut variant in std::mem::take(&mut model.variants) {
-        let makes = validate::items_of(&model, &variant).iter().map(names::text).collect::<Vec<_>>();
+        let makes =
+            validate::items_of(&model, &variant).iter().map(names::text).collect::<Vec<_>>();
         let Some(method) = names::method(&variant.ident) else { continue };
         if makes.iter().any(|item| items.contains(item)) || !methods.insert(method.to_string()) {
             continue;

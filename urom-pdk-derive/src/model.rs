@@ -10,7 +10,9 @@ use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
 pub(crate) use field::{Addr, Field, Inline, Len, Role};
-pub(crate) use payload::{Address, Count, Form, Given, Presence, Shape, last_segment, only_type, plainly};
+pub(crate) use payload::{
+    Address, Count, Form, Given, Presence, Shape, last_segment, only_type, plainly,
+};
 
 /// An enum of messages.
 pub(crate) struct Messages {
@@ -80,7 +82,8 @@ pub(crate) enum TagWidth {
 }
 
 impl TagWidth {
-    pub(crate) const ALL: [TagWidth; 4] = [TagWidth::U8, TagWidth::U16, TagWidth::U32, TagWidth::U64];
+    pub(crate) const ALL: [TagWidth; 4] =
+        [TagWidth::U8, TagWidth::U16, TagWidth::U32, TagWidth::U64];
 
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -17,7 +17,8 @@ pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     // A name is a keyword in the edition of whoever writes it: the handler's may be a later one than the protocol's.
     const LATER_KEYWORDS: [&str; 1] = ["gen"];
     let name = text(variant).to_snake_case();
-    let as_is = syn::parse_str::<Ident>(&name).ok().filter(|_| !LATER_KEYWORDS.contains(&name.as_str()));
+    let as_is =
+        syn::parse_str::<Ident>(&name).ok().filter(|_| !LATER_KEYWORDS.contains(&name.as_str()));
     let name = as_is.or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok());
     name.map(|mut name| {
         name.set_span(variant.span());

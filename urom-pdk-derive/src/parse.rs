@@ -41,7 +41,12 @@ pub(crate) struct Parsed {
 }
 
 /// Reads an enum of messages. What is wrong goes to `errors` and is left out of the model.
-pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
+pub(crate) fn messages(
+    which: Macro,
+    args: TokenStream,
+    item: TokenStream,
+    errors: &mut Errors,
+) -> Parsed {
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(item_enum)) => own_name::named(item_enum),
         Ok(other) => {
@@ -64,7 +69,8 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream, error
     }
     let lifetime = lifetimes::declared(which, &item_enum, errors);
     let lifetime = lifetimes::borrow(which, &mut item_enum, lifetime, errors);
-    let refused_lifetime = which == Macro::Notification && item_enum.generics.lifetimes().next().is_some();
+    let refused_lifetime =
+        which == Macro::Notification && item_enum.generics.lifetimes().next().is_some();
     if refused_lifetime {
         lifetimes::remove(&mut item_enum);
     }
@@ -112,7 +118,12 @@ fn variants(
     for variant in &mut item.variants {
         let keys = VariantKeys::read(which, &mut variant.attrs, errors);
         refuse_cfg(&mut variant.attrs, errors);
-        let stated = stated_tag(keys.tag, variant.discriminant.as_ref().map(|(_, value)| value), tag, errors);
+        let stated = stated_tag(
+            keys.tag,
+            variant.discriminant.as_ref().map(|(_, value)| value),
+            tag,
+            errors,
+        );
         if stated.is_none() {
             // What is no tag was reported, and rustc would report it again.
             variant.discriminant = None;
@@ -123,7 +134,8 @@ fn variants(
             (None, None) => {
                 errors.on(&variant.ident, messages::no_tag_left(tag.most()));
                 // One that nobody has, or that would be a mistake more.
-                let free = (0..).find(|free| variants.iter().all(|other: &Variant| other.tag != *free));
+                let free =
+                    (0..).find(|free| variants.iter().all(|other: &Variant| other.tag != *free));
                 (free.unwrap_or_default(), variant.ident.span())
             }
         };
@@ -136,7 +148,8 @@ fn variants(
         if which == Macro::Command && keys.reply.is_none() && !keys.reply_is_wrong {
             errors.on(&variant.ident, messages::no_reply(&variant.ident));
         }
-        let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none()) else {
+        let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none())
+        else {
             continue;
         };
         variants.push(Variant {
@@ -267,8 +280,9 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
 /// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too where one of them is that.
 fn allowed(item: &ItemEnum) -> Vec<Attribute> {
     let variants = item.variants.iter();
-    let inner = variants
-        .flat_map(|variant| variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs)));
+    let inner = variants.flat_map(|variant| {
+        variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs))
+    });
     let inner = inner.collect::<Vec<_>>();
     let mut allowed = Vec::new();
     for attribute in item.attrs.iter().chain(inner.iter().copied()) {
@@ -281,7 +295,9 @@ fn allowed(item: &ItemEnum) -> Vec<Attribute> {
             let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
             let lints = lints.collect::<Vec<_>>();
             if !lints.is_empty() {
-                allowed.push(parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]));
+                allowed.push(
+                    parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]),
+                );
             }
         }
     }
@@ -293,7 +309,8 @@ fn allowed(item: &ItemEnum) -> Vec<Attribute> {
 
 /// Those of the enum's derives that make sense for its variants' structures too.
 fn shared_derives(attributes: &[Attribute]) -> Vec<Path> {
-    const SHARED: [&str; 8] = ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
+    const SHARED: [&str; 8] =
+        ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
     let mut derives = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
         // What is no list of paths is rustc's to report.

@@ -47,7 +47,12 @@ fn expand_item(mut item: Item) -> TokenStream {
 fn check(source: &str, name: &str) {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     let source = fs::read_to_string(crate_dir.join(source)).unwrap();
-    let items = syn::parse_file(&source).unwrap().items.into_iter().map(expand_item).collect::<TokenStream>();
+    let items = syn::parse_file(&source)
+        .unwrap()
+        .items
+        .into_iter()
+        .map(expand_item)
+        .collect::<TokenStream>();
     let expanded = prettyplease::unparse(&syn::parse2::<File>(items).unwrap());
     let path = crate_dir.join("src/snapshots").join(name);
     if std::env::var_os("UROM_BLESS").is_some() {

@@ -108,7 +108,10 @@ pub(crate) fn written_at(tokens: TokenStream, span: Span) -> TokenStream {
         .into_iter()
         .map(|mut token| {
             if let TokenTree::Group(group) = &token {
-                token = TokenTree::Group(Group::new(group.delimiter(), written_at(group.stream(), span)));
+                token = TokenTree::Group(Group::new(
+                    group.delimiter(),
+                    written_at(group.stream(), span),
+                ));
             }
             token.set_span(span);
             token
@@ -159,12 +162,14 @@ fn spell(tokens: TokenStream, is_type: bool) -> String {
                 let ends = c == '>' && angles > 0 && !matches!(joined, Some('-' | '='));
                 let second_colon = c == ':' && joined == Some(':');
                 // A path that begins with `::` is an operand of its own.
-                let behind = matches!(c, '.' | ',' | ';' | '?') || c == ':' && (operand || second_colon);
+                let behind =
+                    matches!(c, '.' | ',' | ';' | '?') || c == ':' && (operand || second_colon);
                 let generic = opens && within || ends;
                 text += open_space(close || of_macro || behind || generic);
                 text.push(c);
                 angles = if opens { angles + 1 } else { angles - usize::from(ends) };
-                close = joint || prefix || of_macro || opens || second_colon || matches!(c, '.' | '\'');
+                close =
+                    joint || prefix || of_macro || opens || second_colon || matches!(c, '.' | '\'');
                 // What stands behind a list of arguments belongs to it.
                 operand = of_macro || c == '?' || ends;
                 joined = joint.then_some(c);

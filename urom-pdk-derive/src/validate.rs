@@ -57,7 +57,10 @@ pub(crate) fn repeats_a_name(model: &Messages) -> bool {
         !all.all(|name| known.insert(names::text(name)))
     }
     repeats(model.variants.iter().map(|variant| &variant.ident))
-        || model.variants.iter().any(|variant| repeats(variant.fields.iter().map(|field| &field.ident)))
+        || model
+            .variants
+            .iter()
+            .any(|variant| repeats(variant.fields.iter().map(|field| &field.ident)))
 }
 
 fn plugin_name(name: &LitStr, errors: &mut Errors) {
@@ -115,7 +118,8 @@ fn items(model: &Messages, errors: &mut Errors) {
                 // Two variants of one name are rustc's to report.
                 Some(owner) if *owner == quoted(&variant.ident) => {}
                 Some(owner) => {
-                    errors.on(&variant.ident, messages::item_name_taken(&variant.ident, name, owner));
+                    errors
+                        .on(&variant.ident, messages::item_name_taken(&variant.ident, name, owner));
                 }
                 None => {
                     owners.insert(name, quoted(&variant.ident));
@@ -126,13 +130,15 @@ fn items(model: &Messages, errors: &mut Errors) {
 }
 
 fn methods(model: &Messages, errors: &mut Errors) {
-    let mut owners = HashMap::from(METHODS.map(|name| (name.to_owned(), "every handler".to_owned())));
+    let mut owners =
+        HashMap::from(METHODS.map(|name| (name.to_owned(), "every handler".to_owned())));
     for variant in &model.variants {
         let name = names::text(&variant.ident).to_snake_case();
         match owners.get(&name) {
             Some(owner) if *owner == quoted(&variant.ident) => {}
             Some(owner) => {
-                errors.on(&variant.ident, messages::handler_name_taken(&variant.ident, name, owner));
+                errors
+                    .on(&variant.ident, messages::handler_name_taken(&variant.ident, name, owner));
             }
             None if names::method(&variant.ident).is_none() => {
                 errors.on(&variant.ident, messages::handler_name_reserved(&variant.ident, name));
@@ -141,7 +147,8 @@ fn methods(model: &Messages, errors: &mut Errors) {
                 owners.insert(name, quoted(&variant.ident));
             }
         }
-        let clashes = |field: &&Field| field.has_setter() && SETTERS.contains(&&*names::text(&field.ident));
+        let clashes =
+            |field: &&Field| field.has_setter() && SETTERS.contains(&&*names::text(&field.ident));
         for field in variant.fields.iter().filter(clashes) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
         }
@@ -172,7 +179,9 @@ pub(crate) fn structure_of(model: &Messages, reply: &Path) -> Option<Path> {
         && reply.segments.iter().zip(&of.segments).all(same);
     is_variant.then(|| {
         let segments = reply.segments.iter().enumerate();
-        let kept = segments.filter(|(at, _)| at + 1 != of.segments.len()).map(|(_, segment)| segment.clone());
+        let kept = segments
+            .filter(|(at, _)| at + 1 != of.segments.len())
+            .map(|(_, segment)| segment.clone());
         Path { leading_colon: reply.leading_colon, segments: kept.collect() }
     })
 }

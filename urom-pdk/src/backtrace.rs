@@ -42,7 +42,8 @@ impl Frame<'_> {
 
     fn is_of(&self, part: &Part) -> bool {
         // With line tables, the name of a generic function may lack its module.
-        self.file().ends_with(part.file) || self.name.trim_start_matches('<').starts_with(part.module)
+        self.file().ends_with(part.file)
+            || self.name.trim_start_matches('<').starts_with(part.module)
     }
 
     /// Whether it lies between the kit's guard and the plugin: a function of the kit, one that the
@@ -68,7 +69,8 @@ pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Fr
     frames.drain(..begins.map_or(0, |begins| begins + 1));
     let panicking = |frame: &&Frame<'_>| frame.name.starts_with("core::panicking::");
     frames.drain(..frames.iter().take_while(panicking).count());
-    let Some(end) = frames.iter().position(|frame| frame.is_of(&SERVE) || frame.is_of(&GUARD)) else {
+    let Some(end) = frames.iter().position(|frame| frame.is_of(&SERVE) || frame.is_of(&GUARD))
+    else {
         return frames;
     };
     let polled = frames[end].is_of(&SERVE);
@@ -89,7 +91,8 @@ fn frames(printed: &str) -> Vec<Frame<'_>> {
             (true, Some(frame)) => frame.place = Some(line),
             _ => {
                 let (number, name) = line.split_once(": ").unwrap_or(("", line));
-                let numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                let numbered =
+                    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
                 frames.push(Frame { name: if numbered { name } else { line }, place: None });
             }
         }
@@ -114,7 +117,8 @@ mod tests {
             at /home/me/{}:67:24\n   5: clone3\n",
             SERVE.file
         );
-        let frames = ["my_plugin::deeper at ./src/lib.rs:7:5", "Sandbox::tag_send at ./src/lib.rs:12:9"];
+        let frames =
+            ["my_plugin::deeper at ./src/lib.rs:7:5", "Sandbox::tag_send at ./src/lib.rs:12:9"];
         assert_eq!(shown(&printed), frames);
         let stripped = "   0: my_plugin::deeper\n   1: x::{{closure}}\n   \
             2: <urom_abi::wire::serve::Answering<C,F> as Future>::poll\n   3: clone3\n";

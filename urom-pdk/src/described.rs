@@ -15,7 +15,10 @@ pub const fn protocol<P: Protocol>(_: fn() -> P) -> &'static describe::Protocol 
 /// How the plugin is built; `aborts` is the panic strategy of its own crate.
 #[must_use]
 pub const fn build(aborts: bool) -> Build {
-    Build { kit: env!("CARGO_PKG_VERSION"), panic: if aborts { Panic::Abort } else { Panic::Unwind } }
+    Build {
+        kit: env!("CARGO_PKG_VERSION"),
+        panic: if aborts { Panic::Abort } else { Panic::Unwind },
+    }
 }
 
 /// Keeps a description in the file.

@@ -186,7 +186,10 @@ mod tests {
         let error = Error::from(DocaError::EMPTY);
         assert_eq!(error.to_string(), "no entry is available in resource (DOCA_ERROR_EMPTY)");
         let error = error.with_source("nothing there");
-        assert_eq!(error.to_string(), "no entry is available in resource: nothing there (DOCA_ERROR_EMPTY)");
+        assert_eq!(
+            error.to_string(),
+            "no entry is available in resource: nothing there (DOCA_ERROR_EMPTY)"
+        );
     }
 
     #[test]

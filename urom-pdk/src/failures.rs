@@ -61,7 +61,8 @@ impl Failures {
                 format_args!("{name} of {len} from {host} failed: {}{unsaid}", log::shown(&error)),
             ),
             Failure::Panic(panic) => {
-                let text = format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
+                let text =
+                    format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
                 log::failure(Level::Error, panic.place(), text);
                 let method = variant.map(|name| method(handler, name));
                 panic.log_backtrace(method.as_deref());

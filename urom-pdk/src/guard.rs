@@ -196,7 +196,8 @@ pub(crate) fn install_hook() {
 /// Keeps a panic for whoever catches it; false when it should be printed, because it may be the process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
-    let kept = Kept { said: text_of(info.payload()).to_owned(), place, backtrace: Backtrace::capture() };
+    let kept =
+        Kept { said: text_of(info.payload()).to_owned(), place, backtrace: Backtrace::capture() };
     let earlier = KEPT.try_with(|place| place.replace(Some(kept)));
     match earlier {
         Ok(None) => true,

@@ -57,9 +57,11 @@ impl Held {
             len => whole.get(offset..).and_then(|rest| rest.get(..len)),
         };
         match part {
-            Some(part) => {
-                Ok(Held { start: NonNull::from(part).cast(), len: part.len(), _command: command.clone() })
-            }
+            Some(part) => Ok(Held {
+                start: NonNull::from(part).cast(),
+                len: part.len(),
+                _command: command.clone(),
+            }),
             None => Err(Error::new(
                 DocaError::INVALID_VALUE,
                 format!(

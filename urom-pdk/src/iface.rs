@@ -27,7 +27,9 @@ use crate::{Context, Error, OpenContext, Result, Side, log};
 ///
 /// # Safety
 /// `iface` is NULL or valid for writes of a `struct urom_plugin_iface`.
-pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(iface: *mut PluginIface) -> DocaError {
+pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
+    iface: *mut PluginIface,
+) -> DocaError {
     let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
     let filled = methods::<T, P, _, _>(|handler, context, bytes| P::serve(handler, context, bytes));
     // SAFETY: the caller says that `iface` is valid for writes.
@@ -92,7 +94,10 @@ where
             None => {
                 let address = self.executor.address()?;
                 urom_abi::address::around(&address).ok_or_else(|| {
-                    let text = format!("an address of {} bytes is longer than a worker takes", address.len());
+                    let text = format!(
+                        "an address of {} bytes is longer than a worker takes",
+                        address.len()
+                    );
                     Error::new(DocaError::TOO_BIG, text)
                 })?
             }
@@ -206,7 +211,10 @@ where
 
 /// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is told in its
 /// notification, not in the code.
-unsafe extern "C" fn worker_cmd<T, P, F, M>(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError
+unsafe extern "C" fn worker_cmd<T, P, F, M>(
+    ctx: *mut WorkerCtx,
+    cmd_list: *mut ListLink,
+) -> DocaError
 where
     T: 'static,
     P: Protocol + Serve<Side, T>,
@@ -226,7 +234,10 @@ where
 }
 
 /// `urom_plugin_iface::progress`.
-unsafe extern "C" fn progress<T, P, F, M>(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError
+unsafe extern "C" fn progress<T, P, F, M>(
+    ctx: *mut WorkerCtx,
+    notif_list: *mut ListLink,
+) -> DocaError
 where
     T: 'static,
     P: Protocol + Serve<Side, T>,
@@ -258,7 +269,9 @@ unsafe extern "C" fn notif_pack(
     let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
     // SAFETY: a worker passes the header of a notification this plugin made.
     let len = unsafe { (*notif.as_ptr()).len } as usize;
-    let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else { return DocaError::INVALID_VALUE };
+    let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else {
+        return DocaError::INVALID_VALUE;
+    };
     // SAFETY: this plugin made the notification in one block: a header that was written whole, its reserved field too, and
     // right behind it `len` bytes, which were zeroes before anything else was written to them.
     let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };

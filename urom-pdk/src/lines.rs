@@ -82,6 +82,9 @@ mod tests {
     #[test]
     fn a_line_says_how_many_had_none() {
         assert_eq!(Unsaid(0).to_string(), "");
-        assert_eq!(Unsaid(7).to_string(), " (7 more of its kind failed before, and were not logged)");
+        assert_eq!(
+            Unsaid(7).to_string(),
+            " (7 more of its kind failed before, and were not logged)"
+        );
     }
 }

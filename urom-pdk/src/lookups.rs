@@ -51,9 +51,10 @@ impl Shared {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         match *open {
             true => Ok(Entered { shared: self, _open: Some(open) }),
-            false => {
-                Err(Error::new(DocaError::BAD_STATE, "the plugin was closed: end its threads before that"))
-            }
+            false => Err(Error::new(
+                DocaError::BAD_STATE,
+                "the plugin was closed: end its threads before that",
+            )),
         }
     }
 
@@ -88,7 +89,11 @@ impl Entered<'_> {
     ///
     /// # Safety
     /// `'a` ends before the worker may change the answer.
-    pub(crate) unsafe fn address<'a, R>(&self, member: u64, take: impl FnOnce(&'a [u8]) -> R) -> Result<R> {
+    pub(crate) unsafe fn address<'a, R>(
+        &self,
+        member: u64,
+        take: impl FnOnce(&'a [u8]) -> R,
+    ) -> Result<R> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
         let ctx = self.ctx();
         let mut start = null_mut::<c_void>();
@@ -115,8 +120,10 @@ impl Entered<'_> {
         let mut index: c_int = -1;
         // SAFETY: the plugin is open, so the context is live; the place can be written to.
         let code = unsafe { lookup(ctx, member, va, &mut index) };
-        code.check().map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
-        let index = u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
+        code.check()
+            .map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
+        let index =
+            u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
         Ok(Segment::new(index))
     }
 
@@ -159,7 +166,8 @@ impl Entered<'_> {
         take: impl FnOnce(&'a [u8]) -> R,
     ) -> Result<R> {
         let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));
-        let index = c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
+        let index =
+            c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
         let ctx = self.ctx();
         let (mut len, mut start) = (0, null_mut::<c_void>());
         // SAFETY: the plugin is open, so the context is live; both places can be written to.
@@ -177,13 +185,17 @@ impl Entered<'_> {
 }
 
 fn missing(what: &str) -> Error {
-    let text = format!("this worker has no look-up of {what}: domains need a worker that has all four");
+    let text =
+        format!("this worker has no look-up of {what}: domains need a worker that has all four");
     Error::new(DocaError::NOT_SUPPORTED, text)
 }
 
 fn failed(code: DocaError, member: u64, what: impl fmt::Display) -> Error {
     if code != DocaError::NOT_FOUND {
-        return Error::new(code, format!("the worker failed to look up the {what} of worker {member}"));
+        return Error::new(
+            code,
+            format!("the worker failed to look up the {what} of worker {member}"),
+        );
     }
     let text = format!(
         "no {what} of worker {member} in a running domain of this worker: the host starts a domain with that id among \

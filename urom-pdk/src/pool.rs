@@ -122,8 +122,9 @@ impl<F: Future> Chunk<F> {
     /// Free slots, none of them woken.
     pub(crate) fn new() -> Chunk<F> {
         let woken = Arc::new(Woken::new());
-        let waker =
-            |index: usize| Waker::from(Arc::new(SlotWaker { woken: Arc::clone(&woken), bit: 1 << index }));
+        let waker = |index: usize| {
+            Waker::from(Arc::new(SlotWaker { woken: Arc::clone(&woken), bit: 1 << index }))
+        };
         let slots = (0..CHUNK).map(|index| Slot::new(waker(index))).collect();
         Chunk { woken, slots }
     }
@@ -167,7 +168,8 @@ mod tests {
     fn wakes_from_other_threads_are_all_seen() {
         let chunk = Chunk::<Never>::new();
         let wakers: Vec<Waker> = chunk.slots().iter().map(|slot| slot.waker().clone()).collect();
-        let threads: Vec<_> = wakers.into_iter().map(|w| std::thread::spawn(move || w.wake())).collect();
+        let threads: Vec<_> =
+            wakers.into_iter().map(|w| std::thread::spawn(move || w.wake())).collect();
         for thread in threads {
             thread.join().expect("waking does not panic");
         }

@@ -179,7 +179,8 @@ impl Context {
 impl Context {
     /// The context of a command in a worker without domains.
     pub(crate) fn for_test(command: urom_abi::descriptor::CommandDesc) -> Context {
-        static NONE: std::sync::LazyLock<DomainHandle> = std::sync::LazyLock::new(DomainHandle::for_test);
+        static NONE: std::sync::LazyLock<DomainHandle> =
+            std::sync::LazyLock::new(DomainHandle::for_test);
         Context::new(command.into(), &NONE)
     }
 }

@@ -159,7 +159,11 @@ mod tests {
             Box::pin(poll_fn(move |cx| {
                 polls += 1;
                 cx.waker().wake_by_ref();
-                if polls < 3 { Poll::Pending } else { Poll::Ready(context.dest_id() + bytes.len() as u64) }
+                if polls < 3 {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(context.dest_id() + bytes.len() as u64)
+                }
             }))
         };
         // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in the future.
@@ -193,7 +197,9 @@ mod tests {
         let chunk = Chunk::<Boxed>::new();
         let make = |_: &'static Context, bytes: &'static [u8]| -> Boxed {
             let reads = Reads(bytes);
-            Box::pin(poll_fn(move |_| if reads.0.is_empty() { Poll::Ready(0) } else { Poll::Pending }))
+            Box::pin(poll_fn(
+                move |_| if reads.0.is_empty() { Poll::Ready(0) } else { Poll::Pending },
+            ))
         };
         // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in the future.
         unsafe { chunk.slots()[0].begin(context(b"still here"), make) };

@@ -24,6 +24,10 @@ impl Woken {
     #[inline]
     pub(crate) fn take(&self) -> u64 {
         // Looking first keeps the line shared with the threads that wake: most of the time nothing is there.
-        if self.bits.load(Ordering::Relaxed) == 0 { 0 } else { self.bits.swap(0, Ordering::Acquire) }
+        if self.bits.load(Ordering::Relaxed) == 0 {
+            0
+        } else {
+            self.bits.swap(0, Ordering::Acquire)
+        }
     }
 }

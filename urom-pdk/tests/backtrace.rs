@@ -96,7 +96,8 @@ fn frames(what: &str, in_progress: bool) -> Vec<String> {
     let output = command.output().expect("it runs");
     let text = String::from_utf8(output.stderr).expect("it is text");
     let behind = text.lines().skip_while(|line| !line.contains(what)).skip(1);
-    let frames = behind.map_while(|line| line.split_once("]   in ")).map(|(_, frame)| frame.to_owned());
+    let frames =
+        behind.map_while(|line| line.split_once("]   in ")).map(|(_, frame)| frame.to_owned());
     let frames = frames.filter(|frame| !frame.contains("/rustlib/") && !frame.contains("/rustc/"));
     frames.collect()
 }
@@ -104,7 +105,8 @@ fn frames(what: &str, in_progress: bool) -> Vec<String> {
 /// ` at file:line` of the line of this file that ends with the comment `what`.
 fn place(what: &str) -> String {
     let text = include_str!("backtrace.rs");
-    let line = text.lines().position(|line| line.ends_with(&format!("; // {what}"))).expect("it is here");
+    let line =
+        text.lines().position(|line| line.ends_with(&format!("; // {what}"))).expect("it is here");
     format!("tests/backtrace.rs:{}:", line + 1)
 }
 

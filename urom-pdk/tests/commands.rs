@@ -113,7 +113,8 @@ fn a_future_that_panics_when_dropped_after_it_was_ready_is_answered_with_what_it
         }
         got.sort_by_key(|notification| notification.header().urom_context);
         let answers = got.iter().map(|one| (one.header().status, fields(one)));
-        let want = [(PANIC_WHEN_READY, turns), (ECHO, turns)].map(|fields| (DocaError::SUCCESS, fields));
+        let want =
+            [(PANIC_WHEN_READY, turns), (ECHO, turns)].map(|fields| (DocaError::SUCCESS, fields));
         assert!(answers.eq(want), "{turns}");
     }
 }
@@ -152,7 +153,8 @@ fn more_commands_than_one_chunk_of_slots_wait_at_the_same_time() {
         for waker in script.wakers.borrow_mut().drain(..) {
             waker.wake();
         }
-        let mut got: Vec<_> = worker.progress().iter().map(|n| (n.dest_id(), fields(n).1)).collect();
+        let mut got: Vec<_> =
+            worker.progress().iter().map(|n| (n.dest_id(), fields(n).1)).collect();
         got.sort_unstable();
         let want: Vec<_> = (0..many).map(|i| (i, i)).collect();
         assert_eq!(got, want);
@@ -218,7 +220,8 @@ fn a_protocol_that_panics_while_refusing_still_gets_an_answer() {
 }
 
 #[test]
-fn the_handlers_progress_runs_on_every_call_that_finds_no_answers_and_again_while_it_moves_something() {
+fn the_handlers_progress_runs_on_every_call_that_finds_no_answers_and_again_while_it_moves_something()
+ {
     let script = script();
     let mut worker = open();
     worker.progress();

@@ -166,10 +166,18 @@ fn a_handle_copies_on_any_thread() {
 fn what_is_not_there_is_not_found_and_says_what_to_do() {
     let (_worker, handle) = open(LOOKUPS);
     let not_found = DocaError::NOT_FOUND;
-    fails(handle.address(4), not_found, "no address of worker 4 in a running domain of this worker: ");
+    fails(
+        handle.address(4),
+        not_found,
+        "no address of worker 4 in a running domain of this worker: ",
+    );
     fails(handle.segment(PEER, 0x2000), not_found, "no buffer with address 0x2000 of worker 7");
     fails(handle.key(PEER, Segment::new(2)), not_found, "no key of buffer 2 of worker 7");
-    fails(handle.memory_handle(4, Segment::FIRST), not_found, "no memory handle of buffer 0 of worker 4");
+    fails(
+        handle.memory_handle(4, Segment::FIRST),
+        not_found,
+        "no memory handle of buffer 0 of worker 4",
+    );
     fails(handle.key(PEER, Segment::new(u32::MAX)), not_found, "buffer 4294967295");
 }
 
@@ -202,7 +210,11 @@ fn an_address_that_this_kit_did_not_make_is_refused() {
 fn the_workers_own_errors_keep_their_code() {
     let (_worker, handle) = open(LOOKUPS);
     fails(handle.address(BROKEN), DocaError::DRIVER, "the address of worker 10");
-    fails(handle.key(BROKEN, Segment::FIRST), DocaError::DRIVER, "the key of buffer 0 of worker 10");
+    fails(
+        handle.key(BROKEN, Segment::FIRST),
+        DocaError::DRIVER,
+        "the key of buffer 0 of worker 10",
+    );
 }
 
 #[test]

@@ -63,7 +63,8 @@ fn a_command_that_is_held_is_answered_later_when_there_is_no_memory() {
     }
     assert!(worker.progress().is_empty(), "there is no memory yet");
     kept.borrow_mut().pop();
-    let mut answers: Vec<_> = worker.progress().iter().map(|n| (n.dest_id(), n.header().status)).collect();
+    let mut answers: Vec<_> =
+        worker.progress().iter().map(|n| (n.dest_id(), n.header().status)).collect();
     answers.sort_unstable();
     assert_eq!(answers, [(0, DocaError::NO_MEMORY), (1, DocaError::NO_MEMORY)]);
     drop(worker);

@@ -133,7 +133,8 @@ fn packing_writes_header_and_bytes_or_nothing() {
     let fits = notification(&mut worker);
     let (code, len, bytes) = worker.pack(fits, 50);
     assert_eq!((code, len), (DocaError::SUCCESS, 48));
-    let words: Vec<u64> = bytes[..48].chunks(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
+    let words: Vec<u64> =
+        bytes[..48].chunks(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
     assert_eq!(words, [common::PLUGIN_ID, 0x1234, 16, 0, ECHO, 3]);
     assert_eq!(bytes[48..], [0xee; 2]);
 }

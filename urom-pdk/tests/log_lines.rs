@@ -59,7 +59,10 @@ fn by_other_crates() {
     drop((first, second));
     log::set_max_level(log::LevelFilter::Error);
     log::info!("the plugin wants less");
-    assert!(tracing::subscriber::set_global_default(tracing::subscriber::NoSubscriber::default()).is_err());
+    assert!(
+        tracing::subscriber::set_global_default(tracing::subscriber::NoSubscriber::default())
+            .is_err()
+    );
 }
 
 /// Runs one of the above and gives the lines of its standard error.
@@ -78,8 +81,12 @@ fn lines_with(backtrace: &str, of: &str) -> Vec<String> {
 #[test]
 fn a_backtrace_is_a_line_for_each_function_of_the_plugin() {
     let lines = lines_with("1", "failing");
-    let at = lines.iter().position(|line| line.contains("PanicAtOnce of 16 bytes")).expect("it is logged");
-    let frames: Vec<_> = lines[at + 1..].iter().map_while(|line| line.split_once("]   in ")).collect();
+    let at = lines
+        .iter()
+        .position(|line| line.contains("PanicAtOnce of 16 bytes"))
+        .expect("it is logged");
+    let frames: Vec<_> =
+        lines[at + 1..].iter().map_while(|line| line.split_once("]   in ")).collect();
     let is_line = |place: &str| place.rsplit(':').take(2).all(|part| part.parse::<u32>().is_ok());
     let (_, first) = frames.first().unwrap_or_else(|| panic!("no function in {lines:#?}"));
     assert!(first.contains("protocol.rs:") && is_line(first), "{first}");
@@ -101,11 +108,17 @@ fn every_failure_is_one_line() {
         panic.contains("[ERR]") && panic.contains("PanicAtOnce of 16 bytes from connection 3"),
         "{panic}"
     );
-    assert!(panic.contains("its handler panicked at ") && panic.contains("protocol.rs:"), "{panic}");
+    assert!(
+        panic.contains("its handler panicked at ") && panic.contains("protocol.rs:"),
+        "{panic}"
+    );
     let failure = only("as the test asks (DOCA_ERROR_DRIVER)");
     assert!(failure.contains("[WRN]") && failure.contains("Fail of 16 bytes"), "{failure}");
     let place = "][protocol.rs:";
-    assert!(failure.contains(place) && panic.contains(place), "where the handler failed: {failure}");
+    assert!(
+        failure.contains(place) && panic.contains(place),
+        "where the handler failed: {failure}"
+    );
     let malformed = only("unknown command of 5 bytes");
     assert!(malformed.contains("[DOCA][WRN]["), "{malformed}");
     assert!(!malformed.contains(".rs:"), "no line of the kit's: {malformed}");
@@ -131,7 +144,8 @@ fn behind_thread(line: &str) -> &str {
 fn lines_through_log_and_tracing_are_the_plugins() {
     let lines = lines("by_other_crates");
     let (this, name) = (include_str!("log_lines.rs"), "worker_words");
-    let line_of = |text: &str| this.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
+    let line_of =
+        |text: &str| this.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
     let (by_log, by_tracing) = (line_of("\"by log\""), line_of("\"by tracing\""));
     let (only, inside) = (line_of("only = 1"), line_of("inside of a span"));
     let fields = r#"bytes=7 peer="node 7""#;
@@ -141,7 +155,9 @@ fn lines_through_log_and_tracing_are_the_plugins() {
         found,
         [
             format!("DOCA][INF][log_lines.rs:{by_log}][{name} log_lines] by log {fields}"),
-            format!("DOCA][WRN][log_lines.rs:{by_tracing}][{name} another::part] by tracing {fields}"),
+            format!(
+                "DOCA][WRN][log_lines.rs:{by_tracing}][{name} another::part] by tracing {fields}"
+            ),
             format!("DOCA][ERR][log_lines.rs:{only}][{name} log_lines] only=1"),
             format!("DOCA][INF][log_lines.rs:{inside}][{name} log_lines] inside of a span"),
         ]

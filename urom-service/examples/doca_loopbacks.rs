@@ -77,7 +77,13 @@ fn submit(worker: *mut Worker, plugin: u64, value: u64) {
 
 /// What is counted: so many commands, then progress until all are answered and it found nothing so often.
 #[inline(never)]
-fn measured(pe: *mut Pe, worker: *mut Worker, plugin: u64, values: std::ops::Range<u64>, idle: u64) {
+fn measured(
+    pe: *mut Pe,
+    worker: *mut Worker,
+    plugin: u64,
+    values: std::ops::Range<u64>,
+    idle: u64,
+) {
     let (goal, mut quiet) = (values.end, 0);
     if !values.is_empty() {
         for value in values {
@@ -108,7 +114,9 @@ fn main() {
     ok(c!(doca_pe_create(&mut pe)));
     ok(c!(doca_urom_service_create(&mut service)));
     // SAFETY: a live service and C strings.
-    ok(unsafe { (extensions.urom_service_set_address)(service, address.as_ptr(), c"ADDRESS".as_ptr()) });
+    ok(unsafe {
+        (extensions.urom_service_set_address)(service, address.as_ptr(), c"ADDRESS".as_ptr())
+    });
     let ctx = c!(doca_urom_service_as_ctx(service));
     ok(c!(doca_pe_connect_ctx(pe, ctx)));
     ok(c!(doca_ctx_start(ctx)));

@@ -26,7 +26,10 @@ pub(crate) async fn sleep(duration: Duration) {
 ///
 /// # Errors
 /// The limit has passed first.
-pub(crate) async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, Elapsed> {
+pub(crate) async fn timeout<T>(
+    limit: Duration,
+    future: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
     tokio::select! {
         biased;
         done = future => Ok(done),

@@ -90,7 +90,8 @@ impl Embedded {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
             cpus,
-            plugin_path: Some(places(options.plugin_path.as_deref())).filter(|places| !places.is_empty()),
+            plugin_path: Some(places(options.plugin_path.as_deref()))
+                .filter(|places| !places.is_empty()),
             // Whoever is silent is paused together with this end.
             patience: Patience::OFF,
             // It has no effect on threads of the host's own process.
@@ -111,8 +112,14 @@ impl Embedded {
                 let _ = stopped.await;
             };
             let served = runtime.block_on(async {
-                serve(TcpListener::from_std(listener)?, config, Launcher::Thread, Manager::default(), stopped)
-                    .await
+                serve(
+                    TcpListener::from_std(listener)?,
+                    config,
+                    Launcher::Thread,
+                    Manager::default(),
+                    stopped,
+                )
+                .await
             });
             // A plugin that hangs while it is listed keeps its thread; it must not keep the host program.
             runtime.shutdown_background();
@@ -122,8 +129,9 @@ impl Embedded {
             Log::flush();
         };
         // The workers' threads inherit it from this one.
-        let thread =
-            signals::blocked(|| std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon))?;
+        let thread = signals::blocked(|| {
+            std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
+        })?;
         Ok(Embedded { address, key, running: Mutex::new(Some(Running { stop, thread })) })
     }
 
@@ -137,11 +145,13 @@ impl Embedded {
         let mut running = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(_, service)| service.strong_count() > 0);
         let key = (plugin_path, max_message, cpus);
-        let there = running.iter().find(|(of, _)| *of == key).and_then(|(_, service)| service.upgrade());
+        let there =
+            running.iter().find(|(of, _)| *of == key).and_then(|(_, service)| service.upgrade());
         if let Some(service) = there {
             return Ok(service);
         }
-        let options = EmbeddedOptions { plugin_path: key.0.clone(), max_message: Some(max_message), cpus };
+        let options =
+            EmbeddedOptions { plugin_path: key.0.clone(), max_message: Some(max_message), cpus };
         let service = Arc::new(Embedded::start(options)?);
         stop_at_exit();
         running.push((key, Arc::downgrade(&service)));
@@ -195,7 +205,8 @@ extern "C" fn at_exit() {
         return;
     }
     let stopped = std::panic::catch_unwind(|| {
-        let shared = SHARED.try_lock().map(|mut shared| std::mem::take(&mut *shared)).unwrap_or_default();
+        let shared =
+            SHARED.try_lock().map(|mut shared| std::mem::take(&mut *shared)).unwrap_or_default();
         for service in shared.iter().filter_map(|(_, service)| service.upgrade()) {
             drop(service.take_running());
         }
@@ -270,15 +281,18 @@ pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
         return Some(directory.to_owned());
     };
     let mut finished = env::split_paths(libraries);
-    finished.find(|place| place.file_name() == profile.file_name()).or_else(|| Some(profile.to_owned()))
+    finished
+        .find(|place| place.file_name() == profile.file_name())
+        .or_else(|| Some(profile.to_owned()))
 }
 
 /// Reads `UROM_CPUS`; nothing when it is not set, or empty.
 fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let wrong = |why: &str| {
-        let text =
-            format!("{CPUS_VARIABLE} is {value:?}, which is no list of CPUs: {why}; correct or unset it");
+        let text = format!(
+            "{CPUS_VARIABLE} is {value:?}, which is no list of CPUs: {why}; correct or unset it"
+        );
         io::Error::new(io::ErrorKind::InvalidInput, text)
     };
     let text = value.to_str().ok_or_else(|| wrong("it is not UTF-8"))?;
@@ -315,7 +329,10 @@ mod tests {
             let error = cpus_variable(Some(bad.into())).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
             let text = error.to_string();
-            assert!(text.contains("UROM_CPUS") && text.contains(bad) && text.contains("0-3,6"), "{text}");
+            assert!(
+                text.contains("UROM_CPUS") && text.contains(bad) && text.contains("0-3,6"),
+                "{text}"
+            );
         }
     }
 }

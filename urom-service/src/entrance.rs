@@ -42,7 +42,12 @@ pub(crate) struct Entrance {
 impl Entrance {
     pub(crate) fn new(listener: TcpListener) -> Entrance {
         let_wait(&listener);
-        Entrance { listener, lobby: Lobby::new(UNPROVEN), closed: None, failures: Budget::default() }
+        Entrance {
+            listener,
+            lobby: Lobby::new(UNPROVEN),
+            closed: None,
+            failures: Budget::default(),
+        }
     }
 
     /// The next connection, once there is a place for it among those that have proven nothing. Nothing is lost when this is dropped

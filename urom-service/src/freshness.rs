@@ -72,7 +72,8 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
 fn begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
     /// By library, for the age that it had: cargo's directory is large, and this is asked for every
     /// host that connects.
-    static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, Option<SystemTime>)>> = Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, Option<SystemTime>)>> =
+        Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     match known.get(library) {
         Some((of, begin)) if *of == built => *begin,
@@ -94,8 +95,10 @@ fn look_for_begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
     let name = OsStr::from_bytes(stem.strip_prefix(b"lib").unwrap_or(stem));
     let mut dep_info = OsString::from("dep-lib-");
     dep_info.push(name);
-    let units =
-        fs::read_dir(profile.join(".fingerprint")).ok()?.filter_map(Result::ok).map(|unit| unit.path());
+    let units = fs::read_dir(profile.join(".fingerprint"))
+        .ok()?
+        .filter_map(Result::ok)
+        .map(|unit| unit.path());
     units
         .filter(|unit| unit.join(&dep_info).is_file())
         .filter_map(|unit| modified(&unit.join("invoked.timestamp")).ok())
@@ -199,7 +202,9 @@ fn is_triple(name: &str) -> bool {
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let why = match old_by(library)? {
         Source::Newer(source) => format!("older than its source {}", source.display()),
-        Source::Gone(source) => format!("built from the source {}, which is gone", source.display()),
+        Source::Gone(source) => {
+            format!("built from the source {}, which is gone", source.display())
+        }
     };
     // A path from the working directory does not show the workspace around it.
     let library = std::path::absolute(library).ok()?;
@@ -235,8 +240,11 @@ mod tests {
             for file in ["Cargo.lock", "a src/lib.rs", "target/debug/libp.so"] {
                 fs::write(place.path(file), "").unwrap();
             }
-            let list =
-                format!("{}: {}\n", place.escaped("target/debug/libp.so"), place.escaped("a src/lib.rs"));
+            let list = format!(
+                "{}: {}\n",
+                place.escaped("target/debug/libp.so"),
+                place.escaped("a src/lib.rs")
+            );
             fs::write(place.path("target/debug/libp.d"), list).unwrap();
             place.set("target/debug/libp.so", SystemTime::now() - Duration::from_secs(3600));
             place
@@ -251,7 +259,12 @@ mod tests {
         }
 
         fn set(&self, name: &str, modified: SystemTime) {
-            fs::File::options().write(true).open(self.path(name)).unwrap().set_modified(modified).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(self.path(name))
+                .unwrap()
+                .set_modified(modified)
+                .unwrap();
         }
 
         fn newer(&self) -> Option<PathBuf> {
@@ -342,7 +355,8 @@ mod tests {
         let place = Place::new();
         place.set("a src/lib.rs", SystemTime::now());
         for target in ["target/debug/libp.so", "target/debug/libp.rlib", "debug/libp.so"] {
-            let source = if target.starts_with("target") { "a\\ src/lib.rs" } else { "../a\\ src/lib.rs" };
+            let source =
+                if target.starts_with("target") { "a\\ src/lib.rs" } else { "../a\\ src/lib.rs" };
             fs::write(place.path("target/debug/libp.d"), format!("{target}: {source}\n")).unwrap();
             let newer = place.newer().and_then(|source| source.canonicalize().ok());
             assert_eq!(newer, Some(place.path("a src/lib.rs")), "{target}");
@@ -366,8 +380,15 @@ mod tests {
             fs::copy(place.path(&from), place.path(&to)).unwrap();
         }
         assert_eq!(newer_source(&place.path("elsewhere/libp.so")), None);
-        assert_eq!(list_of_copy(&place.path("elsewhere/libp.so"), &place.path("elsewhere/p.so")), None);
-        std::os::unix::fs::symlink(place.path("target/debug/libp.so"), place.path("elsewhere/p.so")).unwrap();
+        assert_eq!(
+            list_of_copy(&place.path("elsewhere/libp.so"), &place.path("elsewhere/p.so")),
+            None
+        );
+        std::os::unix::fs::symlink(
+            place.path("target/debug/libp.so"),
+            place.path("elsewhere/p.so"),
+        )
+        .unwrap();
         assert_eq!(newer_source(&place.path("elsewhere/p.so")), None);
         for list in ["", ":", "no rule", "libp.so: a", ": a"] {
             fs::write(place.path("target/debug/libp.d"), list).unwrap();
@@ -380,7 +401,8 @@ mod tests {
     #[test]
     fn a_copy_with_a_list_of_its_own_is_as_old_as_the_library() {
         let place = Place::new();
-        let (library, copy) = (place.path("target/debug/libp.so"), place.path("target/debug/a copy/p.so"));
+        let (library, copy) =
+            (place.path("target/debug/libp.so"), place.path("target/debug/a copy/p.so"));
         fs::create_dir(place.path("target/debug/a copy")).unwrap();
         fs::copy(&library, &copy).unwrap();
         fs::write(copy.with_extension("d"), list_of_copy(&library, &copy).unwrap()).unwrap();
@@ -397,8 +419,11 @@ mod tests {
     fn the_list_of_a_library_of_several_kinds_counts_for_each() {
         let place = Place::new();
         fs::write(place.path("target/debug/libp.rlib"), "").unwrap();
-        let list =
-            format!("{}: {}\n", place.escaped("target/debug/libp.rlib"), place.escaped("a src/lib.rs"));
+        let list = format!(
+            "{}: {}\n",
+            place.escaped("target/debug/libp.rlib"),
+            place.escaped("a src/lib.rs")
+        );
         fs::write(place.path("target/debug/libp.d"), list).unwrap();
         place.set("a src/lib.rs", SystemTime::now());
         assert_eq!(place.newer(), Some(place.path("a src/lib.rs")));
@@ -438,10 +463,18 @@ mod tests {
         ] {
             let expected = format!("`cargo {command}` in {root}");
             let directory = place.path(directory);
-            assert_eq!(command_in(&directory, &directory).as_ref(), Some(&expected), "{directory:?}");
+            assert_eq!(
+                command_in(&directory, &directory).as_ref(),
+                Some(&expected),
+                "{directory:?}"
+            );
             let elsewhere =
                 Path::new("/elsewhere").join(directory.strip_prefix(place.path("target")).unwrap());
-            assert_eq!(command_in(&place.path("a src"), &elsewhere), Some(expected), "{directory:?}");
+            assert_eq!(
+                command_in(&place.path("a src"), &elsewhere),
+                Some(expected),
+                "{directory:?}"
+            );
         }
         assert_eq!(command_in(Path::new("/proc"), Path::new("/proc")), None);
     }

@@ -166,12 +166,15 @@ pub(crate) fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
 
 /// The key file that the environment names; nothing when the variable is not set, or empty.
 pub fn key_file_of_environment() -> Option<PathBuf> {
-    std::env::var_os(KEY_FILE_VARIABLE).filter(|path: &OsString| !path.is_empty()).map(PathBuf::from)
+    std::env::var_os(KEY_FILE_VARIABLE)
+        .filter(|path: &OsString| !path.is_empty())
+        .map(PathBuf::from)
 }
 
 fn read(path: &Path) -> Result<Key, KeyProblem> {
     // A pipe must not be waited for. What is judged is what was opened, whatever happens to the name.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::LOOP) if path.is_symlink() => return Err(KeyProblem::Link),

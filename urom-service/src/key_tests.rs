@@ -32,8 +32,9 @@ fn a_file_of_mode_0600_is_a_key_from_the_shortest_to_the_longest() {
 #[test]
 fn any_other_mode_is_refused_and_named() {
     let directory = tempfile::tempdir().unwrap();
-    for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666, 0o777, 0o700, 0o400, 0o4600, 0o1600]
-    {
+    for mode in [
+        0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666, 0o777, 0o700, 0o400, 0o4600, 0o1600,
+    ] {
         let path = file(&directory, "key", &[7; 32], mode);
         // Who may not read a file at all, and is not root, hears it from the system.
         let text = refusal(&path);
@@ -46,7 +47,10 @@ fn a_file_of_somebody_else_is_refused_and_both_users_named() {
     let text = check_access(1000, 1001, 0o600).unwrap_err().to_string();
     assert!(text.contains("user 1000") && text.contains("user 1001"), "{text}");
     // Root may read every file, and is not asked to believe every file.
-    assert!(matches!(check_access(1000, 0, 0o600), Err(KeyProblem::Owner { owner: 1000, user: 0 })));
+    assert!(matches!(
+        check_access(1000, 0, 0o600),
+        Err(KeyProblem::Owner { owner: 1000, user: 0 })
+    ));
     assert!(check_access(0, 0, 0o600).is_ok());
 }
 
@@ -67,7 +71,10 @@ fn a_length_that_no_key_has_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     for len in [0, 1, MIN_KEY - 1] {
         let text = refusal(&file(&directory, "key", &vec![7; len], 0o600));
-        assert!(text.contains(&format!("has {len} bytes")) && text.contains("/dev/urandom"), "{text}");
+        assert!(
+            text.contains(&format!("has {len} bytes")) && text.contains("/dev/urandom"),
+            "{text}"
+        );
     }
     let text = refusal(&file(&directory, "key", &vec![7; MAX_KEY + 1], 0o600));
     assert!(text.contains("4096"), "{text}");
@@ -119,7 +126,10 @@ fn every_kind_of_stream_has_a_secret_of_its_own() {
         }
     }
     assert!(key(1).daemon_secret() == key(1).daemon_secret());
-    assert!(key(1).worker_secret(1) == key(1).worker_secret(1), "of the next worker of this id too");
+    assert!(
+        key(1).worker_secret(1) == key(1).worker_secret(1),
+        "of the next worker of this id too"
+    );
     assert!(Key::random().unwrap().daemon_secret() != Key::random().unwrap().daemon_secret());
 }
 
@@ -134,6 +144,7 @@ fn a_proof_is_hmac_sha_256() {
     // RFC 4231, test case 6: a key longer than a block.
     let expected = "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54";
     let tag = mac(&[0xaa; 131], &[b"Test Using Larger Than Block-Size Key - ", b"Hash Key First"]);
-    let tag: String = tag.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let tag: String =
+        tag.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(tag, expected);
 }

@@ -64,11 +64,17 @@ fn files() -> MutexGuard<'static, HashMap<OsString, File>> {
 ///
 /// # Errors
 /// Why it must not be loaded, and what to do.
-pub(crate) fn spelling(file: &Path, identity: Identity, elf: &PluginElf) -> Result<PathBuf, String> {
+pub(crate) fn spelling(
+    file: &Path,
+    identity: Identity,
+    elf: &PluginElf,
+) -> Result<PathBuf, String> {
     let mut files = files();
     let mut spelling = file.to_owned();
     while let Some(known) = files.get(spelling.as_os_str()) {
-        if known.identity == identity || (known.identity.is_same_place(identity) && known.elf == *elf) {
+        if known.identity == identity
+            || (known.identity.is_same_place(identity) && known.elf == *elf)
+        {
             return Ok(spelling);
         }
         if known.identity.is_same_place(identity) {

@@ -76,7 +76,9 @@ impl Lobby {
             let changed = self.0.changed.notified();
             {
                 let guests = self.lock();
-                if guests.waiting.len() < self.0.most || guests.waiting.iter().any(|guest| guest.is_silent) {
+                if guests.waiting.len() < self.0.most
+                    || guests.waiting.iter().any(|guest| guest.is_silent)
+                {
                     return;
                 }
             }
@@ -125,7 +127,10 @@ fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> 
         *counts.entry(owner(from)).or_default() += 1;
     }
     let most = counts.values().copied().max();
-    silent.into_iter().find(|(_, from)| counts.get(&owner(*from)).copied() == most).map(|(number, _)| number)
+    silent
+        .into_iter()
+        .find(|(_, from)| counts.get(&owner(*from)).copied() == most)
+        .map(|(number, _)| number)
 }
 
 impl Seat {
@@ -141,12 +146,16 @@ impl Seat {
             Some(Ok(())) => return true,
             None => {
                 if let Some(more) = guests.evicted.line(now) {
-                    debug!("closed the connection from {peer}: it did not greet, and others wait{more}");
+                    debug!(
+                        "closed the connection from {peer}: it did not greet, and others wait{more}"
+                    );
                 }
             }
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
                 if let Some(more) = guests.strangers.line(now) {
-                    info!("closed a connection from {peer}, which sent no greeting of a host{more}");
+                    info!(
+                        "closed a connection from {peer}, which sent no greeting of a host{more}"
+                    );
                 }
             }
             // For these there is something to do, so no others may use up their lines.
@@ -168,7 +177,8 @@ impl Seat {
 
     /// What `proving` gives; nothing when the place was needed before.
     async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
-        let (mut proving, mut time) = (std::pin::pin!(proving), std::pin::pin!(sleep(TIME_TO_GREET)));
+        let (mut proving, mut time) =
+            (std::pin::pin!(proving), std::pin::pin!(sleep(TIME_TO_GREET)));
         let mut is_silent = false;
         loop {
             tokio::select! {
@@ -185,7 +195,9 @@ impl Seat {
     }
 
     fn falls_silent(&self) {
-        if let Some(guest) = self.lobby.lock().waiting.iter_mut().find(|guest| guest.number == self.number) {
+        if let Some(guest) =
+            self.lobby.lock().waiting.iter_mut().find(|guest| guest.number == self.number)
+        {
             guest.is_silent = true;
         }
         self.lobby.0.changed.notify_one();
@@ -284,12 +296,17 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_is_one_address_and_ipv4_in_ipv6_is_ipv4() {
-        let goes =
-            |texts: &[&str]| who_goes((0..).zip(texts.iter().map(|text| text.parse::<IpAddr>().unwrap())));
+        let goes = |texts: &[&str]| {
+            who_goes((0..).zip(texts.iter().map(|text| text.parse::<IpAddr>().unwrap())))
+        };
         assert_eq!(goes(&["10.0.0.1", "2001:db8:0:1::1", "2001:db8:0:1:ffff::2"]), Some(1));
         assert_eq!(goes(&["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:2::2"]), Some(1));
         assert_eq!(goes(&["2001:db8::1", "::ffff:10.0.0.1", "10.0.0.1"]), Some(1));
-        assert_eq!(goes(&["10.0.0.3", "::ffff:10.0.0.1", "::ffff:10.0.0.2"]), Some(0), "these are three");
+        assert_eq!(
+            goes(&["10.0.0.3", "::ffff:10.0.0.1", "::ffff:10.0.0.2"]),
+            Some(0),
+            "these are three"
+        );
     }
 
     #[tokio::test]

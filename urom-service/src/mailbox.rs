@@ -20,7 +20,11 @@ impl<T> Mailbox<T> {
     /// # Errors
     /// The system has no descriptor left.
     pub(crate) fn new() -> io::Result<Mailbox<T>> {
-        Ok(Mailbox { posted: AtomicBool::new(false), queue: Mutex::new(Vec::new()), wake: Wake::new()? })
+        Ok(Mailbox {
+            posted: AtomicBool::new(false),
+            queue: Mutex::new(Vec::new()),
+            wake: Wake::new()?,
+        })
     }
 
     /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread.

@@ -98,7 +98,11 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
 }
 
 /// A file of which no piece is read that is too large to be held.
@@ -159,8 +163,9 @@ pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> 
     }
     let name = file.file_stem().unwrap_or_default();
     let name = name.to_str().ok_or("its name is not UTF-8")?;
-    let as_built =
-        |stated: &&str| name.strip_prefix("lib").is_some_and(|name| name == stated.replace('-', "_"));
+    let as_built = |stated: &&str| {
+        name.strip_prefix("lib").is_some_and(|name| name == stated.replace('-', "_"))
+    };
     let name = stated.filter(as_built).unwrap_or(name);
     if name == ".so" || name.is_empty() {
         return Err("it has no name before `.so`".to_owned());

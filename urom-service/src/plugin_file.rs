@@ -9,8 +9,8 @@ use std::path::Path;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use urom_abi::DocaError;
 use urom_abi::plugin::{
-    AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn, OpenFn,
-    PluginIface, ProgressFn, WorkerCmdFn,
+    AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn,
+    OpenFn, PluginIface, ProgressFn, WorkerCmdFn,
 };
 use urom_abi::worker_log::{SET_LOG_SYMBOL, SetLogFn};
 
@@ -72,7 +72,9 @@ fn load_from_prefix(library: &str) -> bool {
     let file = prefix.join("lib").join(library);
     // SAFETY: its constructors run, and it is the prefix's own as much as this program is.
     file.is_file()
-        && unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map(ManuallyDrop::new).is_ok()
+        && unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }
+            .map(ManuallyDrop::new)
+            .is_ok()
 }
 
 /// A plugin that can be listed and opened.
@@ -87,7 +89,8 @@ pub(crate) struct PluginFile {
 }
 
 /// The names of an interface's methods.
-pub(crate) const METHODS: [&str; 6] = ["open", "close", "addr", "worker_cmd", "progress", "notif_pack"];
+pub(crate) const METHODS: [&str; 6] =
+    ["open", "close", "addr", "worker_cmd", "progress", "notif_pack"];
 
 /// Which of [`METHODS`] an interface does not have.
 pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
@@ -144,7 +147,8 @@ impl Loaded {
                 Ok(library) => break ManuallyDrop::new(library),
                 Err(error) => loader_text(&error),
             };
-            let missing = missing_of_doca(&error).map(str::to_owned).filter(|name| !tried.contains(name));
+            let missing =
+                missing_of_doca(&error).map(str::to_owned).filter(|name| !tried.contains(name));
             match missing {
                 Some(name) if load_from_prefix(&name) => tried.push(name),
                 _ => return Err(PluginFileError::Load(error)),

@@ -236,7 +236,8 @@ impl Probe {
             }
             told.reach(Stage::Failed);
         };
-        let handle = signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
+        let handle =
+            signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
         Ok(Probe {
             awaited,
             errand,
@@ -266,7 +267,9 @@ impl Probe {
             (self.further, self.traffic) = (Some(now), None);
             return Verdict::Unknown;
         }
-        let (Some(sent), Some(further)) = (self.sent, self.further) else { return Verdict::Unknown };
+        let (Some(sent), Some(further)) = (self.sent, self.further) else {
+            return Verdict::Unknown;
+        };
         let enough = self.seen.look(&self.errand, empty, &ENOUGH);
         if !empty {
             self.traffic = Some(now);

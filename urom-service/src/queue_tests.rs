@@ -13,7 +13,8 @@ fn receiver() -> (Worker, Queue) {
 
 fn listening(config: Config) -> (Worker, Queue) {
     let context = wire::context::context();
-    let context = config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
+    let context =
+        config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
     let worker = context.build().unwrap().worker().unwrap();
     let queue = Queue { address: address(&worker), config, awaited: listen(&worker).unwrap() };
     (worker, queue)
@@ -56,7 +57,9 @@ fn verdict(worker: &Worker, probe: &mut Probe) -> Verdict {
     loop {
         let empty = !worker.progress();
         match probe.look(empty, Instant::now()) {
-            Verdict::Unknown => assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {probe:?}"),
+            Verdict::Unknown => {
+                assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {probe:?}")
+            }
             verdict => return verdict,
         }
         thread::yield_now();
@@ -146,7 +149,11 @@ fn while_other_messages_come_the_last_word_may_wait_longer_for_its_place() {
     for halves in (1..).take_while(|halves| *halves * LIMIT / 2 < LIMIT_IN_TRAFFIC) {
         assert_eq!(probe.look(false, begin + halves * LIMIT / 2), Verdict::Unknown);
     }
-    assert_eq!(probe.look(true, begin + LIMIT_IN_TRAFFIC), Verdict::Blocked, "others may come on other ways");
+    assert_eq!(
+        probe.look(true, begin + LIMIT_IN_TRAFFIC),
+        Verdict::Blocked,
+        "others may come on other ways"
+    );
     let mut probe = looked_at();
     assert_eq!(probe.look(false, begin + LIMIT / 2), Verdict::Unknown);
     assert_eq!(probe.look(true, begin + LIMIT), Verdict::Unknown);
@@ -155,7 +162,8 @@ fn while_other_messages_come_the_last_word_may_wait_longer_for_its_place() {
 
 #[test]
 fn a_test_that_cannot_be_made_blames_nobody() {
-    let queue = Queue { address: b"no address".to_vec(), config: SHARED_MEMORY, awaited: Rc::default() };
+    let queue =
+        Queue { address: b"no address".to_vec(), config: SHARED_MEMORY, awaited: Rc::default() };
     let mut probe = Probe::begin(queue).unwrap();
     let begun = Instant::now();
     while probe.look(true, Instant::now()) == Verdict::Unknown {

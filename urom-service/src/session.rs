@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use crate::patience::Patience;
 use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, WorkerToDaemon, WorkerToHost,
+    DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, WorkerToDaemon,
+    WorkerToHost,
 };
 use crate::wire::stream::{self, StreamError};
 
@@ -127,7 +128,8 @@ mod tests {
     use crate::wire::control::StartWorker;
 
     /// Greeted streams' two ends; nobody takes out what the session hears.
-    fn session() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized) {
+    fn session() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized)
+    {
         let (ours, theirs) = duplex(1 << 10);
         let (outbox, outgoing) = mpsc::channel::<DaemonToHost>(BACKLOG);
         let (sender, events) = events();
@@ -140,7 +142,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_flood_waits_at_its_senders_and_not_in_memory() {
         let (mut peer, events, _session) = session();
-        let worker = StartWorker { id: 1, plugins: 1, gid: 1, env: None, cpus: Some("0".repeat(1 << 19)) };
+        let worker =
+            StartWorker { id: 1, plugins: 1, gid: 1, env: None, cpus: Some("0".repeat(1 << 19)) };
         let message = HostToDaemon::Start { request: 1, worker };
         let mut sent = 0;
         while timeout(HEARTBEAT, stream::send(&mut peer, &message)).await.is_ok() {

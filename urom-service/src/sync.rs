@@ -21,7 +21,9 @@ impl Wake {
     /// # Errors
     /// The system has no descriptor left.
     pub(crate) fn new() -> io::Result<Wake> {
-        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Wake).map_err(io::Error::from)
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map(Wake)
+            .map_err(io::Error::from)
     }
 
     pub(crate) fn raise(&self) {

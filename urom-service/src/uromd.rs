@@ -133,14 +133,18 @@ fn seconds() -> RangedU64ValueParser<u32> {
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    let address =
-        text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)));
-    address.map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0".to_owned())
+    let address = text
+        .parse()
+        .or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)));
+    address
+        .map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0".to_owned())
 }
 
 fn max_message(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| (MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(size));
-    size.ok_or_else(|| format!("expected a number of bytes from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE}"))
+    size.ok_or_else(|| {
+        format!("expected a number of bytes from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE}")
+    })
 }
 
 /// The program `uromd`: a daemon, or one of its workers, as the process's arguments say.

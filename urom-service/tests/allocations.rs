@@ -56,8 +56,9 @@ static ALLOCATOR: Counting = Counting;
 
 fn thread_named(name: &str) -> i32 {
     let mut threads = fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().path());
-    let path =
-        threads.find(|path| fs::read_to_string(path.join("comm")).unwrap().trim() == name).expect(name);
+    let path = threads
+        .find(|path| fs::read_to_string(path.join("comm")).unwrap().trim() == name)
+        .expect(name);
     path.file_name().unwrap().to_str().unwrap().parse().unwrap()
 }
 
@@ -65,7 +66,8 @@ fn thread_named(name: &str) -> i32 {
 fn commands_in_steady_state_allocate_nothing() {
     let plugins = Plugins::obedient();
     let plugin_path = Some(plugins.path().into());
-    let service = Embedded::start(EmbeddedOptions { plugin_path, ..EmbeddedOptions::default() }).unwrap();
+    let service =
+        Embedded::start(EmbeddedOptions { plugin_path, ..EmbeddedOptions::default() }).unwrap();
     let mut client = Client::connect_with(service.address(), Some(service.key())).unwrap();
     let host = client.attach(StartWorker { id: 1, ..any() }, 64);
     let round = || {

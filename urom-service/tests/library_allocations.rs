@@ -73,7 +73,9 @@ fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], count: u64) {
     let (goal, mut to_send) = (COMPLETED.get() + count, count);
     while COMPLETED.get() < goal {
         let mut task = null_mut();
-        while to_send > 0 && c!(doca_urom_worker_cmd_task_allocate_init(worker.raw, 1, &mut task)) == OK {
+        while to_send > 0
+            && c!(doca_urom_worker_cmd_task_allocate_init(worker.raw, 1, &mut task)) == OK
+        {
             c!(doca_urom_worker_cmd_task_set_cb(task, Some(count_and_release)));
             fill(task, payload);
             assert_eq!(c!(doca_task_submit(as_task(task))), OK);

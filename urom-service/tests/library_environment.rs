@@ -62,15 +62,21 @@ fn the_environment_names_the_service() {
     assert!(code == DocaError::NOT_FOUND && text.contains(&shown), "{text}");
     std::fs::write(file, "# our services\nlocalhost dpu\n").unwrap();
     let (code, text) = failed_start();
-    assert!(code == DocaError::BAD_CONFIG && text.contains(&format!("line 2 of {shown}")), "{text}");
+    assert!(
+        code == DocaError::BAD_CONFIG && text.contains(&format!("line 2 of {shown}")),
+        "{text}"
+    );
     std::fs::write(file, "some.other.host dpu 127.0.0.1 03:00.0 eth0\n").unwrap();
     let (code, text) = failed_start();
     assert!(code == DocaError::NOT_FOUND && text.contains("DOCA_UROM_SERVICE_FILE"), "{text}");
 
     // A daemon.
     let uromd = Uromd::start(&plugins);
-    std::fs::write(file, "other dpu 192.0.2.1 03:00.0 eth0\n127.0.0.1 dpu 127.0.0.1 03:00.0 eth0:1\n")
-        .unwrap();
+    std::fs::write(
+        file,
+        "other dpu 192.0.2.1 03:00.0 eth0\n127.0.0.1 dpu 127.0.0.1 03:00.0 eth0:1\n",
+    )
+    .unwrap();
     set("UROM_SERVICE_PORT", uromd.address.port().to_string());
     one_command();
 
@@ -99,7 +105,10 @@ fn the_environment_names_the_service() {
         "no UROM daemon answers at {address} (from line 2 of {shown}, named by DOCA_UROM_SERVICE_FILE; the port from \
          UROM_SERVICE_PORT)"
     );
-    assert!(text.starts_with(&expected) && text.ends_with("correct the file or UROM_SERVICE_PORT"), "{text}");
+    assert!(
+        text.starts_with(&expected) && text.ends_with("correct the file or UROM_SERVICE_PORT"),
+        "{text}"
+    );
     set("UROM_SERVICE_PORT", "0");
     let (code, text) = failed_start();
     assert!(code == DocaError::BAD_CONFIG && text.contains("UROM_SERVICE_PORT"), "{text}");

@@ -52,7 +52,8 @@ const TARGETS: [Target; 2] = [
 
 /// Writes `ucx-sys/src/bindings/*.rs`; with `check`, compares instead and fails when a file is out of date.
 pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     let headers = headers(target_dir)?;
     let mut stale = Vec::new();
     for target in &TARGETS {
@@ -63,9 +64,12 @@ pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
             println!("wrote {}", path.display());
             continue;
         }
-        let found = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        let found =
+            fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         match first_difference(&found, &fresh) {
-            Some(line) => stale.push(format!("{} (first difference in line {line})", path.display())),
+            Some(line) => {
+                stale.push(format!("{} (first difference in line {line})", path.display()))
+            }
             None => println!("{} is up to date", path.display()),
         }
     }
@@ -96,10 +100,14 @@ fn generate(target: &Target, include: &Path, rustfmt: &Path) -> Result<String> {
         .clang_arg(format!("--target={}", target.triple))
         .clang_arg(format!("-I{}", include.display()));
     if let Some(sysroot) = target.sysroot {
-        ensure!(Path::new(sysroot).is_dir(), "{sysroot} is missing: install Debian's libc6-dev-arm64-cross");
+        ensure!(
+            Path::new(sysroot).is_dir(),
+            "{sysroot} is missing: install Debian's libc6-dev-arm64-cross"
+        );
         builder = builder.clang_arg(format!("-isystem{sysroot}"));
     }
-    let rust = bindgen::RustTarget::stable(RUST.0, RUST.1).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let rust =
+        bindgen::RustTarget::stable(RUST.0, RUST.1).map_err(|error| anyhow::anyhow!("{error}"))?;
     builder = builder
         .allowlist_function(format!("ucs_status_string|ucp_({})", FUNCTIONS.join("|")))
         .allowlist_type("ucp_.*|ucs_status_t|ucs_status_ptr_t")
@@ -121,8 +129,13 @@ fn generate(target: &Target, include: &Path, rustfmt: &Path) -> Result<String> {
         .rustfmt_configuration_file(Some(rustfmt.to_owned()));
     // bindgen panics, rather than fails, when it cannot load libclang.
     match catch_unwind(AssertUnwindSafe(|| builder.generate())) {
-        Ok(bindings) => Ok(bindings.with_context(|| format!("bindgen for {}", target.triple))?.to_string()),
-        Err(_) => bail!("bindgen gave up for {}: is libclang there? Debian: libclang-14-dev", target.triple),
+        Ok(bindings) => {
+            Ok(bindings.with_context(|| format!("bindgen for {}", target.triple))?.to_string())
+        }
+        Err(_) => bail!(
+            "bindgen gave up for {}: is libclang there? Debian: libclang-14-dev",
+            target.triple
+        ),
     }
 }
 

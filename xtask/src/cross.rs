@@ -40,7 +40,15 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     install::for_tests(workspace, &workspace.profile_dir(None, Profile::Dev), &messages)?;
 
     let mut service = shell::cargo();
-    service.args(["build", "-p", SERVICE.package, "--bin", SERVICE.name, "--target", target.triple()]);
+    service.args([
+        "build",
+        "-p",
+        SERVICE.package,
+        "--bin",
+        SERVICE.name,
+        "--target",
+        target.triple(),
+    ]);
     service.envs(target.environment(host).iter().copied());
     shell::run(&mut service)?;
 

@@ -23,18 +23,21 @@ enum Found {
 }
 
 /// Links every Rust program and compiles the tests' C programs. Without recommended packages gcc comes without libc's headers.
-pub(crate) const C_COMPILER: Need = Need { found: Found::Program("cc"), packages: &["gcc", "libc6-dev"] };
+pub(crate) const C_COMPILER: Need =
+    Need { found: Found::Program("cc"), packages: &["gcc", "libc6-dev"] };
 /// Reads the generated C headers as C++.
 pub(crate) const CXX_COMPILER: Need = Need { found: Found::Program("c++"), packages: &["g++"] };
 /// Finds the system's UCX.
-pub(crate) const PKG_CONFIG: Need = Need { found: Found::Program("pkg-config"), packages: &["pkg-config"] };
+pub(crate) const PKG_CONFIG: Need =
+    Need { found: Found::Program("pkg-config"), packages: &["pkg-config"] };
 /// Builds the tests' C programs as many users do, with the ninja that comes along.
 pub(crate) const MESON: Need = Need { found: Found::Program("meson"), packages: &["meson"] };
 /// What cargo-generate links with.
 pub(crate) const OPENSSL: Need =
     Need { found: Found::File("/usr/include/openssl/ssl.h"), packages: &["libssl-dev"] };
 /// Runs the plugin tests under a memory checker.
-pub(crate) const VALGRIND: Need = Need { found: Found::Program("valgrind"), packages: &["valgrind"] };
+pub(crate) const VALGRIND: Need =
+    Need { found: Found::Program("valgrind"), packages: &["valgrind"] };
 /// Counts the system calls of what is measured.
 pub(crate) const STRACE: Need = Need { found: Found::Program("strace"), packages: &["strace"] };
 /// Makes network namespaces and links, and slows them down.
@@ -42,22 +45,27 @@ pub(crate) const IPROUTE: Need = Need { found: Found::Program("ip"), packages: &
 /// Drops packets.
 pub(crate) const NFTABLES: Need = Need { found: Found::Program("nft"), packages: &["nftables"] };
 /// Reads the unit of systemd.
-pub(crate) const SYSTEMD: Need = Need { found: Found::Program("systemd-analyze"), packages: &["systemd"] };
+pub(crate) const SYSTEMD: Need =
+    Need { found: Found::Program("systemd-analyze"), packages: &["systemd"] };
 /// Downloads UCX.
 pub(crate) const PIP: Need = Need { found: Found::Pip, packages: &["python3", "python3-pip"] };
 /// Links aarch64 programs.
 pub(crate) const AARCH64_COMPILER: Need =
     Need { found: Found::Program("aarch64-linux-gnu-gcc"), packages: &["gcc-aarch64-linux-gnu"] };
 /// The C library aarch64 programs are linked to and run with.
-pub(crate) const AARCH64_LIBC: Need =
-    Need { found: Found::File("/usr/aarch64-linux-gnu/lib/libc.so.6"), packages: &["libc6-dev-arm64-cross"] };
+pub(crate) const AARCH64_LIBC: Need = Need {
+    found: Found::File("/usr/aarch64-linux-gnu/lib/libc.so.6"),
+    packages: &["libc6-dev-arm64-cross"],
+};
 /// Runs aarch64 programs.
 pub(crate) const AARCH64_EMULATOR: Need =
     Need { found: Found::Program("qemu-aarch64-static"), packages: &["qemu-user-static"] };
 /// Builds what the feature `mpi` needs.
-pub(crate) const MPI_COMPILER: Need = Need { found: Found::Program("mpicc"), packages: &["libopenmpi-dev"] };
+pub(crate) const MPI_COMPILER: Need =
+    Need { found: Found::Program("mpicc"), packages: &["libopenmpi-dev"] };
 /// Starts the tests and examples that use it.
-pub(crate) const MPI_LAUNCHER: Need = Need { found: Found::Program("mpirun"), packages: &["openmpi-bin"] };
+pub(crate) const MPI_LAUNCHER: Need =
+    Need { found: Found::Program("mpirun"), packages: &["openmpi-bin"] };
 /// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX bindings come out the
 /// same everywhere.
 pub(crate) const LIBCLANG: Need =
@@ -90,7 +98,10 @@ pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
     install(&packages)?;
     match missing.into_iter().find(|need| !need.is_met()) {
         Some(need) => {
-            bail!("apt-get installed {} without an error, yet it is not usable", need.packages.join(" "))
+            bail!(
+                "apt-get installed {} without an error, yet it is not usable",
+                need.packages.join(" ")
+            )
         }
         None => Ok(()),
     }
@@ -146,7 +157,10 @@ fn apt(program: &[&str], packages: &[&str]) -> Result<()> {
         shell::step(label, &mut command)
     };
     run("set-up: updating apt's package lists", update_words())?;
-    run(&format!("set-up: installing Debian packages: {}", packages.join(" ")), install_words(packages))
+    run(
+        &format!("set-up: installing Debian packages: {}", packages.join(" ")),
+        install_words(packages),
+    )
 }
 
 fn update_words() -> Vec<&'static str> {
@@ -154,7 +168,8 @@ fn update_words() -> Vec<&'static str> {
 }
 
 fn install_words<'a>(packages: &[&'a str]) -> Vec<&'a str> {
-    let mut words = vec!["-q", "-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends"];
+    let mut words =
+        vec!["-q", "-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends"];
     words.extend(packages);
     words
 }

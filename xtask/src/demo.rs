@@ -32,7 +32,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let directory = build(workspace, &programs, &[steps::WITH_MPI], wanted)?;
     let log = directory.join("uromd-demo.log");
     let mut service = service(&directory);
-    let log_file = File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
+    let log_file =
+        File::create(&log).with_context(|| format!("could not create {}", log.display()))?;
     service.stderr(log_file);
     if let Err(error) = serve_and_run(service, |address| steps::all(&directory, address)) {
         let text = fs::read_to_string(&log).unwrap_or_default();
@@ -137,7 +138,10 @@ mod tests {
 
     #[test]
     fn the_address_is_taken_from_the_first_line() {
-        assert_eq!(parse_listening("uromd: listening on 127.0.0.1:4711").ok(), Some("127.0.0.1:4711"));
+        assert_eq!(
+            parse_listening("uromd: listening on 127.0.0.1:4711").ok(),
+            Some("127.0.0.1:4711")
+        );
         assert_eq!(parse_listening("uromd: listening on [::1]:4711\r").ok(), Some("[::1]:4711"));
     }
 
@@ -156,7 +160,8 @@ mod tests {
         command
     }
 
-    const LISTENS: &str = "trap 'exit 0' TERM; echo 'uromd: listening on 127.0.0.1:4711'; sleep 1000 & wait";
+    const LISTENS: &str =
+        "trap 'exit 0' TERM; echo 'uromd: listening on 127.0.0.1:4711'; sleep 1000 & wait";
 
     #[test]
     fn one_step_after_another_is_run_with_the_address() {
@@ -164,7 +169,10 @@ mod tests {
         let file = directory.path().join("file").display().to_string();
         serve_and_run(program(LISTENS), |address| {
             assert_eq!(address, "127.0.0.1:4711");
-            Ok(vec![vec![program(&format!("echo >'{file}'"))], vec![program(&format!("test -e '{file}'"))]])
+            Ok(vec![
+                vec![program(&format!("echo >'{file}'"))],
+                vec![program(&format!("test -e '{file}'"))],
+            ])
         })
         .expect("all end well");
     }
@@ -172,20 +180,23 @@ mod tests {
     #[test]
     fn a_step_that_fails_is_reported_and_nothing_comes_after_it() {
         let steps = vec![vec![program("exit 3")], vec![program("exit 4")]];
-        let error = serve_and_run(program(LISTENS), |_| Ok(steps)).expect_err("the first step fails");
+        let error =
+            serve_and_run(program(LISTENS), |_| Ok(steps)).expect_err("the first step fails");
         assert!(error.to_string().contains("exit status: 3"), "{error}");
     }
 
     #[test]
     fn a_service_that_ends_at_once_is_reported_with_its_status() {
-        let error = serve_and_run(program("exit 9"), |_| Ok(Vec::new())).expect_err("it never listens");
+        let error =
+            serve_and_run(program("exit 9"), |_| Ok(Vec::new())).expect_err("it never listens");
         assert!(error.to_string().contains("exit status: 9"), "{error}");
     }
 
     #[test]
     fn a_service_that_does_not_stop_cleanly_is_reported() {
         let service = LISTENS.replace("exit 0", "exit 4");
-        let error = serve_and_run(program(&service), |_| Ok(Vec::new())).expect_err("the service fails");
+        let error =
+            serve_and_run(program(&service), |_| Ok(Vec::new())).expect_err("the service fails");
         assert!(error.to_string().contains("exit status: 4"), "{error}");
     }
 }

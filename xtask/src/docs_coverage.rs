@@ -98,10 +98,16 @@ fn read(workspace: &Workspace, rustdoc: &Path, library: &Crate) -> Result<Vec<It
     command.args(library.features.iter().flat_map(|feature| ["--features", feature]));
     command.args(["--", "-Z", "unstable-options", "--output-format", "json"]);
     shell::run(command.env("RUSTDOC", rustdoc))?;
-    let path = workspace.target_dir.join("doc").join(format!("{}.json", library.package.replace('-', "_")));
+    let path = workspace
+        .target_dir
+        .join("doc")
+        .join(format!("{}.json", library.package.replace('-', "_")));
     let text = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
     let documentation = Documentation::parse(&text).with_context(|| {
-        format!("{}: not rustdoc's JSON as xtask/src/docs_coverage/items.rs knows it", path.display())
+        format!(
+            "{}: not rustdoc's JSON as xtask/src/docs_coverage/items.rs knows it",
+            path.display()
+        )
     })?;
     Ok(documentation.items(library.inner))
 }

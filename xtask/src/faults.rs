@@ -17,7 +17,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
     setup::run(workspace, None)?;
     let directory = workspace.profile_dir(None, Profile::Release);
     let all = workspace.plugins();
-    let wanted = all.iter().filter(|plugin| PLUGINS.contains(&plugin.purpose)).map(|plugin| plugin.package);
+    let wanted =
+        all.iter().filter(|plugin| PLUGINS.contains(&plugin.purpose)).map(|plugin| plugin.package);
     let mut command = shell::cargo();
     command.args(["build", "--release", install::MESSAGES, "-p", FAULTS]);
     install::PACKAGES.into_iter().chain(wanted).for_each(|package| {

@@ -24,7 +24,8 @@ pub(crate) enum Work {
 pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Result<ExitCode> {
     let directory = workspace.root.join("fuzz");
     let targets = targets(&directory)?;
-    let chosen: Vec<_> = targets.iter().filter(|name| only.is_none_or(|only| only == *name)).collect();
+    let chosen: Vec<_> =
+        targets.iter().filter(|name| only.is_none_or(|only| only == *name)).collect();
     if chosen.is_empty() {
         bail!("no fuzz target `{}`: there are {}", only.unwrap_or_default(), targets.join(", "));
     }
@@ -36,9 +37,11 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         let committed = directory.join("corpus").join(target);
         let found = build.join("corpus").join(target);
         for made in [&committed, &found] {
-            std::fs::create_dir_all(made).with_context(|| format!("could not make {}", made.display()))?;
+            std::fs::create_dir_all(made)
+                .with_context(|| format!("could not make {}", made.display()))?;
         }
-        let sanitizer = if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
+        let sanitizer =
+            if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
         let fuzz = |verb| -> Result<Command> {
             let mut command = cargo_fuzz(&program)?;
             command.args(["fuzz", verb, "--sanitizer", sanitizer, "--fuzz-dir"]).arg(&directory);
@@ -72,7 +75,11 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
                 "{target} failed. Copy the input that it names into {} and run `cargo test {}`, which says what does not \
                  hold",
                 committed.display(),
-                if is_of_service(target) { "-p urom-service --lib fuzzing" } else { "-p robustness" }
+                if is_of_service(target) {
+                    "-p urom-service --lib fuzzing"
+                } else {
+                    "-p robustness"
+                }
             );
             return Ok(shell::exit_code(status));
         }
@@ -88,8 +95,8 @@ fn is_of_service(target: &str) -> bool {
 /// The targets, by their sources.
 fn targets(directory: &Path) -> Result<Vec<String>> {
     let sources = directory.join("fuzz_targets");
-    let entries =
-        std::fs::read_dir(&sources).with_context(|| format!("could not read {}", sources.display()))?;
+    let entries = std::fs::read_dir(&sources)
+        .with_context(|| format!("could not read {}", sources.display()))?;
     let mut names = Vec::new();
     for entry in entries {
         let file = PathBuf::from(entry?.file_name());

@@ -22,14 +22,17 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
         let (path, fresh) = (header_path(root, folder, protocol), c_header(protocol));
         if !check {
             let directory = path.parent().context("a header lies in a directory")?;
-            fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+            fs::create_dir_all(directory)
+                .with_context(|| format!("making {}", directory.display()))?;
             fs::write(&path, fresh).with_context(|| format!("writing {}", path.display()))?;
             println!("wrote {}", path.display());
             continue;
         }
         match fs::read_to_string(&path) {
             Ok(found) => match first_difference(&found, &fresh) {
-                Some(line) => stale.push(format!("{} (first difference in line {line})", path.display())),
+                Some(line) => {
+                    stale.push(format!("{} (first difference in line {line})", path.display()))
+                }
                 None => println!("{} is up to date", path.display()),
             },
             Err(error) => stale.push(format!("{} ({error})", path.display())),

@@ -18,7 +18,8 @@ use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
 /// The packages whose products are installed.
-pub(crate) const PACKAGES: [&str; 4] = [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
+pub(crate) const PACKAGES: [&str; 4] =
+    [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
 
 /// What cargo must be told so that it says which UCX was linked.
 pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
@@ -39,7 +40,10 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
         .with_context(|| format!("installing into {}", prefix.display()))?;
     print!("{}", report(&prefix, &ucx, placer.placed().len()));
     if let Some(target) = target {
-        println!("It is for {}: copy all of it there, links as links (`rsync -a`).", target.triple());
+        println!(
+            "It is for {}: copy all of it there, links as links (`rsync -a`).",
+            target.triple()
+        );
     }
     Ok(())
 }
@@ -52,7 +56,9 @@ fn build(target: Option<Target>) -> Result<Command> {
         command.args(["-p", package]);
     });
     if let Some(target) = target {
-        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+        command
+            .args(["--target", target.triple()])
+            .envs(target.environment(Target::host()?).iter().copied());
     }
     Ok(command)
 }
@@ -68,16 +74,23 @@ pub(crate) fn for_tests(workspace: &Workspace, profile_dir: &Path, messages: &[u
 
 /// The prefix as an absolute path, made if it was not there; before minutes are spent on a build for it.
 fn usable(prefix: &Path) -> Result<PathBuf> {
-    let prefix = std::path::absolute(prefix)
-        .with_context(|| format!("--prefix {}: which directory is it inside of?", prefix.display()))?;
-    let advice = || format!("--prefix {}: name a directory that you may write to", prefix.display());
+    let prefix = std::path::absolute(prefix).with_context(|| {
+        format!("--prefix {}: which directory is it inside of?", prefix.display())
+    })?;
+    let advice =
+        || format!("--prefix {}: name a directory that you may write to", prefix.display());
     make_directory(&prefix).with_context(advice)?;
     let probe = prefix.join(format!(".probe-{}", std::process::id()));
     fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)).with_context(advice)?;
     Ok(prefix)
 }
 
-fn lay_out(workspace: &Workspace, profile_dir: &Path, ucx: &LinkedUcx, placer: &mut Placer) -> Result<()> {
+fn lay_out(
+    workspace: &Workspace,
+    profile_dir: &Path,
+    ucx: &LinkedUcx,
+    placer: &mut Placer,
+) -> Result<()> {
     placer.file(&profile_dir.join(SERVICE.name), Path::new("bin").join(SERVICE.name))?;
 
     let (major, _) = RELEASE.split_once('.').context("a release has a major number")?;
@@ -114,12 +127,13 @@ const DEPLOYMENT: &str = "share/urom/deploy";
 fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
     let from = workspace.root.join("deploy");
     let template = from.join("systemd/uromd.service.in");
-    let unit =
-        fs::read_to_string(&template).with_context(|| format!("could not read {}", template.display()))?;
+    let unit = fs::read_to_string(&template)
+        .with_context(|| format!("could not read {}", template.display()))?;
     let uromd = in_unit(&placer.root().join("bin").join(SERVICE.name));
     placer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
     placer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
-    placer.file(&from.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
+    placer
+        .file(&from.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
     for name in ["Containerfile", "entrypoint", "uromd.yaml"] {
         let file = Path::new("container").join(name);
         placer.file(&from.join(&file), Path::new(DEPLOYMENT).join(&file))?;
@@ -182,8 +196,12 @@ mod tests {
             );
         }
         // Not even root may write there.
-        let error = format!("{:#}", usable(Path::new("/proc/self")).expect_err("it is the kernel's"));
-        assert!(error.contains("--prefix /proc/self: name a directory that you may write to"), "{error}");
+        let error =
+            format!("{:#}", usable(Path::new("/proc/self")).expect_err("it is the kernel's"));
+        assert!(
+            error.contains("--prefix /proc/self: name a directory that you may write to"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -210,25 +228,41 @@ mod tests {
             }
             let mut placer = Placer::new(&prefix, Transfer::Copy);
             lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("all is there");
-            for file in
-                ["bin/uromd", "lib/libdoca_common.so.2", "lib64/libdoca_argp.so", "lib/libdoca_urom.so.2.7.0"]
-            {
+            for file in [
+                "bin/uromd",
+                "lib/libdoca_common.so.2",
+                "lib64/libdoca_argp.so",
+                "lib/libdoca_urom.so.2.7.0",
+            ] {
                 let text = fs::read_to_string(prefix.join(file)).expect(file);
                 let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect(file);
-                let built = name.split_once(".so").map_or(name.to_owned(), |(name, _)| format!("{name}.so"));
+                let built = name
+                    .split_once(".so")
+                    .map_or(name.to_owned(), |(name, _)| format!("{name}.so"));
                 assert_eq!(text, format!("{content} {built}"), "{file}");
             }
-            assert!(!placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")), "the system has its own");
-            let unit = fs::read_to_string(prefix.join("lib/systemd/system/uromd.service")).expect("the unit");
-            let start = format!("\nExecStart={} $SERVICE_ARGS\n", prefix.join("bin/uromd").display());
+            assert!(
+                !placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")),
+                "the system has its own"
+            );
+            let unit = fs::read_to_string(prefix.join("lib/systemd/system/uromd.service"))
+                .expect("the unit");
+            let start =
+                format!("\nExecStart={} $SERVICE_ARGS\n", prefix.join("bin/uromd").display());
             assert!(unit.contains(&start) && !unit.contains("@UROMD@ "), "{unit}");
         }
         fs::remove_file(built.join("uromd")).expect("it is there");
         let mut placer = Placer::new(&prefix, Transfer::Copy);
-        let error =
-            lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect_err("uromd is missing");
-        assert!(format!("{error:#}").contains(&built.join("uromd").display().to_string()), "{error:#}");
-        assert_eq!(fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"), "new uromd");
+        let error = lay_out(&workspace, &built, &LinkedUcx::System, &mut placer)
+            .expect_err("uromd is missing");
+        assert!(
+            format!("{error:#}").contains(&built.join("uromd").display().to_string()),
+            "{error:#}"
+        );
+        assert_eq!(
+            fs::read_to_string(prefix.join("bin/uromd")).expect("the installed one"),
+            "new uromd"
+        );
     }
 
     #[test]
@@ -255,7 +289,10 @@ mod tests {
         }
         let mut placer = Placer::new(&prefix, Transfer::Copy);
         lay_out(&workspace, &built, &LinkedUcx::System, &mut placer).expect("it is not in the way");
-        assert_eq!(fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"), "somebody's");
+        assert_eq!(
+            fs::read_to_string(prefix.join("lib64/libz.so")).expect("it stays"),
+            "somebody's"
+        );
         assert!(prefix.join("lib/libdoca_urom.so.2").is_file());
     }
 

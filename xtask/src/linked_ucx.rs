@@ -37,16 +37,20 @@ impl LinkedUcx {
     /// Reads it from what `cargo build --message-format=json` printed.
     pub(crate) fn of(messages: &[u8]) -> Result<Self> {
         for line in messages.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
-            let message: Message =
-                serde_json::from_slice(line).context("cargo printed something else than messages")?;
+            let message: Message = serde_json::from_slice(line)
+                .context("cargo printed something else than messages")?;
             if message.reason == "build-script-executed"
                 && message.linked_libs.iter().any(|lib| lib == "dylib=ucp")
             {
                 let path = message.linked_paths.first().map(String::as_str);
-                return Ok(Self::in_directory(path.map(|path| path.strip_prefix("native=").unwrap_or(path))));
+                return Ok(Self::in_directory(
+                    path.map(|path| path.strip_prefix("native=").unwrap_or(path)),
+                ));
             }
         }
-        anyhow::bail!("cargo did not say which UCX it linked with: nothing that was built needs ucx-sys")
+        anyhow::bail!(
+            "cargo did not say which UCX it linked with: nothing that was built needs ucx-sys"
+        )
     }
 
     fn in_directory(directory: Option<&str>) -> Self {
@@ -75,12 +79,14 @@ impl LinkedUcx {
                     }
                     if let Some(plain) = plain_name(&file).filter(|_| is_needed(&file)) {
                         let name = file.file_name().context("a file has a name")?;
-                        placer.symlink(name, Path::new(IN_PREFIX).join(file.with_file_name(plain)))?;
+                        placer
+                            .symlink(name, Path::new(IN_PREFIX).join(file.with_file_name(plain)))?;
                     }
                 }
                 let version = version(&package.join("libucx/include"))?;
                 let inside = |directory| Path::new("${prefix}").join(IN_PREFIX).join(directory);
-                let text = pkgconfig::ucx(&version, &inside("libucx/include"), &inside("libucx/lib"));
+                let text =
+                    pkgconfig::ucx(&version, &inside("libucx/include"), &inside("libucx/lib"));
                 placer.text(&text, "lib/pkgconfig/ucx.pc")
             }
         }
@@ -90,7 +96,9 @@ impl LinkedUcx {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::System => "the system's, which is not copied".to_owned(),
-            Self::Users(directory) => format!("that in {}, which is not copied", directory.display()),
+            Self::Users(directory) => {
+                format!("that in {}, which is not copied", directory.display())
+            }
             Self::Package(_) => format!("the kit's own, copied to {IN_PREFIX}"),
         }
     }
@@ -103,7 +111,8 @@ fn is_needed(file: &Path) -> bool {
     if file.starts_with("libucx/lib") {
         return soname_end(name).is_some() && !name.contains("perftest");
     }
-    let above = file.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+    let above =
+        file.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
     file.starts_with("libucx/include")
         || file.starts_with("libucx/etc")
         || above.ends_with(".libs")
@@ -126,9 +135,12 @@ fn soname_end(name: &str) -> Option<usize> {
 /// The version of the headers.
 fn version(include: &Path) -> Result<String> {
     let header = include.join("ucp/api/ucp_version.h");
-    let text = fs::read_to_string(&header).with_context(|| format!("could not read {}", header.display()))?;
+    let text = fs::read_to_string(&header)
+        .with_context(|| format!("could not read {}", header.display()))?;
     let number = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix("#define ")?.trim().strip_prefix(name)).map(str::trim)
+        text.lines()
+            .find_map(|line| line.strip_prefix("#define ")?.trim().strip_prefix(name))
+            .map(str::trim)
     };
     let both = number("UCP_API_MAJOR").zip(number("UCP_API_MINOR"));
     let (major, minor) = both.with_context(|| format!("{} has no version", header.display()))?;
@@ -141,8 +153,7 @@ mod tests {
     use crate::place::Transfer;
 
     fn reported(paths: &str) -> Result<LinkedUcx> {
-        let other =
-            r#"{"reason":"build-script-executed","linked_libs":["dylib=z"],"linked_paths":["native=/z"]}"#;
+        let other = r#"{"reason":"build-script-executed","linked_libs":["dylib=z"],"linked_paths":["native=/z"]}"#;
         let ucx = format!(
             r#"{{"reason":"build-script-executed","linked_libs":["dylib=ucp","dylib=ucs"],"linked_paths":[{paths}]}}"#
         );
@@ -176,8 +187,12 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let (package, root) = (directory.path().join("package"), directory.path().join("prefix"));
         let version_header = "libucx/include/ucp/api/ucp_version.h";
-        let needed =
-            ["libucx/lib/libucp.so.0", "libucx/lib/ucx/libuct_cma.so.0", "x.libs/libz-1.so", version_header];
+        let needed = [
+            "libucx/lib/libucp.so.0",
+            "libucx/lib/ucx/libuct_cma.so.0",
+            "x.libs/libz-1.so",
+            version_header,
+        ];
         let others = [
             "libucx/lib/libucp.so",
             "libucx/lib/libucp.so.0.0.0",
@@ -190,20 +205,27 @@ mod tests {
         for file in needed.iter().chain(&others).chain(&["x.dist-info/licenses/LICENSE"]) {
             let path = package.join(file);
             fs::create_dir_all(path.parent().expect("it has one")).expect("a directory");
-            fs::write(path, "#define UCP_API_MAJOR    1\n#define UCP_API_MINOR    22\n").expect("a file");
+            fs::write(path, "#define UCP_API_MAJOR    1\n#define UCP_API_MINOR    22\n")
+                .expect("a file");
         }
         let mut placer = Placer::new(&root, Transfer::Copy);
         LinkedUcx::Package(package).place(&mut placer).expect("it is complete");
-        let mut expected: Vec<_> = needed.iter().map(|file| format!("{IN_PREFIX}/{file}")).collect();
+        let mut expected: Vec<_> =
+            needed.iter().map(|file| format!("{IN_PREFIX}/{file}")).collect();
         expected.extend(
-            ["libucx/lib/libucp.so", "libucx/lib/ucx/libuct_cma.so", "x.dist-info/licenses/LICENSE"]
-                .map(|file| format!("{IN_PREFIX}/{file}")),
+            [
+                "libucx/lib/libucp.so",
+                "libucx/lib/ucx/libuct_cma.so",
+                "x.dist-info/licenses/LICENSE",
+            ]
+            .map(|file| format!("{IN_PREFIX}/{file}")),
         );
         expected.push("lib/pkgconfig/ucx.pc".to_owned());
         expected.sort();
         let found = files_below(&root).expect("readable");
         assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>());
-        let plain = fs::read_link(root.join(IN_PREFIX).join("libucx/lib/libucp.so")).expect("a link");
+        let plain =
+            fs::read_link(root.join(IN_PREFIX).join("libucx/lib/libucp.so")).expect("a link");
         assert_eq!(plain, Path::new("libucp.so.0"));
         let text = fs::read_to_string(root.join("lib/pkgconfig/ucx.pc")).expect("it was written");
         assert!(text.contains("Version: 1.22.0\n"), "{text}");

@@ -43,7 +43,12 @@ use target::Target;
 use workspace::{Profile, Workspace};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Set-up, tests and the demo", version)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "Set-up, tests and the demo",
+    version
+)]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -192,11 +197,17 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Setup { target } => setup::run(&workspace, target)?,
         Task::Plugins { release, target } => {
             setup::run(&workspace, target)?;
-            plugins::build(&workspace, target, if release { Profile::Release } else { Profile::Dev })?;
+            plugins::build(
+                &workspace,
+                target,
+                if release { Profile::Release } else { Profile::Dev },
+            )?;
         }
         Task::Install { prefix, target } => install::run(&workspace, &prefix, target)?,
         Task::Test { ucx: Some(version), .. } => return releases::run(&workspace, &version),
-        Task::Test { target, package, args, .. } => return test::run(&workspace, target, &package, &args),
+        Task::Test { target, package, args, .. } => {
+            return test::run(&workspace, target, &package, &args);
+        }
         Task::Cross => return cross::run(&workspace),
         Task::Demo => demo::run(&workspace)?,
         Task::Bench { args } => return bench::run(&workspace, &args),
@@ -207,7 +218,9 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Template { bless: true, .. } => template::bless(&workspace)?,
         Task::Template { quick, .. } => template::run(&workspace, quick)?,
-        Task::Deny => shell::run(&mut tools::deny(&workspace, &workspace.root.join("Cargo.toml"))?)?,
+        Task::Deny => {
+            shell::run(&mut tools::deny(&workspace, &workspace.root.join("Cargo.toml"))?)?
+        }
         Task::Abi => {
             setup::run(&workspace, None)?;
             setup::for_bindings()?;

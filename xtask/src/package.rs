@@ -40,7 +40,8 @@ const FILES: [&str; 4] = ["Cargo.toml", "README.md", "CHANGELOG.md", "LICENSE"];
 pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
     let packages = workspace.published();
     let licence = fs::read_to_string(workspace.root.join("LICENSE")).context("reading LICENSE")?;
-    let mut faults = packages.iter().flat_map(|package| faults(package, &licence)).collect::<Vec<_>>();
+    let mut faults =
+        packages.iter().flat_map(|package| faults(package, &licence)).collect::<Vec<_>>();
     for package in &packages {
         let listed = files(package.name, allow_dirty)?;
         let missing = FILES.iter().filter(|file| !listed.lines().any(|line| line == **file));
@@ -67,7 +68,11 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
 /// takes what is there, and what was built of it, for unchanged, because a registry never has two packages of one version.
 fn build(packages: &[Published], tree: &Path, allow_dirty: bool) -> Result<()> {
     let mut command = shell::cargo();
-    command.arg("package").args(allow_dirty.then_some("--allow-dirty")).arg("--target-dir").arg(tree);
+    command
+        .arg("package")
+        .args(allow_dirty.then_some("--allow-dirty"))
+        .arg("--target-dir")
+        .arg(tree);
     for package in packages {
         command.args(["-p", package.name]);
     }
@@ -99,7 +104,8 @@ fn keep(packages: &[Published], from: &Path, to: &Path) -> Result<()> {
     for package in packages {
         let file = format!("{}-{}.crate", package.name, package.version);
         let (from, to) = (from.join(&file), to.join(&file));
-        fs::rename(&from, &to).with_context(|| format!("moving {} to {}", from.display(), to.display()))?;
+        fs::rename(&from, &to)
+            .with_context(|| format!("moving {} to {}", from.display(), to.display()))?;
     }
     Ok(())
 }
@@ -119,9 +125,14 @@ fn files(package: &str, allow_dirty: bool) -> Result<String> {
     command.args(["package", "--list", "-p", package]).args(allow_dirty.then_some("--allow-dirty"));
     let output = command.output().context("could not start cargo")?;
     if !output.status.success() {
-        bail!("`{}` failed:\n{}", shell::display(&command), String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "`{}` failed:\n{}",
+            shell::display(&command),
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
-    String::from_utf8(output.stdout).context("cargo package --list printed a name that is not UTF-8")
+    String::from_utf8(output.stdout)
+        .context("cargo package --list printed a name that is not UTF-8")
 }
 
 /// What is missing or wrong in the manifest and beside it.
@@ -149,15 +160,17 @@ fn faults(package: &Published, licence: &str) -> Vec<String> {
     if package.categories.is_empty() {
         fault("its manifest has no categories".into());
     }
-    for category in package.categories.iter().filter(|category| !CATEGORIES.contains(&category.as_str())) {
+    for category in
+        package.categories.iter().filter(|category| !CATEGORIES.contains(&category.as_str()))
+    {
         fault(format!("{category:?} is not among the categories of xtask/src/package.rs"));
     }
-    let mut contains = |file: &str, right: &dyn Fn(&str) -> bool, what: &str| match read(package.folder, file)
-    {
-        Ok(text) if right(&text) => {}
-        Ok(_) => fault(format!("its {file} {what}")),
-        Err(error) => fault(format!("{error:#}")),
-    };
+    let mut contains =
+        |file: &str, right: &dyn Fn(&str) -> bool, what: &str| match read(package.folder, file) {
+            Ok(text) if right(&text) => {}
+            Ok(_) => fault(format!("its {file} {what}")),
+            Err(error) => fault(format!("{error:#}")),
+        };
     let version = format!("## {}", package.version);
     contains("LICENSE", &|text| text == licence, "is not the workspace's");
     contains("README.md", &|text| text.lines().any(|line| line.starts_with("# ")), "has no title");

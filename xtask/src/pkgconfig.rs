@@ -97,6 +97,9 @@ mod tests {
             format!("-isystem{prefix}/include -L{prefix}/lib -lucp -lucs")
         );
         let (include, lib) = ("-isystem/the\\ users/include", "-L/the\\ users/lib");
-        assert_eq!(answer("/the users/include", "/the users/lib"), format!("{include} {lib} -lucp -lucs"));
+        assert_eq!(
+            answer("/the users/include", "/the users/lib"),
+            format!("{include} {lib} -lucp -lucs")
+        );
     }
 }

@@ -34,18 +34,19 @@ impl Placer {
     /// Puts the file `from` at `to`, a path inside the directory. Everybody may read a copy, and start it if its owner may.
     pub(crate) fn file(&mut self, from: &Path, to: impl AsRef<Path>) -> Result<()> {
         let transfer = self.transfer;
-        let source = fs::metadata(from).with_context(|| format!("could not read {}", from.display()))?;
+        let source =
+            fs::metadata(from).with_context(|| format!("could not read {}", from.display()))?;
         if transfer == Transfer::Link
-            && fs::symlink_metadata(self.root.join(to.as_ref())).is_ok_and(|there| same(&there, &source))
+            && fs::symlink_metadata(self.root.join(to.as_ref()))
+                .is_ok_and(|there| same(&there, &source))
         {
             self.placed.insert(to.as_ref().to_owned());
             return Ok(());
         }
         self.put(to.as_ref(), |partial| match transfer {
             // The end of a symbolic link, not the link itself.
-            Transfer::Link => {
-                fs::hard_link(fs::canonicalize(from)?, partial).or_else(|_| fs::copy(from, partial).map(drop))
-            }
+            Transfer::Link => fs::hard_link(fs::canonicalize(from)?, partial)
+                .or_else(|_| fs::copy(from, partial).map(drop)),
             Transfer::Copy => {
                 let mode = if source.mode() & 0o100 == 0 { 0o644 } else { 0o755 };
                 fs::copy(from, partial).and_then(|_| set_mode(partial, mode))
@@ -56,7 +57,9 @@ impl Placer {
 
     /// Writes a file, which everybody may read.
     pub(crate) fn text(&mut self, text: &str, to: impl AsRef<Path>) -> Result<()> {
-        self.put(to.as_ref(), |partial| fs::write(partial, text).and_then(|()| set_mode(partial, 0o644)))
+        self.put(to.as_ref(), |partial| {
+            fs::write(partial, text).and_then(|()| set_mode(partial, 0o644))
+        })
     }
 
     /// Makes `to` a symbolic link to `target`, which is taken as it is.
@@ -81,9 +84,11 @@ impl Placer {
 
     /// Removes every file that was not put there.
     pub(crate) fn remove_others(&self) -> Result<()> {
-        let others = files_below(&self.root)?.into_iter().filter(|file| !self.placed.contains(file));
+        let others =
+            files_below(&self.root)?.into_iter().filter(|file| !self.placed.contains(file));
         for other in others.map(|file| self.root.join(file)) {
-            fs::remove_file(&other).with_context(|| format!("could not remove {}", other.display()))?;
+            fs::remove_file(&other)
+                .with_context(|| format!("could not remove {}", other.display()))?;
         }
         Ok(())
     }
@@ -93,7 +98,9 @@ impl Placer {
         let directory = place.parent().context("a file lies in a directory")?;
         make_directory(directory)?;
         let partial = directory.join(format!(".partial-{}", std::process::id()));
-        let made = remove(&partial).and_then(|()| make(&partial)).and_then(|()| fs::rename(&partial, &place));
+        let made = remove(&partial)
+            .and_then(|()| make(&partial))
+            .and_then(|()| fs::rename(&partial, &place));
         // Two hard links of one file: renaming does nothing, and leaves the first name.
         let removed = remove(&partial);
         made.and(removed).with_context(|| format!("could not write {}", place.display()))?;
@@ -105,7 +112,8 @@ impl Placer {
 /// Makes a directory with those above it, all for everybody to look into, or says what is in the way.
 pub(crate) fn make_directory(directory: &Path) -> Result<()> {
     let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
-    let open = |()| missing.iter().filter(|path| path.is_dir()).try_for_each(|path| set_mode(path, 0o755));
+    let open =
+        |()| missing.iter().filter(|path| path.is_dir()).try_for_each(|path| set_mode(path, 0o755));
     fs::create_dir_all(directory).and_then(open).with_context(|| {
         let file = directory.ancestors().find(|path| path.exists() && !path.is_dir());
         match file {
@@ -121,7 +129,8 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut open = vec![PathBuf::new()];
     while let Some(inside) = open.pop() {
         let at = directory.join(&inside);
-        let read = |error| anyhow::Error::new(error).context(format!("could not read {}", at.display()));
+        let read =
+            |error| anyhow::Error::new(error).context(format!("could not read {}", at.display()));
         for entry in fs::read_dir(&at).map_err(read)? {
             let entry = entry?;
             let path = inside.join(entry.file_name());
@@ -172,12 +181,17 @@ mod tests {
                 placer.file(&file, "lib/a").expect("it can be placed");
                 placer.symlink("a", "lib/b").expect("it can be placed");
                 placer.text("text", "c/d").expect("it can be placed");
-                assert_eq!(files_below(&root).expect("readable"), Vec::from_iter(placer.placed().clone()));
+                assert_eq!(
+                    files_below(&root).expect("readable"),
+                    Vec::from_iter(placer.placed().clone())
+                );
             }
             assert_eq!(fs::read_to_string(root.join("lib/b")).expect("a link to a"), "new");
             assert_eq!(io::read_to_string(in_use).expect("its file is still there"), "old");
-            let linked =
-                same(&fs::metadata(&file).expect("there"), &fs::metadata(root.join("lib/a")).expect("there"));
+            let linked = same(
+                &fs::metadata(&file).expect("there"),
+                &fs::metadata(root.join("lib/a")).expect("there"),
+            );
             assert_eq!(linked, transfer == Transfer::Link);
         }
     }
@@ -224,12 +238,19 @@ mod tests {
         let error = format!("{:#}", placer.text("text", "lib/a").expect_err("the root is a file"));
         assert!(error.contains(&format!("{} is in the way", file.display())), "{error}");
         let mut placer = Placer::new(directory.path(), Transfer::Copy);
-        let error =
-            format!("{:#}", placer.file(Path::new("/no/such"), "a").expect_err("there is no such file"));
+        let error = format!(
+            "{:#}",
+            placer.file(Path::new("/no/such"), "a").expect_err("there is no such file")
+        );
         assert!(error.contains("/no/such"), "{error}");
         fs::create_dir(directory.path().join("d")).expect("a directory");
-        let error = format!("{:#}", placer.text("text", "d").expect_err("a directory has the name"));
+        let error =
+            format!("{:#}", placer.text("text", "d").expect_err("a directory has the name"));
         assert!(error.contains("/d"), "{error}");
-        assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 2, "nothing half done is left");
+        assert_eq!(
+            fs::read_dir(directory.path()).expect("readable").count(),
+            2,
+            "nothing half done is left"
+        );
     }
 }

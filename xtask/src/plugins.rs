@@ -16,7 +16,9 @@ use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
     let plugins = workspace.plugins();
     if plugins.is_empty() {
-        bail!("no package under plugins/, tests/ or benches/ builds a C library (crate-type = [\"cdylib\"])");
+        bail!(
+            "no package under plugins/, tests/ or benches/ builds a C library (crate-type = [\"cdylib\"])"
+        );
     }
     let mut command = shell::cargo();
     command.arg("build").args(profile.arguments());
@@ -24,7 +26,9 @@ pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Prof
         command.args(["-p", plugin.package]);
     }
     if let Some(target) = target {
-        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+        command
+            .args(["--target", target.triple()])
+            .envs(target.environment(Target::host()?).iter().copied());
     }
     shell::run(&mut command)?;
     let directory = workspace.profile_dir(target, profile);
@@ -51,7 +55,11 @@ pub(crate) fn link(
                 // Cargo names files after the crate, which has no hyphens.
                 let file = format!("lib{}.so", plugin.name.replace('-', "_"));
                 if !profile_dir.join(&file).is_file() {
-                    bail!("package {} did not build {}", plugin.package, profile_dir.join(&file).display());
+                    bail!(
+                        "package {} did not build {}",
+                        plugin.package,
+                        profile_dir.join(&file).display()
+                    );
                 }
                 place(&directory.join(&name), &Path::new("..").join(file))?;
             }
@@ -70,11 +78,14 @@ fn place(link: &PathBuf, to: &Path) -> Result<()> {
     if link.symlink_metadata().is_ok() {
         fs::remove_file(link).with_context(|| format!("could not replace {}", link.display()))?;
     }
-    symlink(to, link).with_context(|| format!("could not link {} to {}", link.display(), to.display()))
+    symlink(to, link)
+        .with_context(|| format!("could not link {} to {}", link.display(), to.display()))
 }
 
 fn remove_others(directory: &Path, names: &HashSet<OsString>) -> Result<()> {
-    for entry in fs::read_dir(directory).with_context(|| format!("could not read {}", directory.display()))? {
+    for entry in fs::read_dir(directory)
+        .with_context(|| format!("could not read {}", directory.display()))?
+    {
         let entry = entry?;
         if entry.file_type()?.is_symlink() && !names.contains(&entry.file_name()) {
             fs::remove_file(entry.path())
@@ -109,7 +120,10 @@ mod tests {
         for _ in 0..2 {
             link(directory.path(), &[GRAPH, PANICKING], |_| true).expect("both are built");
             assert_eq!(content("plugins/worker_graph.so").as_deref(), Some("libworker_graph.so"));
-            assert_eq!(content("test-plugins/worker-panics.so").as_deref(), Some("libworker_panics.so"));
+            assert_eq!(
+                content("test-plugins/worker-panics.so").as_deref(),
+                Some("libworker_panics.so")
+            );
             assert_eq!(content("plugins/worker-panics.so"), None);
         }
     }
@@ -133,7 +147,8 @@ mod tests {
         let directory = built(&["libworker_graph.so", "libworker_panics.so"]);
         let both = [GRAPH, PANICKING];
         link(directory.path(), &both, |_| true).expect("both are built");
-        link(directory.path(), &both, |plugin| plugin.purpose == Purpose::Use).expect("one is built");
+        link(directory.path(), &both, |plugin| plugin.purpose == Purpose::Use)
+            .expect("one is built");
         assert!(directory.path().join("test-plugins/worker-panics.so").is_file());
     }
 

@@ -99,7 +99,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(30);
 
     fn shell(script: &str) -> Guarded {
-        Guarded::start(Command::new("sh").args(["-c", script]).stdout(Stdio::piped())).expect("sh starts")
+        Guarded::start(Command::new("sh").args(["-c", script]).stdout(Stdio::piped()))
+            .expect("sh starts")
     }
 
     #[test]

@@ -106,7 +106,12 @@ impl On<'_> {
     }
 
     /// Starts the service and runs the examples against it, with `variable` for all of them. What failed, if something did.
-    fn whole_path(&self, directory: &Path, how: &str, variable: Option<(&str, &str)>) -> Option<String> {
+    fn whole_path(
+        &self,
+        directory: &Path,
+        how: &str,
+        variable: Option<(&str, &str)>,
+    ) -> Option<String> {
         let set = |command: &mut Command| {
             self.set(command);
             command.envs(variable);
@@ -124,7 +129,9 @@ impl On<'_> {
             steps.iter_mut().flatten().for_each(set);
             Ok(steps)
         };
-        demo::serve_and_run(service, steps).err().map(|error| format!("the whole path {how}: {error:#}"))
+        demo::serve_and_run(service, steps)
+            .err()
+            .map(|error| format!("the whole path {how}: {error:#}"))
     }
 }
 
@@ -197,7 +204,8 @@ fn programs_in(messages: &[u8]) -> Result<Vec<TestProgram>> {
             serde_json::from_slice(line).context("cargo printed something else than messages")?;
         let is_test = message.reason == "compiler-artifact" && message.profile.test;
         if let Some(file) = message.executable.filter(|_| is_test) {
-            let package = message.manifest_path.parent().context("a manifest lies in a directory")?;
+            let package =
+                message.manifest_path.parent().context("a manifest lies in a directory")?;
             programs.push(TestProgram { file, package: package.to_owned() });
         }
     }

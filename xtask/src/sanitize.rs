@@ -37,7 +37,10 @@ const NOT_FOLLOWED: [(&str, &str); 3] = [
         "threads_of_the_library_leave_signals_to_the_program",
         "valgrind's threads block signals of their own accord",
     ),
-    ("sanitized_host", "valgrind takes no program with a sanitizer in it, and without it is run as c_host"),
+    (
+        "sanitized_host",
+        "valgrind takes no program with a sanitizer in it, and without it is run as c_host",
+    ),
     ("sanitized_plugin", "likewise"),
 ];
 const RUST_HOSTS: (&str, &str) = ("rust_host", "no program in C");
@@ -129,7 +132,11 @@ fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
         ("RUSTDOCFLAGS", rust_flags("thread")),
         (
             "TSAN_OPTIONS",
-            format!("suppressions={}:log_path={}", suppressions.display(), reports.join("report").display()),
+            format!(
+                "suppressions={}:log_path={}",
+                suppressions.display(),
+                reports.join("report").display()
+            ),
         ),
         ("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort,test".to_owned()),
     ];
@@ -172,12 +179,18 @@ fn reports(build: &Path) -> Result<PathBuf> {
         std::fs::remove_dir_all(&reports)
             .with_context(|| format!("could not empty {}", reports.display()))?;
     }
-    std::fs::create_dir_all(&reports).with_context(|| format!("could not make {}", reports.display()))?;
+    std::fs::create_dir_all(&reports)
+        .with_context(|| format!("could not make {}", reports.display()))?;
     Ok(reports)
 }
 
 /// Runs commands one after the other, in an environment; what they report counts, whatever they return.
-fn under(what: &str, reports: &Path, environment: &[(&str, String)], runs: Vec<Command>) -> Result<()> {
+fn under(
+    what: &str,
+    reports: &Path,
+    environment: &[(&str, String)],
+    runs: Vec<Command>,
+) -> Result<()> {
     for mut run in runs {
         run.env("RUSTC_BOOTSTRAP", "1").env("UROM_SANITIZED", "1");
         run.envs(environment.iter().map(|(name, value)| (name, value)));
@@ -217,11 +230,12 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
 /// tests make too large on purpose.
 fn print(reports: &Path) -> Result<usize> {
     let mut count = 0;
-    for entry in
-        std::fs::read_dir(reports).with_context(|| format!("could not read {}", reports.display()))?
+    for entry in std::fs::read_dir(reports)
+        .with_context(|| format!("could not read {}", reports.display()))?
     {
         let file = entry?.path();
-        let text = std::fs::read(&file).with_context(|| format!("could not read {}", file.display()))?;
+        let text =
+            std::fs::read(&file).with_context(|| format!("could not read {}", file.display()))?;
         let text = String::from_utf8_lossy(&text);
         if text.contains("ERROR: ") || text.contains("WARNING: ThreadSanitizer") {
             eprintln!("{text}");
@@ -260,7 +274,15 @@ fn install_miri() -> Result<()> {
         return Ok(());
     }
     let mut install = Command::new("rustup");
-    install.args(["toolchain", "install", "nightly", "--profile", "minimal", "--component", "miri,rust-src"]);
+    install.args([
+        "toolchain",
+        "install",
+        "nightly",
+        "--profile",
+        "minimal",
+        "--component",
+        "miri,rust-src",
+    ]);
     shell::step("installing a nightly Rust with Miri", &mut install)
         .context("no nightly Rust with Miri can be had")
 }
@@ -281,9 +303,12 @@ mod tests {
     fn every_test_that_valgrind_does_without_exists() {
         let tests = Workspace::load().expect("cargo knows this workspace").root.join("tests/tests");
         let suites = IN_C.iter().chain(&MORE_IN_C);
-        let files = suites.flat_map(|suite| std::fs::read_dir(tests.join(suite)).expect("it is there"));
+        let files =
+            suites.flat_map(|suite| std::fs::read_dir(tests.join(suite)).expect("it is there"));
         let sources: String = files
-            .map(|file| std::fs::read_to_string(file.expect("it is listed").path()).expect("it is text"))
+            .map(|file| {
+                std::fs::read_to_string(file.expect("it is listed").path()).expect("it is text")
+            })
             .collect();
         for (test, _) in NOT_FOLLOWED.into_iter().chain([RUST_HOSTS]) {
             // The whole name of a test, or a part of those that a macro makes.
@@ -302,7 +327,10 @@ mod tests {
         assert_eq!(print(directory.path()).expect("it is readable"), 0);
         for (name, text) in [
             ("report.1", "==7==ERROR: AddressSanitizer: heap-buffer-overflow"),
-            ("report.2", "==8==WARNING: AddressSanitizer failed to allocate 0x8000000000000037 bytes"),
+            (
+                "report.2",
+                "==8==WARNING: AddressSanitizer failed to allocate 0x8000000000000037 bytes",
+            ),
             ("report.3", "==9==ERROR: LeakSanitizer: detected memory leaks"),
             ("report.4", "WARNING: ThreadSanitizer: data race (pid=10)"),
         ] {

@@ -16,7 +16,11 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
     let host = Target::host()?;
     let target = target.unwrap_or(host);
     if target != host && target.environment(host).is_empty() {
-        bail!("{} cannot be built on {}: only the other way round is set up", target.triple(), host.triple());
+        bail!(
+            "{} cannot be built on {}: only the other way round is set up",
+            target.triple(),
+            host.triple()
+        );
     }
     // Asked again once pkg-config is sure to be there. The variables are those of ucx-probe: the user brings a UCX.
     let named = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
@@ -39,7 +43,8 @@ pub(crate) fn for_bindings() -> Result<()> {
 }
 
 fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
-    let mut needs = vec![&debian::C_COMPILER, &debian::CXX_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
+    let mut needs =
+        vec![&debian::C_COMPILER, &debian::CXX_COMPILER, &debian::PKG_CONFIG, &debian::VALGRIND];
     if foreign {
         needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
     } else {

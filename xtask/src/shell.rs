@@ -96,7 +96,8 @@ pub(crate) fn start(command: &mut Command) -> Result<Started> {
 impl Started {
     /// Waits for its end; an end without success is an error.
     pub(crate) fn wait(mut self) -> Result<()> {
-        let status = self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
+        let status =
+            self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
         if !status.success() {
             bail!("`{}` failed: {status}", self.name);
         }
@@ -200,10 +201,14 @@ mod tests {
     fn a_program_is_found_in_the_first_directory_that_has_it() {
         let root = tempfile::tempdir().expect("a temporary directory");
         let (empty, full) = (root.path().join("a"), root.path().join("b"));
-        std::fs::create_dir_all(empty.join("tool")).expect("a directory of the tool's name is no tool");
+        std::fs::create_dir_all(empty.join("tool"))
+            .expect("a directory of the tool's name is no tool");
         std::fs::create_dir(&full).expect("a directory");
         std::fs::write(full.join("tool"), "").expect("a file");
-        assert_eq!(find_in([empty.clone(), full.clone()].into_iter(), "tool"), Some(full.join("tool")));
+        assert_eq!(
+            find_in([empty.clone(), full.clone()].into_iter(), "tool"),
+            Some(full.join("tool"))
+        );
         assert_eq!(find_in([empty].into_iter(), "tool"), None);
     }
 

@@ -57,7 +57,10 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
     let place = free_place()?;
     let player = |rank| {
         let mut command = Command::new(&ping_pong);
-        command.args(["--rendezvous", &place, "--rank", rank]).args(MESSAGE).args(["--service", address]);
+        command
+            .args(["--rendezvous", &place, "--rank", rank])
+            .args(MESSAGE)
+            .args(["--service", address]);
         command
     };
     steps.push(vec![player("0"), player("1")]);
@@ -113,7 +116,8 @@ mod tests {
 
     #[test]
     fn every_program_is_told_where_the_service_listens() {
-        let steps = lines(all(Path::new("/there"), "127.0.0.1:4711").expect("there is a free port"));
+        let steps =
+            lines(all(Path::new("/there"), "127.0.0.1:4711").expect("there is a free port"));
         assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 2]);
         for line in steps.concat() {
             assert!(line.ends_with("--service 127.0.0.1:4711"), "{line}");

@@ -87,7 +87,11 @@ mod tests {
             Target::Aarch64.environment(Target::X86_64).iter().map(|(name, _)| *name).collect();
         assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"), "{names:?}");
         assert!(names.contains(&"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER"), "{names:?}");
-        assert!(Target::Aarch64.emulator(Target::X86_64).is_some_and(|words| words.starts_with("qemu-")));
+        assert!(
+            Target::Aarch64
+                .emulator(Target::X86_64)
+                .is_some_and(|words| words.starts_with("qemu-"))
+        );
         assert_eq!(Target::X86_64.emulator(Target::X86_64), None);
     }
 }

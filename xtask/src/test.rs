@@ -23,12 +23,16 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("ui-tests", "runs cargo, which is this machine's"),
     ("urom-bench", "see bench-peer"),
     ("urom-faults", "see urom-tests"),
-    ("urom-tests", "starts uromd and workers: the kernel cannot start a foreign program without binfmt_misc"),
+    (
+        "urom-tests",
+        "starts uromd and workers: the kernel cannot start a foreign program without binfmt_misc",
+    ),
     ("xtask", "runs on this machine only"),
 ];
 
 /// The packages with tests that run under `mpirun`, and their features that say so. Other builds do not ask for an MPI.
-const WITH_MPI: [(&str, &str); 2] = [("ping-pong", "ping-pong/mpi"), ("urom-tests", "urom-tests/mpi")];
+const WITH_MPI: [(&str, &str); 2] =
+    [("ping-pong", "ping-pong/mpi"), ("urom-tests", "urom-tests/mpi")];
 
 /// Sets up, builds and runs the tests. The result is cargo's own.
 pub(crate) fn run(
@@ -68,7 +72,9 @@ fn cargo(target: Option<Target>, subcommand: &str, words: &[String]) -> Result<C
     let mut command = shell::cargo();
     command.arg(subcommand).args(words);
     if let Some(target) = target {
-        command.args(["--target", target.triple()]).envs(target.environment(Target::host()?).iter().copied());
+        command
+            .args(["--target", target.triple()])
+            .envs(target.environment(Target::host()?).iter().copied());
     }
     Ok(command)
 }
@@ -124,7 +130,9 @@ impl Plan {
         let name = |package: &str| ["-p".to_owned(), package.to_owned()];
         let mpi = |wanted: &dyn Fn(&str) -> bool| {
             let features = WITH_MPI.iter().filter(|(package, _)| !emulated && wanted(package));
-            features.flat_map(|(_, feature)| ["--features", feature].map(str::to_owned)).collect::<Vec<_>>()
+            features
+                .flat_map(|(_, feature)| ["--features", feature].map(str::to_owned))
+                .collect::<Vec<_>>()
         };
         let started = install::PACKAGES.into_iter().chain([TOOL]).filter(|_| !emulated);
         let plugins = workspace.plugins().into_iter().map(|plugin| plugin.package);
@@ -138,8 +146,11 @@ impl Plan {
         }
         let left_out: Vec<_> = NOT_EMULATED.iter().copied().filter(|_| emulated).collect();
         let mut everything = vec!["--workspace".to_owned()];
-        everything
-            .extend(left_out.iter().flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]));
+        everything.extend(
+            left_out
+                .iter()
+                .flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]),
+        );
         everything.extend(mpi(&|_| true));
         // The same selection with the test programs among it: cargo test finds all of it built.
         let mut all = everything.clone();
@@ -176,7 +187,8 @@ mod tests {
     #[test]
     fn on_this_machine_nothing_is_left_out() {
         let plan = Plan::new(&sample(), false, &[]);
-        let everything = ["--workspace", "--features", "ping-pong/mpi", "--features", "urom-tests/mpi"];
+        let everything =
+            ["--workspace", "--features", "ping-pong/mpi", "--features", "urom-tests/mpi"];
         assert_eq!(plan.build, [[&everything[..], &["--all-targets"]].concat(), PRODUCTS.to_vec()]);
         assert_eq!(plan.test, everything);
         assert!(plan.left_out.is_empty());
@@ -187,7 +199,10 @@ mod tests {
         let plan = Plan::new(&sample(), true, &[]);
         for package in ["ui-tests", "xtask", "urom-bench", "urom-tests", "ping-pong"] {
             for words in [&plan.build[0], &plan.test] {
-                assert!(!words.iter().any(|word| word.contains("mpi")), "MPI is of this machine only");
+                assert!(
+                    !words.iter().any(|word| word.contains("mpi")),
+                    "MPI is of this machine only"
+                );
                 let excluded = words.windows(2).any(|pair| pair == ["--exclude", package]);
                 assert!(excluded, "{package} is not excluded by {words:?}");
             }

@@ -92,7 +92,9 @@ mod tests {
             for printed in [format!("{name} {version}\n"), format!("{name} v{version}\n")] {
                 assert!(tool.is_it(printed.as_bytes()), "{printed}");
             }
-            for printed in [String::new(), format!("{name} v0.0.1\n"), format!("{name} {version}1\n")] {
+            for printed in
+                [String::new(), format!("{name} v0.0.1\n"), format!("{name} {version}1\n")]
+            {
                 assert!(!tool.is_it(printed.as_bytes()), "{printed}");
             }
         }

@@ -38,7 +38,10 @@ pub(crate) fn package(version: &str) -> &str {
 
 /// What tests find in their environment besides this program's, where their UCX is an unpacked one, which has no devices, and is
 /// of a release that does not crash without [`HOOKS`].
-pub(crate) fn short_starts(target_dir: &Path, target: Target) -> Option<(&'static str, &'static str)> {
+pub(crate) fn short_starts(
+    target_dir: &Path,
+    target: Target,
+) -> Option<(&'static str, &'static str)> {
     let found = ucx_probe::Search::new(target.triple()).target_directory(target_dir).find().ok()?;
     let safe = *found.source() == ucx_probe::Source::BuildTree && found.version() >= (1, 22);
     (safe && std::env::var_os(HOOKS.0).is_none()).then_some(HOOKS)
@@ -47,7 +50,9 @@ pub(crate) fn short_starts(target_dir: &Path, target: Target) -> Option<(&'stati
 /// Whether this machine's own UCX will do.
 pub(crate) fn system_is_new_enough() -> bool {
     let (major, minor) = ucx_probe::OLDEST;
-    shell::succeeds(Command::new("pkg-config").args([&format!("--atleast-version={major}.{minor}"), "ucx"]))
+    shell::succeeds(
+        Command::new("pkg-config").args([&format!("--atleast-version={major}.{minor}"), "ucx"]),
+    )
 }
 
 /// Where `version` for `target` is unpacked; `libucx/include` and `libucx/lib` lie in it.
@@ -65,19 +70,24 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
         return Ok(directory);
     }
     let parent = target_dir.join("ucx");
-    fs::create_dir_all(&parent).with_context(|| format!("could not create {}", parent.display()))?;
+    fs::create_dir_all(&parent)
+        .with_context(|| format!("could not create {}", parent.display()))?;
     remove_abandoned(&parent)?;
     let partial = parent.join(format!("{PARTIAL}{}", std::process::id()));
-    let python = debian::python_with_pip().context("pip is not usable: python3 -m pip --version fails")?;
+    let python =
+        debian::python_with_pip().context("pip is not usable: python3 -m pip --version fails")?;
     let fetched = shell::step(
-        &format!("set-up: unpacking UCX {version} for {} (PyPI package libucx-cu12)", target.arch()),
+        &format!(
+            "set-up: unpacking UCX {version} for {} (PyPI package libucx-cu12)",
+            target.arch()
+        ),
         Command::new(python).args(pip_arguments(version, target, &partial)).envs(PIP_ENVIRONMENT),
     );
     if let Err(error) = fetched {
         let _ = fs::remove_dir_all(&partial);
-        return Err(
-            error.context("could not download UCX: is there a network, and does PIP_INDEX_URL suit it?")
-        );
+        return Err(error.context(
+            "could not download UCX: is there a network, and does PIP_INDEX_URL suit it?",
+        ));
     }
     if let Err(error) = fs::rename(&partial, &directory) {
         let _ = fs::remove_dir_all(&partial);
@@ -100,10 +110,18 @@ const PIP_ENVIRONMENT: [(&str, &str); 3] = [
 fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsString> {
     let platform = format!("manylinux_2_28_{}", target.arch());
     let package = format!("libucx-cu12=={version}");
-    let mut arguments: Vec<OsString> =
-        ["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--only-binary=:all:", "--platform"]
-            .map(OsString::from)
-            .into();
+    let mut arguments: Vec<OsString> = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--only-binary=:all:",
+        "--platform",
+    ]
+    .map(OsString::from)
+    .into();
     arguments.extend([platform.into(), "--target".into(), directory.into(), package.into()]);
     arguments
 }
@@ -113,14 +131,19 @@ const PARTIAL: &str = "partial-";
 /// Removes what set-ups that were interrupted left behind. The process id in the name tells those from one that is
 /// at work now.
 fn remove_abandoned(parent: &Path) -> Result<()> {
-    for entry in fs::read_dir(parent).with_context(|| format!("could not read {}", parent.display()))? {
+    for entry in
+        fs::read_dir(parent).with_context(|| format!("could not read {}", parent.display()))?
+    {
         let path = entry?.path();
-        let owner =
-            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PARTIAL));
+        let owner = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_prefix(PARTIAL));
         if let Some(owner) = owner
             && !Path::new("/proc").join(owner).exists()
         {
-            fs::remove_dir_all(&path).with_context(|| format!("could not remove {}", path.display()))?;
+            fs::remove_dir_all(&path)
+                .with_context(|| format!("could not remove {}", path.display()))?;
         }
     }
     Ok(())
@@ -166,7 +189,10 @@ mod tests {
         let target_dir = tempfile::tempdir().expect("a temporary directory");
         let finished = directory(target_dir.path(), "0.0.0", Target::X86_64);
         fs::create_dir_all(&finished).expect("a directory");
-        assert_eq!(unpack(target_dir.path(), "0.0.0", Target::X86_64).expect("nothing to do"), finished);
+        assert_eq!(
+            unpack(target_dir.path(), "0.0.0", Target::X86_64).expect("nothing to do"),
+            finished
+        );
     }
 
     #[test]

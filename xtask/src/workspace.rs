@@ -139,13 +139,18 @@ impl Workspace {
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
         let output = command.output().context("could not start cargo")?;
         if !output.status.success() {
-            bail!("`{}` failed:\n{}", shell::display(&command), String::from_utf8_lossy(&output.stderr));
+            bail!(
+                "`{}` failed:\n{}",
+                shell::display(&command),
+                String::from_utf8_lossy(&output.stderr)
+            );
         }
         Self::parse(&output.stdout)
     }
 
     fn parse(metadata: &[u8]) -> Result<Self> {
-        serde_json::from_slice(metadata).context("cargo metadata printed something else than expected")
+        serde_json::from_slice(metadata)
+            .context("cargo metadata printed something else than expected")
     }
 
     /// Where the programs and libraries of a build lie.
@@ -161,10 +166,13 @@ impl Workspace {
     }
 
     fn plugin<'a>(&self, package: &'a Package) -> Option<Plugin<'a>> {
-        let library =
-            package.targets.iter().find(|target| target.crate_types.iter().any(|t| t == "cdylib"))?;
+        let library = package
+            .targets
+            .iter()
+            .find(|target| target.crate_types.iter().any(|t| t == "cdylib"))?;
         let inside = package.manifest_path.strip_prefix(&self.root).ok()?;
-        let purpose = Purpose::ALL.into_iter().find(|purpose| inside.starts_with(purpose.folder()))?;
+        let purpose =
+            Purpose::ALL.into_iter().find(|purpose| inside.starts_with(purpose.folder()))?;
         Some(Plugin { package: &package.name, name: &library.name, purpose })
     }
 
@@ -195,8 +203,8 @@ impl Package {
             .targets
             .iter()
             .find(|target| target.kind.iter().any(|kind| kind == "lib" || kind == "proc-macro"));
-        let target =
-            library.or_else(|| self.targets.iter().find(|t| t.kind.iter().any(|kind| kind == "bin")));
+        let target = library
+            .or_else(|| self.targets.iter().find(|t| t.kind.iter().any(|kind| kind == "bin")));
         if self.publish.as_ref().is_some_and(Vec::is_empty) {
             return None;
         }
@@ -275,7 +283,8 @@ pub(crate) mod tests {
     fn what_is_published_is_what_does_not_refuse_to_be() {
         let workspace = sample();
         let published = workspace.published();
-        let pages = published.iter().map(|package| (package.name, package.front_page)).collect::<Vec<_>>();
+        let pages =
+            published.iter().map(|package| (package.name, package.front_page)).collect::<Vec<_>>();
         let library = ("urom-abi", Path::new("/w/urom-abi/lib.rs"));
         let program = ("urom-service", Path::new("/w/urom-service/main.rs"));
         assert_eq!(

@@ -65,7 +65,8 @@ fn collected(arguments: &[OsString], count: usize) -> Result<u64> {
     // it to reach itself; the other cannot, because it asks to be told of lost peers, and `self` has none to tell of. UCX's
     // hooks on memory do not get along with valgrind.
     command.env("UCX_TLS", "shm").env("UCX_MEM_EVENTS", "n");
-    let output = command.output().context("cannot start valgrind: `cargo xtask setup` installs it")?;
+    let output =
+        command.output().context("cannot start valgrind: `cargo xtask setup` installs it")?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         bail!("{command:?} ended with {}:\n{said}", output.status);

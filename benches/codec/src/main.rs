@@ -40,8 +40,12 @@ enum What {
 
 fn main() -> Result<()> {
     match Arguments::parse().what {
-        Some(What::Message { name, direction, side, count }) => message::run(&name, direction, side, count),
-        Some(What::Plugin { file, work, commands, turns }) => turns::run(&file, work, commands, turns),
+        Some(What::Message { name, direction, side, count }) => {
+            message::run(&name, direction, side, count)
+        }
+        Some(What::Plugin { file, work, commands, turns }) => {
+            turns::run(&file, work, commands, turns)
+        }
         None => {
             println!("{}", serde_json::to_string_pretty(&suite::run()?)?);
             Ok(())

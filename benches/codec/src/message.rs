@@ -85,7 +85,11 @@ commands!(Loopback, MemMap<'static>, TagSend<'static>, TagRecv);
 ///
 /// # Safety
 /// `message` points at a `T`, `bytes` at as many as `length` says, which nothing else refers to.
-unsafe extern "C" fn encode<T: Command>(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int {
+unsafe extern "C" fn encode<T: Command>(
+    message: *mut c_void,
+    bytes: *mut u8,
+    length: *mut usize,
+) -> c_int {
     // SAFETY: the caller says so.
     let message = unsafe { &*message.cast::<T>() };
     // SAFETY: likewise.
@@ -105,7 +109,11 @@ unsafe extern "C" fn encode<T: Command>(message: *mut c_void, bytes: *mut u8, le
 ///
 /// # Safety
 /// `message` is writable as a `T`, and `bytes` has as many as `length` says, which stay as long as what is read.
-unsafe extern "C" fn decode<T: Command>(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int {
+unsafe extern "C" fn decode<T: Command>(
+    message: *mut c_void,
+    bytes: *mut u8,
+    length: *mut usize,
+) -> c_int {
     // SAFETY: the caller says so.
     let length = unsafe { *length };
     // SAFETY: likewise.
@@ -177,7 +185,11 @@ impl Message {
     /// Puts the value where the Rust functions find it.
     fn put(&self, place: &mut Place) {
         fn write<T: Copy>(place: &mut Place, value: &T) {
-            const { assert!(size_of::<T>() <= size_of::<Place>() && align_of::<T>() <= align_of::<Place>()) };
+            const {
+                assert!(
+                    size_of::<T>() <= size_of::<Place>() && align_of::<T>() <= align_of::<Place>()
+                )
+            };
             // SAFETY: there is room, aligned, for any of the commands.
             unsafe { (&raw mut *place).cast::<T>().write(*value) };
         }
@@ -253,7 +265,10 @@ pub(crate) fn run(name: &str, direction: Direction, side: Side, count: usize) ->
     read.call(decode, written)?;
     prepared.message = Place(read.message.0);
     prepared.call(encode, ROOM)?;
-    ensure!(prepared.length == written && prepared.bytes == bytes, "the two sides write different messages");
+    ensure!(
+        prepared.length == written && prepared.bytes == bytes,
+        "the two sides write different messages"
+    );
     Ok(())
 }
 
@@ -267,8 +282,9 @@ mod tests {
         for name in names() {
             for side in [Side::Rust, Side::C] {
                 for direction in [Direction::Encode, Direction::Decode] {
-                    run(name, direction, side, 2)
-                        .unwrap_or_else(|error| panic!("{name}, {direction:?} by {side:?}: {error:#}"));
+                    run(name, direction, side, 2).unwrap_or_else(|error| {
+                        panic!("{name}, {direction:?} by {side:?}: {error:#}")
+                    });
                 }
             }
         }

@@ -54,6 +54,10 @@ pub(crate) fn figures() -> Result<Vec<Figure>> {
 /// A plugin of this build.
 fn built(name: &str) -> Result<PathBuf> {
     let file = twin::beside()?.join(format!("libworker_{name}.so"));
-    ensure!(file.exists(), "{} is not there: run `cargo build --release -p {name}-plugin`", file.display());
+    ensure!(
+        file.exists(),
+        "{} is not there: run `cargo build --release -p {name}-plugin`",
+        file.display()
+    );
     Ok(file)
 }

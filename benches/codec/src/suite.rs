@@ -24,7 +24,8 @@ pub(crate) fn run() -> Result<Vec<Figure>> {
     for name in message::names() {
         let mut sums = (0.0, 0.0);
         for direction in ["encode", "decode"] {
-            let (value, in_c) = (of(name, direction, "rust")? - nothing, of(name, direction, "c")? - nothing);
+            let (value, in_c) =
+                (of(name, direction, "rust")? - nothing, of(name, direction, "c")? - nothing);
             sums = (sums.0 + value, sums.1 + in_c);
             figures.push(Figure::instructions(
                 format!("codec-{direction}/{name}"),

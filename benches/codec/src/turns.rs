@@ -107,8 +107,14 @@ pub(crate) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Res
         Work::Exchange => {
             let address = plugin.address()?;
             ensure!(ADDRESS.set(address).is_ok(), "a plugin was opened before");
-            let receive =
-                TagRecv { context: 1, buffer: 0, count: 64, tag: 7, tag_mask: u64::MAX, memh_id: 0 };
+            let receive = TagRecv {
+                context: 1,
+                buffer: 0,
+                count: 64,
+                tag: 7,
+                tag_mask: u64::MAX,
+                memh_id: 0,
+            };
             let send = TagSend { context: 2, dest: 0, data: Data::Inline(&[7; 64]), tag: 7 };
             vec![encoded(&receive)?, encoded(&send)?]
         }
@@ -159,8 +165,10 @@ fn pack(
     // SAFETY: it came from `into_raw`.
     drop(unsafe { NotificationDesc::from_raw(block) });
     code.check()?;
-    let (_, status) =
-        (packed[..length].len(), u32::from_ne_bytes([packed[24], packed[25], packed[26], packed[27]]));
+    let (_, status) = (
+        packed[..length].len(),
+        u32::from_ne_bytes([packed[24], packed[25], packed[26], packed[27]]),
+    );
     ensure!(status == 0, "a command failed with status {status}");
     Ok(())
 }

@@ -41,7 +41,11 @@ pub(crate) fn compile(name: &str, directory: &Path) -> Result<PathBuf> {
     }
     let result = command.output().context("cannot start cc: `cargo xtask setup` installs it")?;
     if !result.status.success() {
-        bail!("{command:?} ended with {}:\n{}", result.status, String::from_utf8_lossy(&result.stderr));
+        bail!(
+            "{command:?} ended with {}:\n{}",
+            result.status,
+            String::from_utf8_lossy(&result.stderr)
+        );
     }
     Ok(output)
 }

@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 
 use bench_protocol::{
-    ADDRESS, Connect, Connected, Forward, HandOn, Handler, Prepare, Prepared, Relay, Serve, Served, Take,
+    ADDRESS, Connect, Connected, Forward, HandOn, Handler, Prepare, Prepared, Relay, Serve, Served,
+    Take,
 };
 use bench_raw::{Kind, Peer, Style};
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
@@ -54,7 +55,8 @@ impl Handler for BenchPeer {
     }
 
     async fn connect(&self, _: &Context, command: Connect) -> Result<Connected> {
-        let address = command.address.get(..command.length as usize).ok_or(DocaError::INVALID_VALUE)?;
+        let address =
+            command.address.get(..command.length as usize).ok_or(DocaError::INVALID_VALUE)?;
         self.with(command.kind, |peer| peer.connect(address).map_err(driver))?;
         Ok(Connected {})
     }

@@ -19,7 +19,8 @@ use crate::{message, runtime};
 /// A client of this peer.
 pub type Client = crate::Client<Channel>;
 
-const METHOD: http::uri::PathAndQuery = http::uri::PathAndQuery::from_static("/urom.bench.Echo/Echo");
+const METHOD: http::uri::PathAndQuery =
+    http::uri::PathAndQuery::from_static("/urom.bench.Echo/Echo");
 
 /// Request and answer.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -97,7 +98,10 @@ impl Client {
                 grpc.ready().await?;
                 let codec = ProstCodec::<Payload, Payload>::default();
                 let answer = grpc.unary(Request::new(Payload { data }), METHOD, codec).await?;
-                ensure!(answer.get_ref().data == message(number), "call {number} came back changed");
+                ensure!(
+                    answer.get_ref().data == message(number),
+                    "call {number} came back changed"
+                );
                 done();
             }
             Ok(())

@@ -17,8 +17,8 @@ pub type Client = crate::Client<UnixStream>;
 /// When there can be no socket at `path`.
 pub fn serve(path: &Path, ready: impl FnOnce()) -> Result<()> {
     runtime()?.block_on(async {
-        let listener =
-            UnixListener::bind(path).with_context(|| format!("cannot listen at {}", path.display()))?;
+        let listener = UnixListener::bind(path)
+            .with_context(|| format!("cannot listen at {}", path.display()))?;
         ready();
         loop {
             let (stream, _) = listener.accept().await?;
@@ -43,7 +43,9 @@ impl Client {
     /// When nobody listens there.
     pub fn at(path: &Path) -> Result<Client> {
         Client::connect(async {
-            UnixStream::connect(path).await.with_context(|| format!("no echo at {}", path.display()))
+            UnixStream::connect(path)
+                .await
+                .with_context(|| format!("no echo at {}", path.display()))
         })
     }
 

@@ -99,9 +99,21 @@ pub(crate) unsafe fn send(endpoint: sys::ucp_ep_h, number: u32, message: &[u8]) 
     param.cb.send = Some(on_sent);
     // SAFETY: the caller promises the endpoint, and that the message outlives the request.
     let request = unsafe {
-        sys::ucp_am_send_nbx(endpoint, number, ptr::null(), 0, message.as_ptr().cast(), message.len(), &param)
+        sys::ucp_am_send_nbx(
+            endpoint,
+            number,
+            ptr::null(),
+            0,
+            message.as_ptr().cast(),
+            message.len(),
+            &param,
+        )
     };
-    assert!(!sys::UCS_PTR_IS_ERR(request), "ucp_am_send_nbx: UCX status {}", sys::UCS_PTR_STATUS(request).0);
+    assert!(
+        !sys::UCS_PTR_IS_ERR(request),
+        "ucp_am_send_nbx: UCX status {}",
+        sys::UCS_PTR_STATUS(request).0
+    );
 }
 
 unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _user: *mut c_void) {
@@ -127,5 +139,7 @@ pub(crate) fn receive(
     handler.cb = Some(on_message);
     handler.arg = ptr::from_ref(counters).cast_mut().cast();
     // SAFETY: the worker is live, and the counters live in a box that is dropped after it.
-    check("ucp_worker_set_am_recv_handler", unsafe { sys::ucp_worker_set_am_recv_handler(worker, &handler) })
+    check("ucp_worker_set_am_recv_handler", unsafe {
+        sys::ucp_worker_set_am_recv_handler(worker, &handler)
+    })
 }

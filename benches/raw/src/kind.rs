@@ -47,7 +47,11 @@ impl Kind {
     #[must_use]
     pub fn of(number: u64) -> Option<Kind> {
         let is = |bit| number & bit != 0;
-        (number < Self::COUNT as u64).then_some(Kind { tags: is(1), same_settings: is(2), sleeps: is(4) })
+        (number < Self::COUNT as u64).then_some(Kind {
+            tags: is(1),
+            same_settings: is(2),
+            sleeps: is(4),
+        })
     }
 
     /// A context of this kind.
@@ -80,7 +84,8 @@ impl Config {
         let config = Config(config);
         for setting in SETTINGS.into_iter().chain([TRANSPORTS]) {
             let [name, value] = [setting.0, setting.1].map(CString::new);
-            let (name, value) = (name.map_err(|e| e.to_string())?, value.map_err(|e| e.to_string())?);
+            let (name, value) =
+                (name.map_err(|e| e.to_string())?, value.map_err(|e| e.to_string())?);
             // SAFETY: the configuration is live, and UCX copies both strings.
             let status = unsafe { sys::ucp_config_modify(config.0, name.as_ptr(), value.as_ptr()) };
             check(setting.0, status)?;

@@ -46,7 +46,11 @@ pub struct Peer {
 }
 
 fn check(what: &str, status: sys::ucs_status_t) -> Result<(), String> {
-    if status == sys::UCS_OK { Ok(()) } else { Err(format!("{what} failed with UCX status {}", status.0)) }
+    if status == sys::UCS_OK {
+        Ok(())
+    } else {
+        Err(format!("{what} failed with UCX status {}", status.0))
+    }
 }
 
 impl Peer {
@@ -75,7 +79,9 @@ impl Peer {
         params.field_mask = u64::from(sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE);
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
         // SAFETY: the context is live and the parameters say which field is set.
-        check("ucp_worker_create", unsafe { sys::ucp_worker_create(context, &params, &mut peer.worker) })?;
+        check("ucp_worker_create", unsafe {
+            sys::ucp_worker_create(context, &params, &mut peer.worker)
+        })?;
 
         for (number, counters) in peer.counters.iter().enumerate() {
             receive(peer.worker, number as u32, counters, on_message)?;
@@ -205,7 +211,8 @@ impl Peer {
     }
 
     fn serve_at_once(&self, reply: &'static [u8]) -> Result<(), String> {
-        for (number, (endpoint, counters)) in self.endpoints.iter().zip(&*self.counters).enumerate() {
+        for (number, (endpoint, counters)) in self.endpoints.iter().zip(&*self.counters).enumerate()
+        {
             counters.answer.set(Some((*endpoint, self.number, reply)));
             receive(self.worker, number as u32, counters, on_message_to_answer)?;
         }

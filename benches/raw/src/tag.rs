@@ -26,7 +26,13 @@ impl Peer {
         let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
         // SAFETY: the endpoint is live, and this waits until UCX has done with the bytes.
         let request = unsafe {
-            sys::ucp_tag_send_nbx(self.endpoints[to], bytes.as_ptr().cast(), bytes.len(), TAG, &param)
+            sys::ucp_tag_send_nbx(
+                self.endpoints[to],
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                TAG,
+                &param,
+            )
         };
         self.wait(request);
     }
@@ -112,7 +118,14 @@ impl Peer {
         let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
         // SAFETY: the worker is live, and below this waits until UCX has done with the room, if need be by cancelling.
         let request = unsafe {
-            sys::ucp_tag_recv_nbx(self.worker, room.as_mut_ptr().cast(), room.len(), TAG, u64::MAX, &param)
+            sys::ucp_tag_recv_nbx(
+                self.worker,
+                room.as_mut_ptr().cast(),
+                room.len(),
+                TAG,
+                u64::MAX,
+                &param,
+            )
         };
         let pending = Pending { peer: self, request };
         while !pending.is_done() {
@@ -154,7 +167,11 @@ impl Pending<'_> {
         if self.request.is_null() {
             return true;
         }
-        assert!(!sys::UCS_PTR_IS_ERR(self.request), "UCX status {}", sys::UCS_PTR_STATUS(self.request).0);
+        assert!(
+            !sys::UCS_PTR_IS_ERR(self.request),
+            "UCX status {}",
+            sys::UCS_PTR_STATUS(self.request).0
+        );
         // SAFETY: a request of UCX's that nobody freed.
         let status = unsafe { sys::ucp_request_check_status(self.request) };
         if status == sys::UCS_INPROGRESS {

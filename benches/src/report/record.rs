@@ -53,7 +53,8 @@ pub(crate) fn record(summary: &Summary) -> Result<()> {
 
 /// Why so many launches are no full run, if they are none.
 pub(crate) fn too_few(launches: usize) -> Option<String> {
-    (launches < LAUNCHES).then(|| format!("a full run takes at least {LAUNCHES} launches, not {launches}"))
+    (launches < LAUNCHES)
+        .then(|| format!("a full run takes at least {LAUNCHES} launches, not {launches}"))
 }
 
 fn filled(mut page: String, summary: &Summary) -> Result<String> {
@@ -62,7 +63,9 @@ fn filled(mut page: String, summary: &Summary) -> Result<String> {
     }
     fill(&mut page, "machine", &machine(summary))?;
     fill(&mut page, "budgets", &budgets(summary))?;
-    TABLES.iter().try_for_each(|(name, starts)| fill(&mut page, name, &figures(summary, starts)))?;
+    TABLES
+        .iter()
+        .try_for_each(|(name, starts)| fill(&mut page, name, &figures(summary, starts)))?;
     Ok(page)
 }
 
@@ -74,8 +77,10 @@ fn is_lost(name: &str) -> bool {
 
 /// Puts `text` between the marks of a name.
 fn fill(page: &mut String, name: &str, text: &str) -> Result<()> {
-    let (begin, end) =
-        (format!("<!-- {name}: cargo xtask bench --record -->\n"), format!("<!-- end of {name} -->"));
+    let (begin, end) = (
+        format!("<!-- {name}: cargo xtask bench --record -->\n"),
+        format!("<!-- end of {name} -->"),
+    );
     let missing = || format!("{PAGE} has no `{}` ... `{end}`", begin.trim_end());
     let from = page.find(&begin).with_context(missing)? + begin.len();
     let to = from + page[from..].find(&end).with_context(missing)?;
@@ -85,7 +90,8 @@ fn fill(page: &mut String, name: &str, text: &str) -> Result<()> {
 
 fn machine(summary: &Summary) -> String {
     let pings = summary.figures.iter().filter(|figure| figure.name.ends_with("/cache-line"));
-    let pings: Vec<String> = pings.flat_map(|f| f.launches.iter().map(|ns| format!("{ns:.0}"))).collect();
+    let pings: Vec<String> =
+        pings.flat_map(|f| f.launches.iter().map(|ns| format!("{ns:.0}"))).collect();
     format!(
         "{}. {} launches; {}. A cache line went from one core to the other and back in, launch by launch: {} ns.\n",
         summary.machine.line(),
@@ -96,7 +102,8 @@ fn machine(summary: &Summary) -> String {
 }
 
 fn budgets(summary: &Summary) -> String {
-    let mut text = "| what | measured | budget | goal | |\n| --- | ---: | --- | --- | --- |\n".to_owned();
+    let mut text =
+        "| what | measured | budget | goal | |\n| --- | ---: | --- | --- | --- |\n".to_owned();
     for verdict in &summary.budgets {
         let row = verdict.row;
         text.push_str(&format!(
@@ -118,7 +125,8 @@ fn figures(summary: &Summary, starts: &[&str]) -> String {
         .iter()
         .filter(|figure| starts.iter().any(|start| figure.name.starts_with(start)))
         .collect();
-    let mut text = "| figure | kit | peer | | ratio |\n| --- | ---: | --- | ---: | ---: |\n".to_owned();
+    let mut text =
+        "| figure | kit | peer | | ratio |\n| --- | ---: | --- | ---: | ---: |\n".to_owned();
     let mut notes: Vec<&str> = Vec::new();
     for figure in chosen {
         let peer = figure.peer.as_ref();
@@ -144,8 +152,8 @@ mod tests {
     use crate::machine::Machine;
 
     fn summary() -> Summary {
-        let figure =
-            Figure::new("loopback/round-trip/shm/uromd/1-host/1", "ns", 200.0).against("raw UCX", 164.0);
+        let figure = Figure::new("loopback/round-trip/shm/uromd/1-host/1", "ns", 200.0)
+            .against("raw UCX", 164.0);
         Summary {
             machine: Machine::find().unwrap(),
             quick: false,
@@ -164,7 +172,9 @@ mod tests {
         let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)).unwrap();
         let once = filled(page, &summary()).unwrap();
         assert!(
-            once.contains("| `loopback/round-trip/shm/uromd/1-host/1` | 200 ns | raw UCX | 164 ns | 1.220 |"),
+            once.contains(
+                "| `loopback/round-trip/shm/uromd/1-host/1` | 200 ns | raw UCX | 164 ns | 1.220 |"
+            ),
             "{once}"
         );
         assert_eq!(filled(once.clone(), &summary()).unwrap(), once);
@@ -180,7 +190,8 @@ mod tests {
     #[test]
     fn a_figure_that_no_table_shows_is_refused() {
         let figure = Figure::new("somewhere/round-trip", "ns", 200.0);
-        let error = filled(String::new(), &Summary { figures: vec![figure], ..summary() }).unwrap_err();
+        let error =
+            filled(String::new(), &Summary { figures: vec![figure], ..summary() }).unwrap_err();
         assert!(error.to_string().contains("somewhere/round-trip"), "{error}");
     }
 

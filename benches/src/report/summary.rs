@@ -51,7 +51,8 @@ impl Summary {
         let (what, most, usual) =
             if self.quick { ("a first look", 3.0, 1) } else { ("a run", 20.0, LAUNCHES) };
         let most = most * (self.launches as f64 / usual as f64).max(1.0);
-        (self.seconds > most * 60.0).then(|| format!("{}: {what} may take {most:.0} min", self.took()))
+        (self.seconds > most * 60.0)
+            .then(|| format!("{}: {what} may take {most:.0} min", self.took()))
     }
 
     /// Whether every suite went through, every budget is met, none is missing in a run that was to measure all, and it did not take
@@ -77,8 +78,9 @@ impl Summary {
     /// # Errors
     /// When there is none, or one of another make.
     pub(crate) fn read(file: &Path) -> Result<Summary> {
-        let text = fs::read_to_string(file)
-            .with_context(|| format!("cannot read {}: `cargo xtask bench` writes it", file.display()))?;
+        let text = fs::read_to_string(file).with_context(|| {
+            format!("cannot read {}: `cargo xtask bench` writes it", file.display())
+        })?;
         let summary: Summary = serde_json::from_str(&text)
             .with_context(|| format!("{} is of another release: measure anew", file.display()))?;
         Ok(summary.judged())

@@ -65,7 +65,8 @@ pub(crate) fn plain(value: f64) -> String {
         _ if magnitude >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     };
-    let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let trimmed =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     // A negative value that is nearly nothing is nothing.
     if trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() }
 }

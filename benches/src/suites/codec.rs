@@ -25,8 +25,9 @@ fn run(_: &Extent) -> Result<Vec<Figure>> {
     let program = profile_directory()?.join(PROGRAM);
     let mut command = Command::new(&program);
     let output = command.stderr(Stdio::inherit()).output();
-    let output = output
-        .with_context(|| format!("cannot start {}: `cargo xtask bench` builds it", program.display()))?;
+    let output = output.with_context(|| {
+        format!("cannot start {}: `cargo xtask bench` builds it", program.display())
+    })?;
     ensure!(output.status.success(), "{} ended with {}", program.display(), output.status);
     let figures: Vec<Figure> = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("{} printed no figures", program.display()))?;

@@ -47,10 +47,13 @@ pub(super) fn sums(directory: &Path) -> Result<Counts> {
     let mut sums = Counts { allocations: 0, messages: 0 };
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
-        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let words: Vec<u64> =
             bytes.as_chunks().0.iter().map(|word: &[u8; 8]| u64::from_ne_bytes(*word)).collect();
-        let [allocations, messages] = words[..] else { anyhow::bail!("{} is no counts", path.display()) };
+        let [allocations, messages] = words[..] else {
+            anyhow::bail!("{} is no counts", path.display())
+        };
         sums.allocations += allocations;
         sums.messages += messages;
     }
@@ -72,7 +75,9 @@ impl Counted {
         let pair = Pair::start(
             extent,
             transport,
-            |daemon| daemon.args(for_workers.iter().flat_map(|variable| ["--worker-env", variable])),
+            |daemon| {
+                daemon.args(for_workers.iter().flat_map(|variable| ["--worker-env", variable]))
+            },
             |mut host: Command| {
                 host.envs(variables(hosts.path()));
                 host
@@ -105,7 +110,8 @@ impl Counted {
     }
 
     fn count(&mut self, commands: u64, depth: u64) -> Result<[Counts; 2]> {
-        let now = |counted: &Counted| Ok([sums(counted.hosts.path())?, sums(counted.workers.path())?]);
+        let now =
+            |counted: &Counted| Ok([sums(counted.hosts.path())?, sums(counted.workers.path())?]);
         let before: [Counts; 2] = now(self)?;
         self.pair.loopbacks(commands, depth)?;
         let after: Result<[Counts; 2]> = now(self);

@@ -29,7 +29,8 @@ const DEPTH: u64 = 64;
 fn run(extent: &Extent) -> Result<Vec<Figure>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c/loopback_host.c");
     let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/c");
-    let program = Source::new(source).flag("-O2").flag(format!("-I{}", headers.display())).program()?;
+    let program =
+        Source::new(source).flag("-O2").flag(format!("-I{}", headers.display())).program()?;
     extent.launches(NAME, |_| {
         let mut figures = Vec::new();
         for transport in Transport::ALL {
@@ -53,7 +54,8 @@ fn launch(extent: &Extent, transport: Transport, program: &Path) -> Result<Vec<F
         core,
         worker_core: extent.cores.worker(),
     };
-    let mut in_rust = Child::start(loopback::NAME, &[arguments], |command| command.env(variable, value))?;
+    let mut in_rust =
+        Child::start(loopback::NAME, &[arguments], |command| command.env(variable, value))?;
     let worker: u64 = in_rust.ask(&Order::Join)?;
     let mut command = Command::new(program);
     command.args([DEVICE, &worker.to_string(), &core.to_string(), &DEPTH.to_string()]);
@@ -65,8 +67,9 @@ fn launch(extent: &Extent, transport: Transport, program: &Path) -> Result<Vec<F
         let [done] = in_rust.borrow_mut().ask(&Order::Round(Side::Kit, work))?;
         each(done, trips)
     };
-    let round_in_c =
-        |trips: u64, depth: u64| -> Result<f64> { each(in_c.borrow_mut().ask(&[trips, depth])?, trips) };
+    let round_in_c = |trips: u64, depth: u64| -> Result<f64> {
+        each(in_c.borrow_mut().ask(&[trips, depth])?, trips)
+    };
     let mut figures = Vec::new();
     for (what, depth) in [("round-trip", 1), ("in-flight", DEPTH)] {
         let trips = |each: f64| ((extent.round().as_nanos() as f64 / each) as u64).max(1_000);

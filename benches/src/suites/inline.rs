@@ -60,7 +60,12 @@ impl Pair {
     ///
     /// # Errors
     /// When a message does not come as it was sent.
-    pub(super) fn batch(&self, sandbox: &Client<Host>, size: usize, times: &mut Vec<f64>) -> Result<()> {
+    pub(super) fn batch(
+        &self,
+        sandbox: &Client<Host>,
+        size: usize,
+        times: &mut Vec<f64>,
+    ) -> Result<()> {
         let mut receives = Vec::new();
         self.receives(sandbox, size, &mut receives)?;
         for _ in 0..BATCH {
@@ -82,7 +87,8 @@ impl Pair {
         receives: &mut Vec<Completion<TagRecv>>,
     ) -> Result<()> {
         for _ in 0..BATCH {
-            receives.push(sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit()?);
+            receives
+                .push(sandbox.task_tag_recv(&self.receiver, size as u64, TAG, u64::MAX).submit()?);
         }
         Ok(())
     }
@@ -93,7 +99,11 @@ impl Pair {
     /// When it says that it was not sent.
     #[inline]
     pub(super) fn send(&self, sandbox: &Client<Host>, size: usize) -> Result<()> {
-        let sent = sandbox.task_tag_send(&self.sender, RECEIVER, TAG).data(&DATA[..size]).submit()?.wait()?;
+        let sent = sandbox
+            .task_tag_send(&self.sender, RECEIVER, TAG)
+            .data(&DATA[..size])
+            .submit()?
+            .wait()?;
         ensure!(sent.status == 0, "a send ended with UCX status {}", sent.status);
         Ok(())
     }

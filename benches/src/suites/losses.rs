@@ -34,17 +34,22 @@ fn run(_: &Extent) -> Result<Vec<Figure>> {
     for suite in SUITES {
         let file = directory.path().join(suite);
         let mut command = Command::new(&program);
-        command.args(["--short", "--rounds", &ALL_WAYS.to_string(), "--json"]).arg(&file).arg(suite);
+        command
+            .args(["--short", "--rounds", &ALL_WAYS.to_string(), "--json"])
+            .arg(&file)
+            .arg(suite);
         // Standard output is for the table of budgets.
         command.stdout(Stdio::from(std::io::stderr().as_fd().try_clone_to_owned()?));
-        let process = command
-            .spawn()
-            .with_context(|| format!("cannot start {}: `cargo xtask bench` builds it", program.display()))?;
+        let process = command.spawn().with_context(|| {
+            format!("cannot start {}: `cargo xtask bench` builds it", program.display())
+        })?;
         running.push((suite, file, process));
     }
     // Nobody is left to run when one of them fails.
-    let ended: Vec<_> =
-        running.into_iter().map(|(suite, file, mut process)| (suite, file, process.wait())).collect();
+    let ended: Vec<_> = running
+        .into_iter()
+        .map(|(suite, file, mut process)| (suite, file, process.wait()))
+        .collect();
     let mut figures: Vec<Figure> = Vec::new();
     for (suite, file, status) in ended {
         let status = status?;

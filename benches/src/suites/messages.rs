@@ -61,7 +61,9 @@ fn per_command(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
         let company = if depth == 1 { "alone".to_owned() } else { format!("together/{depth}") };
         for (side, each) in ["host", "worker"].iter().zip(pair.each(commands, depth)?) {
             let name = format!("{NAME}/{company}/{}/{side}", transport.name());
-            figures.push(Figure::new(name, "messages", each.messages).note("for each command, at this side"));
+            figures.push(
+                Figure::new(name, "messages", each.messages).note("for each command, at this side"),
+            );
         }
         Ok(())
     };
@@ -76,8 +78,9 @@ fn at_once(extent: &Extent, transport: Transport) -> Result<Figure> {
     let (variable, value) = transport.variable();
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let counts = TempDir::new()?;
-    let daemon =
-        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        command.args(["-l", "30"]).env(variable, value)
+    })?;
     let arguments = Arguments {
         daemon: daemon.address().to_owned(),
         counts: counts.path().to_owned(),
@@ -95,7 +98,8 @@ fn at_once(extent: &Extent, transport: Transport) -> Result<Figure> {
 }
 
 fn child(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a host is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a host is started with")?;
     let service = Service::builder().address(&arguments.daemon).connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let cpus: CpuSet = [arguments.worker_core].into_iter().collect();

@@ -45,12 +45,12 @@ struct Tool {
 impl Tool {
     /// Beside the libraries that this program is linked with; else on the search path.
     fn find() -> Result<Tool> {
-        let maps =
-            std::fs::read_to_string("/proc/self/maps").context("cannot read which libraries are loaded")?;
+        let maps = std::fs::read_to_string("/proc/self/maps")
+            .context("cannot read which libraries are loaded")?;
         let loaded = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-        let library = loaded
-            .map(PathBuf::from)
-            .find(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libucp")));
+        let library = loaded.map(PathBuf::from).find(|file| {
+            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libucp"))
+        });
         let libraries = library.and_then(|file| Some(file.parent()?.to_owned()));
         if let Some(libraries) = &libraries {
             let program = libraries.join("../bin").join(PROGRAM);
@@ -59,10 +59,12 @@ impl Tool {
             }
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let program =
-            std::env::split_paths(&path).map(|entry| entry.join(PROGRAM)).find(|file| file.is_file());
-        let program = program
-            .context("no ucx_perftest beside UCX's libraries nor on the search path: install UCX's tools")?;
+        let program = std::env::split_paths(&path)
+            .map(|entry| entry.join(PROGRAM))
+            .find(|file| file.is_file());
+        let program = program.context(
+            "no ucx_perftest beside UCX's libraries nor on the search path: install UCX's tools",
+        )?;
         Ok(Tool { program, libraries: None })
     }
 
@@ -95,8 +97,9 @@ impl Tool {
         let port = free_port()?.to_string();
         let mut server = self.command(transport, extent.cores.worker());
         server.args(["-p", &port]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut server =
-            Ended(server.spawn().with_context(|| format!("cannot start {}", self.program.display()))?);
+        let mut server = Ended(
+            server.spawn().with_context(|| format!("cannot start {}", self.program.display()))?,
+        );
         let mut client = self.command(transport, extent.cores.host(0));
         client.args(["127.0.0.1", "-p", &port, "-t", "ucp_am_lat", "-s", &SIZE.to_string()]);
         client.args(["-n", &iterations.to_string(), "-f"]);
@@ -161,7 +164,8 @@ mod tests {
 
     #[test]
     fn the_budgets_are_about_messages_of_this_size() {
-        let names = Transport::ALL.map(|transport| format!("{NAME}/round-trip/{}/{SIZE}", transport.name()));
+        let names = Transport::ALL
+            .map(|transport| format!("{NAME}/round-trip/{}/{SIZE}", transport.name()));
         for row in crate::budget::ROWS.iter().filter(|row| row.suite == NAME) {
             assert!(names.iter().any(|name| name == row.figures), "{}", row.figures);
         }

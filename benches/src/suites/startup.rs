@@ -41,8 +41,9 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
     let (variable, value) = transport.variable();
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let begin = Instant::now();
-    let daemon =
-        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        command.args(["-l", "30"]).env(variable, value)
+    })?;
     let started = begin.elapsed();
     let arguments = Arguments {
         daemon: daemon.address().to_owned(),
@@ -53,15 +54,19 @@ fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
     let steps: Vec<(String, u64)> = host.answer()?;
     host.finish()?;
     ensure!(daemon.stop()?.success(), "uromd did not end in order");
-    let figure = |what: &str, ns: f64| Figure::new(format!("{NAME}/{what}/{}", transport.name()), "ns", ns);
+    let figure =
+        |what: &str, ns: f64| Figure::new(format!("{NAME}/{what}/{}", transport.name()), "ns", ns);
     let daemon = figure("daemon", started.as_nanos() as f64)
         .note("until it says where it listens; it has looked at its plugins then");
-    Ok(std::iter::once(daemon).chain(steps.iter().map(|(what, ns)| figure(what, *ns as f64))).collect())
+    Ok(std::iter::once(daemon)
+        .chain(steps.iter().map(|(what, ns)| figure(what, *ns as f64)))
+        .collect())
 }
 
 /// A host's steps, each with its nanoseconds.
 fn child(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a host is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a host is started with")?;
     pin(arguments.core).context("cannot pin the host to its core")?;
     let mut steps: Vec<(&str, u64)> = Vec::new();
     let mut begin = Instant::now();

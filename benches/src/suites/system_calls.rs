@@ -17,8 +17,12 @@ use crate::extent::Extent;
 use crate::figure::Figure;
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite =
-    Suite { name: NAME, about: "system calls of a command, at the host and in the worker", run, child: None };
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "system calls of a command, at the host and in the worker",
+    run,
+    child: None,
+};
 
 const NAME: &str = "system-calls";
 /// Counts the system calls of all threads of what is behind it, and writes a summary into a file.
@@ -45,7 +49,9 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
         for depth in [1, DEPTH] {
             let once = counted(extent, transport, commands, depth)?;
             let twice = counted(extent, transport, 2 * commands, depth)?;
-            for (side, once, twice) in [("host", &once[0], &twice[0]), ("worker", &once[1], &twice[1])] {
+            for (side, once, twice) in
+                [("host", &once[0], &twice[0]), ("worker", &once[1], &twice[1])]
+            {
                 let name = format!("{NAME}/{}/{side}/{depth}", transport.name());
                 figures.push(figure(name, once, twice, commands));
             }
@@ -68,7 +74,12 @@ fn figure(name: String, once: &Counts, twice: &Counts, commands: u64) -> Figure 
 }
 
 /// The calls of a host and of its worker, from their first to their last.
-fn counted(extent: &Extent, transport: Transport, commands: u64, depth: u64) -> Result<[Counts; 2]> {
+fn counted(
+    extent: &Extent,
+    transport: Transport,
+    commands: u64,
+    depth: u64,
+) -> Result<[Counts; 2]> {
     let directory = TempDir::new()?;
     let [host, worker] = ["host", "worker"].map(|name| directory.path().join(name));
     let launcher = format!("{} {}", STRACE.join(" "), worker.display());
@@ -97,7 +108,11 @@ fn summary(file: &Path) -> Result<Counts> {
         if let Some(counts) = parse(&text) {
             return Ok(counts);
         }
-        ensure!(begin.elapsed() < LIMIT, "strace wrote no summary into {} but {text:?}", file.display());
+        ensure!(
+            begin.elapsed() < LIMIT,
+            "strace wrote no summary into {} but {text:?}",
+            file.display()
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -145,7 +160,9 @@ mod tests {
 
     #[test]
     fn what_happens_once_cancels_out() {
-        let counts = |sent, mapped| Counts::from([("sendmsg".to_owned(), sent), ("mmap".to_owned(), mapped)]);
+        let counts = |sent, mapped| {
+            Counts::from([("sendmsg".to_owned(), sent), ("mmap".to_owned(), mapped)])
+        };
         let figure = figure("n".to_owned(), &counts(150, 40), &counts(250, 40), 100);
         assert_eq!((figure.value, figure.note.as_deref()), (1.0, Some("sendmsg 1.00")));
         assert_eq!(super::figure("n".to_owned(), &counts(1, 40), &counts(1, 41), 200).value, 0.0);

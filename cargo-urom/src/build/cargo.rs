@@ -65,7 +65,10 @@ pub(super) fn build(
         bail!("cargo did not build the package `{}` ({status}); it says why above", package.name);
     }
     let (file, has_lines) = made.with_context(|| {
-        format!("cargo built the package `{}` and made no .so: is the target one of Linux?", package.name)
+        format!(
+            "cargo built the package `{}` and made no .so: is the target one of Linux?",
+            package.name
+        )
     })?;
     Ok(Made { file: file.into(), has_lines })
 }

@@ -109,13 +109,18 @@ mod tests {
 
     /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured by
     /// `file` and `variables` alone.
-    fn configured(words: &str, file: &str, variables: &[(&str, &str)]) -> Result<(String, Option<String>)> {
+    fn configured(
+        words: &str,
+        file: &str,
+        variables: &[(&str, &str)],
+    ) -> Result<(String, Option<String>)> {
         let verb = Verb::parse_from(["build"].into_iter().chain(words.split_whitespace()));
         let place = tempfile::tempdir()?;
         fs::create_dir(place.path().join(".cargo"))?;
         fs::write(place.path().join(".cargo/config.toml"), file)?;
-        let options =
-            ResolveOptions::default().env(variables.iter().copied()).cargo_home(place.path().join("home"));
+        let options = ResolveOptions::default()
+            .env(variables.iter().copied())
+            .cargo_home(place.path().join("home"));
         let choice = Choice::with(&verb.args, || Config::load_with_options(place.path(), options))?;
         let words = choice.arguments.iter().map(|word| word.to_string_lossy().into_owned());
         Ok((words.collect::<Vec<_>>().join(" "), choice.target))
@@ -145,7 +150,9 @@ mod tests {
 
     #[test]
     fn the_target_is_known_whoever_named_it() {
-        for words in ["--target aarch64", &format!("-- --target {ARM}"), &format!("-- --target={ARM}")] {
+        for words in
+            ["--target aarch64", &format!("-- --target {ARM}"), &format!("-- --target={ARM}")]
+        {
             assert_eq!(choice(words).1.as_deref(), Some(ARM), "{words}");
         }
         assert_eq!(choice("").1, None);

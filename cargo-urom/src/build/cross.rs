@@ -54,8 +54,8 @@ impl Machine {
             Some("x86_64") => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
             _ => bail!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux"),
         };
-        let compilers =
-            ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"].map(|end| format!("{arch}-{end}-gcc"));
+        let compilers = ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"]
+            .map(|end| format!("{arch}-{end}-gcc"));
         Ok(Machine { compilers, packages })
     }
 }
@@ -66,29 +66,43 @@ impl Here {
         variable: impl Fn(&str) -> Option<OsString> + 'static,
         options: ResolveOptions,
     ) -> Result<Here> {
-        let config =
-            Config::load_with_options(directory, options).context("cannot read cargo's configuration")?;
+        let config = Config::load_with_options(directory, options)
+            .context("cannot read cargo's configuration")?;
         Ok(Here { config, variable: Box::new(variable) })
     }
 
-    fn prepare(&self, triple: &str, ucx: Option<&ucx_probe::Search>) -> Result<Vec<(String, String)>> {
+    fn prepare(
+        &self,
+        triple: &str,
+        ucx: Option<&ucx_probe::Search>,
+    ) -> Result<Vec<(String, String)>> {
         let machine = Machine::of(triple)?;
-        let linker_variable = format!("CARGO_TARGET_{}_LINKER", triple.replace('-', "_").to_uppercase());
+        let linker_variable =
+            format!("CARGO_TARGET_{}_LINKER", triple.replace('-', "_").to_uppercase());
         let mut missing = Vec::new();
         let mut environment = Vec::new();
         missing.extend(self.without_standard_library(triple)?);
         if self.has_linker_of_the_users(triple)? {
             missing.extend(self.without_configured_linker(triple)?);
-        } else if let Some(compiler) = machine.compilers.iter().find(|name| self.on_path(name).is_some()) {
+        } else if let Some(compiler) =
+            machine.compilers.iter().find(|name| self.on_path(name).is_some())
+        {
             missing.extend(self.without_c_library(compiler, &machine));
             environment.push((linker_variable, compiler.clone()));
-            let names = [format!("CC_{triple}"), ucx_probe::of_target("CC", triple), "TARGET_CC".to_owned()];
+            let names = [
+                format!("CC_{triple}"),
+                ucx_probe::of_target("CC", triple),
+                "TARGET_CC".to_owned(),
+            ];
             if names.iter().all(|name| (self.variable)(name).is_none()) {
                 environment.push((names[1].clone(), compiler.clone()));
             }
         } else {
             missing.push(Missing {
-                what: format!("a linker for it: none of {} is on the PATH", machine.compilers.join(", ")),
+                what: format!(
+                    "a linker for it: none of {} is on the PATH",
+                    machine.compilers.join(", ")
+                ),
                 remedies: vec![
                     format!("apt-get install {}", machine.packages.join(" ")),
                     format!("{linker_variable}=PROGRAM, for one with another name"),
@@ -98,7 +112,10 @@ impl Here {
         if let Some(Err(not_found)) = ucx.map(ucx_probe::Search::find) {
             let tried = not_found.attempts().join("; ");
             let remedies = not_found.remedies().to_vec();
-            missing.push(Missing { what: format!("UCX for it, which the plugin uses: {tried}"), remedies });
+            missing.push(Missing {
+                what: format!("UCX for it, which the plugin uses: {tried}"),
+                remedies,
+            });
         }
         if missing.is_empty() { Ok(environment) } else { bail!(report(triple, &missing)) }
     }
@@ -115,12 +132,14 @@ impl Here {
             bail!("rustc does not know the target {triple}: {}", first(&output.stderr));
         }
         let directory = PathBuf::from(first(&output.stdout));
-        let is_std = |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"libstd-");
+        let is_std =
+            |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"libstd-");
         if fs::read_dir(directory).into_iter().flatten().flatten().any(is_std) {
             return Ok(None);
         }
         // Rustup tells which of its toolchains this is.
-        let toolchain = (self.variable)("RUSTUP_TOOLCHAIN").and_then(|name| name.into_string().ok());
+        let toolchain =
+            (self.variable)("RUSTUP_TOOLCHAIN").and_then(|name| name.into_string().ok());
         let toolchain = toolchain.map_or_else(String::new, |name| format!("--toolchain {name} "));
         Ok(Some(Missing {
             what: "Rust's standard library for it".to_owned(),
@@ -132,7 +151,8 @@ impl Here {
     fn has_linker_of_the_users(&self, triple: &str) -> Result<bool> {
         let about = || format!("cannot read cargo's configuration of {triple}");
         let flags = self.config.rustflags(triple).with_context(about)?;
-        let in_flags = flags.is_some_and(|flags| flags.flags.iter().any(|flag| flag.contains("linker=")));
+        let in_flags =
+            flags.is_some_and(|flags| flags.flags.iter().any(|flag| flag.contains("linker=")));
         Ok(in_flags || self.config.linker(triple).with_context(about)?.is_some())
     }
 
@@ -142,9 +162,13 @@ impl Here {
             return Ok(None);
         }
         Ok(Some(Missing {
-            what: format!("the linker `{}`, which cargo's configuration names for it", linker.display()),
+            what: format!(
+                "the linker `{}`, which cargo's configuration names for it",
+                linker.display()
+            ),
             remedies: vec![
-                "install it, or take its name out of the configuration or the environment".to_owned(),
+                "install it, or take its name out of the configuration or the environment"
+                    .to_owned(),
             ],
         }))
     }
@@ -168,7 +192,8 @@ impl Here {
         // Joining an absolute path gives that path.
         let mut places = env::split_paths(&path).map(|directory| directory.join(program.as_ref()));
         places.find(|file| {
-            fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+            fs::metadata(file)
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
         })
     }
 }

@@ -51,7 +51,8 @@ impl Sample {
         shell.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(self.path("bin").join(name));
         let mut shell = shell.stdin(Stdio::piped()).spawn().expect("a shell");
         let mut input = shell.stdin.take().expect("it is piped");
-        std::io::Write::write_all(&mut input, format!("#!/bin/sh\n{script}\n").as_bytes()).expect("it reads");
+        std::io::Write::write_all(&mut input, format!("#!/bin/sh\n{script}\n").as_bytes())
+            .expect("it reads");
         drop(input);
         assert!(shell.wait().expect("it ends").success());
     }
@@ -60,13 +61,18 @@ impl Sample {
         self.variables.insert(name.to_owned(), value.into());
     }
 
-    fn prepare_with(&self, triple: &str, ucx: Option<&ucx_probe::Search>) -> Result<Vec<(String, String)>> {
+    fn prepare_with(
+        &self,
+        triple: &str,
+        ucx: Option<&ucx_probe::Search>,
+    ) -> Result<Vec<(String, String)>> {
         let options = ResolveOptions::default()
             .env(self.variables.clone())
             .cargo_home(self.path("home"))
             .rustc(cargo_config2::PathAndArgs::new(self.path("bin/rustc")));
         let variables = self.variables.clone();
-        let here = Here::new(&self.path("project"), move |name| variables.get(name).cloned(), options)?;
+        let here =
+            Here::new(&self.path("project"), move |name| variables.get(name).cloned(), options)?;
         here.prepare(triple, ucx)
     }
 
@@ -115,13 +121,18 @@ fn everything_that_is_missing_is_said_at_once_with_its_command() {
     }
     sample.set("RUSTUP_TOOLCHAIN", "nightly");
     let text = sample.refusal();
-    assert!(text.contains("rustup target add --toolchain nightly aarch64-unknown-linux-gnu"), "{text}");
+    assert!(
+        text.contains("rustup target add --toolchain nightly aarch64-unknown-linux-gnu"),
+        "{text}"
+    );
 }
 
 #[test]
 fn for_x86_64_the_packages_are_those_of_x86_64() {
-    let text =
-        Sample::bare().prepare_with("x86_64-unknown-linux-gnu", None).expect_err("it is bare").to_string();
+    let text = Sample::bare()
+        .prepare_with("x86_64-unknown-linux-gnu", None)
+        .expect_err("it is bare")
+        .to_string();
     assert!(text.contains("apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross"), "{text}");
 }
 
@@ -189,7 +200,10 @@ fn the_users_c_compiler_is_left_as_it_is() {
         let mut sample = Sample::whole();
         sample.set(name, "clang");
         let environment = sample.prepare().expect("it has all");
-        assert!(!environment.contains_key("CC_aarch64_unknown_linux_gnu"), "{name}: {environment:?}");
+        assert!(
+            !environment.contains_key("CC_aarch64_unknown_linux_gnu"),
+            "{name}: {environment:?}"
+        );
     }
 }
 
@@ -198,8 +212,9 @@ fn a_ucx_that_is_missing_is_said_with_the_rest() {
     // No machine has one for this.
     let search = ucx_probe::Search::new("riscv64gc-unknown-linux-gnu");
     let missing = search.find().expect_err("there are no bindings");
-    let refusal =
-        |sample: Sample| sample.prepare_with(ARM, Some(&search)).expect_err("it is missing").to_string();
+    let refusal = |sample: Sample| {
+        sample.prepare_with(ARM, Some(&search)).expect_err("it is missing").to_string()
+    };
     let text = refusal(Sample::whole());
     assert!(text.contains("UCX for it, which the plugin uses: "), "{text}");
     assert!(missing.remedies().iter().all(|remedy| text.contains(remedy)), "{text}");
@@ -211,7 +226,8 @@ fn a_ucx_that_is_missing_is_said_with_the_rest() {
 #[test]
 fn a_target_that_nobody_knows_is_refused_at_once() {
     let sample = Sample::bare();
-    let refusal = |triple| sample.prepare_with(triple, None).expect_err("it is unknown").to_string();
+    let refusal =
+        |triple| sample.prepare_with(triple, None).expect_err("it is unknown").to_string();
     assert!(refusal("riscv64gc-unknown-linux-gnu").contains("x86_64 and aarch64"));
     sample.tool("rustc", "echo >&2; echo 'error: no such target' >&2; exit 1");
     assert_eq!(

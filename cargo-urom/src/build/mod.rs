@@ -97,7 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => bytes,
         Some(Ok(stripped)) => stripped,
         Some(Err(error)) => {
-            output::warning(&format!("it stays as cargo made it, because it cannot be stripped: {error:#}"));
+            output::warning(&format!(
+                "it stays as cargo made it, because it cannot be stripped: {error:#}"
+            ));
             bytes
         }
     };
@@ -143,7 +145,8 @@ fn name(bytes: &[u8]) -> Option<String> {
 /// one goes on with it.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
-    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
     let written = || -> Result<()> {
         let mut new = tempfile::NamedTempFile::new_in(directory)?;
         new.write_all(bytes)?;

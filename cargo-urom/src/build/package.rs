@@ -53,8 +53,11 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     if let Some(name) = name {
         let package = packages.iter().find(|package| package.name.as_str() == name);
         let package = package.ok_or_else(|| {
-            let names =
-                plugins(metadata).into_iter().map(|plugin| plugin.name).collect::<Vec<_>>().join(", ");
+            let names = plugins(metadata)
+                .into_iter()
+                .map(|plugin| plugin.name)
+                .collect::<Vec<_>>()
+                .join(", ");
             let name = name.escape_debug();
             usage(format!(
                 "the workspace has no package `{name}`; its plugins: {}",
@@ -83,13 +86,20 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
             let mut names: Vec<_> =
                 plugins.into_iter().map(|plugin| plugin.name).chain([last.name]).collect();
             names.sort();
-            Err(usage(format!("the workspace has several plugins: say which with -p ({})", names.join(", "))))
+            Err(usage(format!(
+                "the workspace has several plugins: say which with -p ({})",
+                names.join(", ")
+            )))
         }
     }
 }
 
 fn plugins(metadata: &Metadata) -> Vec<PluginPackage> {
-    metadata.workspace_packages().into_iter().filter_map(|package| plugin(metadata, package).ok()).collect()
+    metadata
+        .workspace_packages()
+        .into_iter()
+        .filter_map(|package| plugin(metadata, package).ok())
+        .collect()
 }
 
 /// The package as a plugin, or why it is none.

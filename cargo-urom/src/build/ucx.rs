@@ -22,8 +22,11 @@ pub(super) fn is_linked(package: &str, manifest: Option<&Path>, triple: &str) ->
     if let Some(manifest) = manifest {
         command.args([OsString::from("--manifest-path"), manifest.into()]);
     }
-    let output =
-        command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot run cargo")?;
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run cargo")?;
     if !output.status.success() {
         bail!("cargo does not tell what the package depends on; it says why above");
     }
@@ -54,7 +57,8 @@ mod tests {
     fn a_package_that_nobody_knows_is_an_error() {
         assert!(of("no-such-package").is_err());
         assert!(
-            is_linked("ucx", Some(Path::new("/nowhere/Cargo.toml")), "aarch64-unknown-linux-gnu").is_err()
+            is_linked("ucx", Some(Path::new("/nowhere/Cargo.toml")), "aarch64-unknown-linux-gnu")
+                .is_err()
         );
     }
 }

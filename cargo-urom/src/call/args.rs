@@ -116,7 +116,9 @@ pub(crate) struct Args {
 fn worker_id(text: &str) -> Result<WorkerId, String> {
     let expected = "expected a number, or auto-N as a service's log names those it generated";
     match text.parse() {
-        Ok(WorkerId(WORKER_ID_ANY)) => Err("this id asks for a new worker: leave out --worker".to_owned()),
+        Ok(WorkerId(WORKER_ID_ANY)) => {
+            Err("this id asks for a new worker: leave out --worker".to_owned())
+        }
         Ok(id) => Ok(id),
         Err(error) => Err(format!("{error}: {expected}")),
     }

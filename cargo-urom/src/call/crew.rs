@@ -43,7 +43,8 @@ pub(super) struct Shape {
 /// # Errors
 /// They would go beyond the largest id, or come to the one that asks for any worker.
 pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
-    let last = first.0.checked_add(count.saturating_sub(1) as u64).filter(|last| *last != WORKER_ID_ANY);
+    let last =
+        first.0.checked_add(count.saturating_sub(1) as u64).filter(|last| *last != WORKER_ID_ANY);
     match last {
         Some(last) => Ok((first.0..=last).map(|id| Some(WorkerId(id))).collect()),
         None => Err(format!(
@@ -89,7 +90,8 @@ impl Crew {
             false => None,
             true => {
                 let members = (0..).zip(&workers);
-                let domain = members.fold(service.domain(), |domain, (id, worker)| domain.worker(id, worker));
+                let domain = members
+                    .fold(service.domain(), |domain, (id, worker)| domain.worker(id, worker));
                 Some(domain.gather(InProcess::alone()).start().wait()?)
             }
         };
@@ -186,7 +188,11 @@ impl Crew {
 }
 
 /// Takes the answers that are there, once there are any.
-fn take(flights: &mut Vec<Flight>, outcomes: &mut [Option<Outcome>], cx: &mut task::Context<'_>) -> Poll<()> {
+fn take(
+    flights: &mut Vec<Flight>,
+    outcomes: &mut [Option<Outcome>],
+    cx: &mut task::Context<'_>,
+) -> Poll<()> {
     let before = flights.len();
     flights.retain_mut(|Flight { at, sent, completion }| match Pin::new(completion).poll(cx) {
         Poll::Ready(answer) => {
@@ -209,7 +215,8 @@ mod tests {
         assert_eq!(ids(7, 1), some(&[7]));
         assert_eq!(ids(7, 3), some(&[7, 8, 9]));
         assert_eq!(ids(u64::MAX - 2, 2), some(&[u64::MAX - 2, u64::MAX - 1]));
-        for (first, count) in [(u64::MAX - 2, 3), (u64::MAX - 1, 256), (u64::MAX, 1), (u64::MAX, 2)] {
+        for (first, count) in [(u64::MAX - 2, 3), (u64::MAX - 1, 256), (u64::MAX, 1), (u64::MAX, 2)]
+        {
             let why = ids(first, count).expect_err("there are no such ids");
             assert!(why.contains("begin with a smaller one"), "{why}");
         }

@@ -109,7 +109,8 @@ fn one(words: &[String]) -> Result<Written, String> {
 /// What to say of a word that should have been a field.
 fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -> String {
     let begins = |word: &String| word.starts_with('=');
-    let spaced = behind.is_some_and(begins) || before.last().is_some_and(|last| last.ends_with('='));
+    let spaced =
+        behind.is_some_and(begins) || before.last().is_some_and(|last| last.ends_with('='));
     let word = word.escape_debug();
     if let Some((first, bracket)) = before.iter().find_map(|word| Some((word, open(word)?))) {
         let end = if bracket == '[' { ']' } else { '}' };
@@ -214,7 +215,10 @@ mod tests {
         for (line, fields) in [
             ("put a=[1,2,3] b={x=1,y=[2,3]} + stop", ["a=[1,2,3]", "b={x=1,y=[2,3]}"]),
             ("put a=[1, 2 ,3] b={x=1, y=[2, 3]} +stop", ["a=[1, 2 ,3]", "b={x=1, y=[2, 3]}"]),
-            ("put a=[ {x=1} , {x=2} ] b={ x=1 , y=2 } +0:stop", ["a=[ {x=1} , {x=2} ]", "b={ x=1 , y=2 }"]),
+            (
+                "put a=[ {x=1} , {x=2} ] b={ x=1 , y=2 } +0:stop",
+                ["a=[ {x=1} , {x=2} ]", "b={ x=1 , y=2 }"],
+            ),
         ] {
             let expected = vec![written(0, "put", &fields), written(0, "stop", &[])];
             assert_eq!(words(line), Ok(expected), "{line}");
@@ -223,7 +227,10 @@ mod tests {
         let text = vec![written(0, "say", &["text=[a", "to=b]"])];
         assert_eq!(words("say text=[a to=b]"), Ok(text));
         assert_eq!(words("say text={a"), Ok(vec![written(0, "say", &["text={a"])]));
-        assert_eq!(words("say text=text:[a b=c"), Ok(vec![written(0, "say", &["text=text:[a", "b=c"])]));
+        assert_eq!(
+            words("say text=text:[a b=c"),
+            Ok(vec![written(0, "say", &["text=text:[a", "b=c"])])
+        );
     }
 
     #[test]
@@ -236,8 +243,12 @@ mod tests {
         assert_eq!(first.as_ref().expect("good"), &expected);
         let expected = vec![written(0, "say", &["text=a b"]), written(1, "loopback", &["data=2"])];
         assert_eq!(second.as_ref().expect("good"), &good("line 4 of FILE", expected));
-        assert_eq!(last.as_ref().expect("good"), &good("line 8 of FILE", vec![written(0, "last", &[])]));
-        let wrong: Vec<_> = wrong.iter().map(|line| line.as_ref().expect_err("bad").to_string()).collect();
+        assert_eq!(
+            last.as_ref().expect("good"),
+            &good("line 8 of FILE", vec![written(0, "last", &[])])
+        );
+        let wrong: Vec<_> =
+            wrong.iter().map(|line| line.as_ref().expect_err("bad").to_string()).collect();
         let parts = [
             "line 5 of FILE: a quotation mark",
             "line 6 of FILE: `x`",

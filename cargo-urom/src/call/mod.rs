@@ -95,8 +95,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(Words::File(file)) => {
             let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
             let lines = line::lines(BufReader::new(text), file);
-            let batches =
-                lines.map(|line| line.and_then(|(place, line)| batch(args, &target, Some(place), line)));
+            let batches = lines
+                .map(|line| line.and_then(|(place, line)| batch(args, &target, Some(place), line)));
             Source::Known(batches.collect::<Result<_>>()?)
         }
     };
@@ -108,18 +108,23 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => service.plugin_named(&target.name)?,
     };
     let most = match &source {
-        Source::Known(batches) => batches.iter().map(|batch| batch.commands.len()).max().unwrap_or_default(),
+        Source::Known(batches) => {
+            batches.iter().map(|batch| batch.commands.len()).max().unwrap_or_default()
+        }
         Source::Input => IN_FLIGHT,
     };
     let window = args.in_flight.max(most.min(IN_FLIGHT));
-    let mut crew = Crew::start(&service, plugin, Shape { workers, domain: args.workers.is_some(), window })?;
+    let mut crew =
+        Crew::start(&service, plugin, Shape { workers, domain: args.workers.is_some(), window })?;
     let done = match (source, args.repeat) {
         (Source::Known(batches), Some(count)) => {
             repeated(args, &target, &crew, &batches[0].commands[0].1, count).map(Verdict::of)
         }
-        (Source::Known(batches), None) => batches.iter().try_fold(Verdict::Good, |verdict, batch| {
-            Ok(verdict.max(send(args, &target, &mut crew, batch)?))
-        }),
+        (Source::Known(batches), None) => {
+            batches.iter().try_fold(Verdict::Good, |verdict, batch| {
+                Ok(verdict.max(send(args, &target, &mut crew, batch)?))
+            })
+        }
         (Source::Input, _) => from_input(args, &target, &mut crew),
     };
     let stopped = crew.stop();
@@ -214,14 +219,18 @@ fn batch(args: &Args, target: &Target, place: Option<String>, line: Vec<Written>
     let one = |Written { worker, command, fields }: Written| {
         if worker >= workers {
             let command = command.escape_debug();
-            return Err(usage(match worker.checked_add(1).filter(|count| *count <= MOST_WORKERS) {
-                Some(count) => {
-                    format!("{at}there is no worker {worker} for {command}: --workers {count} starts it")
-                }
-                None => format!(
-                    "{at}there is no worker {worker} for {command}, and at most {MOST_WORKERS} can be"
-                ),
-            }));
+            return Err(usage(
+                match worker.checked_add(1).filter(|count| *count <= MOST_WORKERS) {
+                    Some(count) => {
+                        format!(
+                            "{at}there is no worker {worker} for {command}: --workers {count} starts it"
+                        )
+                    }
+                    None => format!(
+                        "{at}there is no worker {worker} for {command}, and at most {MOST_WORKERS} can be"
+                    ),
+                },
+            ));
         }
         let request = Request::described(protocol, &command, &fields)
             .map_err(|why| usage(format!("{at}plugin `{}`: {why}", target.name)))?;
@@ -242,7 +251,9 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
             plugin_path::fresh(&file.path)?;
             builder.plugin_path(plugin_path::only(&file.path)?)
         }
-        (None, None) => bail!("there is no file of `{}` for a service in this process", target.name),
+        (None, None) => {
+            bail!("there is no file of `{}` for a service in this process", target.name)
+        }
     };
     if let Some(file) = &args.key_file {
         builder = builder.key_file(file);
@@ -283,9 +294,13 @@ fn send(args: &Args, target: &Target, crew: &mut Crew, batch: &Batch) -> Result<
             Outcome::Answered(answer, took) => {
                 let reading = request.read(&answer);
                 match args.json {
-                    true => {
-                        output::json(&report::answer_json(&target.name, request, &answer, &reading, took))?
-                    }
+                    true => output::json(&report::answer_json(
+                        &target.name,
+                        request,
+                        &answer,
+                        &reading,
+                        took,
+                    ))?,
                     // A failed command's notification has a status, and zeros for the rest: nothing to read for an answer.
                     false if answer.status == DocaError::SUCCESS => report::answer(&reading, took)?,
                     false => {}
@@ -318,7 +333,11 @@ fn problems(
 ) -> Vec<String> {
     if let Err(code) = answer.status.check() {
         let reason = reason(args, worker, answer);
-        return vec![format!("{which} ended with {} ({}): {reason}", code.name(), code.description())];
+        return vec![format!(
+            "{which} ended with {} ({}): {reason}",
+            code.name(),
+            code.description()
+        )];
     }
     let one = |problem: &String| {
         format!(
@@ -353,12 +372,21 @@ fn reason(args: &Args, worker: Option<&Worker>, answer: &Answer) -> String {
     }
 }
 
-fn repeated(args: &Args, target: &Target, crew: &Crew, request: &Request, count: usize) -> Result<bool> {
+fn repeated(
+    args: &Args,
+    target: &Target,
+    crew: &Crew,
+    request: &Request,
+    count: usize,
+) -> Result<bool> {
     let worker = crew.worker(0).context("there is no worker")?;
     let plugin = crew.plugin;
     let warm_up = args.warm_up.unwrap_or((count / 10).min(1000));
     let limit = Duration::from_secs(args.timeout);
-    output::progress("Repeating", &format!("{} of {} {}", request.name, target.name, Count(count, "time")));
+    output::progress(
+        "Repeating",
+        &format!("{} of {} {}", request.name, target.name, Count(count, "time")),
+    );
     let before = repeat::run((worker, plugin), request, (warm_up, args.in_flight), limit);
     let done = before.samples();
     if let Some(error) = before.broken {

@@ -29,7 +29,9 @@ pub(super) fn answer(reading: &Reading, took: Duration) -> Result<()> {
                 output::note(remark);
             }
         }
-        Some(Notification::Bytes(bytes)) => output::result(&format!("{}\n", plain(&bytes.to_string())))?,
+        Some(Notification::Bytes(bytes)) => {
+            output::result(&format!("{}\n", plain(&bytes.to_string())))?
+        }
     }
     output::progress("Answered", &format!("in {}", time(nanoseconds(took))));
     Ok(())
@@ -47,7 +49,8 @@ pub(super) fn answer_json(
     let notification = match &reading.notification {
         Some(Notification::Decoded(decoded)) => {
             remarks.extend(decoded.remarks.iter().cloned());
-            let fields = decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
+            let fields =
+                decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
             json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
         }
         _ => Value::Null,
@@ -84,9 +87,18 @@ pub(super) fn tally(tally: &Tally, shape: &Shape) -> String {
         tally.samples()
     );
     _ = writeln!(text, "errors      {}", tally.failed());
-    _ = writeln!(text, "rate        {:.0} per second, in {:.3} s", tally.rate(), tally.elapsed.as_secs_f64());
+    _ = writeln!(
+        text,
+        "rate        {:.0} per second, in {:.3} s",
+        tally.rate(),
+        tally.elapsed.as_secs_f64()
+    );
     for (name, percent) in [("min", 0), ("p50", 50), ("p90", 90), ("p99", 99)] {
-        _ = writeln!(text, "{name:<11} {}", tally.percentile(percent).map_or_else(|| "-".to_owned(), time));
+        _ = writeln!(
+            text,
+            "{name:<11} {}",
+            tally.percentile(percent).map_or_else(|| "-".to_owned(), time)
+        );
     }
     _ = writeln!(text, "max         {}", tally.max().map_or_else(|| "-".to_owned(), time));
     text

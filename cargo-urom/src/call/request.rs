@@ -86,7 +86,9 @@ impl Request {
         }
         task.submit(&self.bytes).map_err(|rejected| {
             // The worker's own words name no call of a library.
-            worker.failure().map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)
+            worker
+                .failure()
+                .map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)
         })
     }
 
@@ -98,7 +100,8 @@ impl Request {
     /// Looks into an answer.
     pub(super) fn read(&self, answer: &Answer) -> Reading {
         let Some(bytes) = answer.bytes.as_deref() else {
-            let nothing = answer.status.check().is_ok().then(|| "it brought no notification".to_owned());
+            let nothing =
+                answer.status.check().is_ok().then(|| "it brought no notification".to_owned());
             return Reading { notification: None, problems: nothing.into_iter().collect() };
         };
         let plain = || Some(Notification::Bytes(Shown::Bytes(bytes.to_vec())));
@@ -113,14 +116,17 @@ impl Request {
         };
         let mut problems = decoded.problems.clone();
         if let Some(expected) = expected.filter(|expected| expected.name != decoded.variant.name) {
-            problems
-                .push(format!("it is {}, and the command calls for {}", decoded.variant.name, expected.name));
+            problems.push(format!(
+                "it is {}, and the command calls for {}",
+                decoded.variant.name, expected.name
+            ));
         }
         if let Some(command) = command {
             let sent = (&protocol.commands, command, &self.bytes[..]);
             let fields = message::not_echoed(sent, (notifications, decoded.variant, bytes));
-            problems
-                .extend(fields.iter().map(|field| format!("its `{field}` does not repeat the command's")));
+            problems.extend(
+                fields.iter().map(|field| format!("its `{field}` does not repeat the command's")),
+            );
         }
         Reading { notification: Some(Notification::Decoded(decoded)), problems }
     }

@@ -24,9 +24,9 @@ impl Target {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {
             let file = PluginFile::look(path)?;
-            let name = file
-                .plugin_name()
-                .map_err(|why| anyhow!("no service takes {}: {why}; rename it to NAME.so", path.display()))?;
+            let name = file.plugin_name().map_err(|why| {
+                anyhow!("no service takes {}: {why}; rename it to NAME.so", path.display())
+            })?;
             return Ok(Target { name, file: Some(file) });
         }
         let variable = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());

@@ -78,16 +78,17 @@ impl Finding {
     pub(crate) fn severity(&self) -> Severity {
         match self {
             Finding::TwoExports { name } if !is_entry(name) => Severity::Warning,
-            Finding::Crash { stage: Stage::Exit, .. } | Finding::Hang { stage: Stage::Exit, .. } => {
-                Severity::Warning
-            }
+            Finding::Crash { stage: Stage::Exit, .. }
+            | Finding::Hang { stage: Stage::Exit, .. } => Severity::Warning,
             Finding::Glibc { all: false, .. } => Severity::Warning,
             Finding::LibraryName { .. }
             | Finding::OldWord(_)
             | Finding::Library { .. }
             | Finding::Description(Unusable::Odd(_))
             | Finding::PanicAborts => Severity::Warning,
-            Finding::OtherExports(_) | Finding::NotCalled(_) | Finding::Unstripped { .. } => Severity::Note,
+            Finding::OtherExports(_) | Finding::NotCalled(_) | Finding::Unstripped { .. } => {
+                Severity::Note
+            }
             _ => Severity::Error,
         }
     }
@@ -315,8 +316,11 @@ fn argument(name: &str) -> &'static str {
 fn load_remedy(text: &str) -> String {
     if text.contains("cannot open shared object file") {
         let doca = text.contains("libdoca_");
-        let hint =
-            if doca { ": that of DOCA, or `lib` of the prefix that `cargo xtask install` made" } else { "" };
+        let hint = if doca {
+            ": that of DOCA, or `lib` of the prefix that `cargo xtask install` made"
+        } else {
+            ""
+        };
         format!("install that library, or add its directory to LD_LIBRARY_PATH{hint}")
     } else if text.contains("undefined symbol") {
         "link it with the library that has this symbol (`cc -Wl,--no-undefined` says so while linking)"

@@ -71,7 +71,10 @@ impl Image {
     /// The names there are.
     pub(crate) fn named(name: &str) -> Result<&'static Image, String> {
         let names = || IMAGES.iter().map(|image| image.name).collect::<Vec<_>>().join(", ");
-        IMAGES.iter().find(|image| image.name == name).ok_or_else(|| format!("expected one of {}", names()))
+        IMAGES
+            .iter()
+            .find(|image| image.name == name)
+            .ok_or_else(|| format!("expected one of {}", names()))
     }
 
     /// Whether a library is known to be there, by the name that files ask for it with.
@@ -105,6 +108,8 @@ mod tests {
         assert!(has("oracle-8", "libssl.so.1.1") && !has("oracle-8", "libssl.so.3"));
         assert!(has("ubuntu-24.04", "libssl.so.3") && has("ubuntu-24.04", "libucp.so.0"));
         assert!(!has("ubuntu-24.04", "libasan.so.8") && is_of_the_build_machine("libasan.so.8"));
-        assert!(is_of_the_build_machine("libstd-0123.so") && !is_of_the_build_machine("libstdc++.so.6"));
+        assert!(
+            is_of_the_build_machine("libstd-0123.so") && !is_of_the_build_machine("libstdc++.so.6")
+        );
     }
 }

@@ -56,8 +56,9 @@ pub(crate) struct Args {
 
 /// The machine of a target, for an argument.
 pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
-    Machine::of_target(triple)
-        .ok_or_else(|| "expected a target of x86_64 or aarch64, such as aarch64-unknown-linux-gnu".to_owned())
+    Machine::of_target(triple).ok_or_else(|| {
+        "expected a target of x86_64 or aarch64, such as aarch64-unknown-linux-gnu".to_owned()
+    })
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -92,8 +93,14 @@ pub(crate) fn examine(
 ) -> Result<Report> {
     let bytes = bytes_of(file)?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut report =
-        Report { file: file.to_owned(), name, elf: None, version: None, word: None, findings: Vec::new() };
+    let mut report = Report {
+        file: file.to_owned(),
+        name,
+        elf: None,
+        version: None,
+        word: None,
+        findings: Vec::new(),
+    };
     let elf = match ElfFile::read(&bytes) {
         Ok(elf) => elf,
         Err(reason) => {
@@ -103,7 +110,9 @@ pub(crate) fn examine(
     };
     let stated = elf.description.as_ref().and_then(|description| description.as_ref().ok());
     // Why a service passes over the others is among the findings.
-    if let Ok(name) = plugin_elf::plugin_name(file, stated.map(|description| description.protocol.name)) {
+    if let Ok(name) =
+        plugin_elf::plugin_name(file, stated.map(|description| description.protocol.name))
+    {
         report.name = name;
     }
     let findings = &mut report.findings;
@@ -112,19 +121,24 @@ pub(crate) fn examine(
         names(file, &report.name, &elf, findings);
         exports(&elf, findings);
         // What is not complete is not loaded: a program would only refuse it.
-        let sound =
-            findings.iter().all(|finding| !matches!(finding, Finding::NoSymbol(_) | Finding::NoFunction(_)));
+        let sound = findings
+            .iter()
+            .all(|finding| !matches!(finding, Finding::NoSymbol(_) | Finding::NoFunction(_)));
         match elf.machine {
             Ok(machine) if Machine::OURS == Some(machine) && sound => {
                 let examined = probe::probe(file, limit)?;
                 findings.extend(probe::findings(&examined));
                 (report.version, report.word) = (examined.version, examined.api_version);
             }
-            Ok(machine) if Machine::OURS != Some(machine) => findings.push(Finding::NotCalled(machine)),
+            Ok(machine) if Machine::OURS != Some(machine) => {
+                findings.push(Finding::NotCalled(machine))
+            }
             _ => {}
         }
         match (&elf.machine, image) {
-            (Ok(Machine::Aarch64), Some(image)) => images(&elf, std::slice::from_ref(image), findings),
+            (Ok(Machine::Aarch64), Some(image)) => {
+                images(&elf, std::slice::from_ref(image), findings)
+            }
             (Ok(Machine::Aarch64), None) => images(&elf, &IMAGES, findings),
             _ => {}
         }
@@ -150,20 +164,26 @@ fn machine_finding(elf: &ElfFile, wanted: Option<Machine>) -> Option<Finding> {
 /// The file's name, which is the plugin's.
 fn names(file: &Path, name: &str, elf: &ElfFile, findings: &mut Vec<Finding>) {
     if file.extension().is_none_or(|extension| extension != "so") {
-        findings.push(Finding::FileName(file.file_name().unwrap_or_default().to_string_lossy().into_owned()));
+        findings.push(Finding::FileName(
+            file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        ));
     }
     if name.len() >= PLUGIN_NAME_CAPACITY {
         findings.push(Finding::NameLength { name: name.to_owned() });
     }
     match &elf.description {
-        None if name.starts_with("lib") => findings.push(Finding::LibraryName { name: name.to_owned() }),
+        None if name.starts_with("lib") => {
+            findings.push(Finding::LibraryName { name: name.to_owned() })
+        }
         None => {}
         Some(Err(reason)) => findings.push(Finding::Description(reason.clone())),
         Some(Ok(description)) => {
             let described = description.protocol.name;
             if name != described {
-                findings
-                    .push(Finding::NameDiffers { file: name.to_owned(), described: described.to_owned() });
+                findings.push(Finding::NameDiffers {
+                    file: name.to_owned(),
+                    described: described.to_owned(),
+                });
             }
             if description.build.panic == Panic::Abort {
                 findings.push(Finding::PanicAborts);
@@ -214,7 +234,8 @@ fn images(elf: &ElfFile, images: &[Image], findings: &mut Vec<Finding>) {
             findings.push(Finding::BuildLibrary { name: name.clone() });
             continue;
         }
-        let lack: Vec<_> = images.iter().filter(|image| !image.has(name)).map(|image| image.title).collect();
+        let lack: Vec<_> =
+            images.iter().filter(|image| !image.has(name)).map(|image| image.title).collect();
         if !lack.is_empty() {
             findings.push(Finding::Library { name: name.clone(), images: lack });
         }

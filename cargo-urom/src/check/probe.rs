@@ -16,7 +16,8 @@ use crate::UROMD;
 /// # Errors
 /// There can be no such process.
 pub(super) fn probe(file: &Path, limit: Duration) -> Result<Examined> {
-    examine(this_program(&[UROMD.into()]), file, limit).context("cannot start a process to try the plugin in")
+    examine(this_program(&[UROMD.into()]), file, limit)
+        .context("cannot start a process to try the plugin in")
 }
 
 /// What is wrong with what a plugin answered.

@@ -108,7 +108,8 @@ impl Report {
     fn facts(&self) -> String {
         let mut facts = Vec::new();
         if let Some(machine) = self.machine() {
-            let here = if Machine::OURS == Some(machine) { "this machine" } else { "not this machine" };
+            let here =
+                if Machine::OURS == Some(machine) { "this machine" } else { "not this machine" };
             let bluefield = if machine == Machine::Aarch64 { ", a BlueField" } else { "" };
             facts.push(format!("for {} ({here}{bluefield})", machine.name()));
         }

@@ -69,7 +69,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         ),
     }
     match file.missing() {
-        Some(symbol) => bail!("{} is no plugin: it does not export `{symbol}`", file.path.display()),
+        Some(symbol) => {
+            bail!("{} is no plugin: it does not export `{symbol}`", file.path.display())
+        }
         None => Ok(exit::DONE),
     }
 }

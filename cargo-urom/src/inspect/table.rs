@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use urom_abi::Count as Number;
 use urom_abi::describe::section::Panic;
-use urom_abi::describe::{Count, Enum, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant};
+use urom_abi::describe::{
+    Count, Enum, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant,
+};
 
 use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
@@ -14,12 +16,14 @@ pub(super) fn file(file: &PluginFile) -> String {
     let mut out = String::new();
     let elf = &file.elf;
     let machine = elf.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name());
-    let name =
-        file.plugin_name().unwrap_or_else(|why| format!("none, because no service takes the file: {why}"));
+    let name = file
+        .plugin_name()
+        .unwrap_or_else(|why| format!("none, because no service takes the file: {why}"));
     _ = writeln!(out, "plugin       {}", plain(&name));
     match &file.description {
         Some(description) => {
-            let (version, fingerprint) = (description.protocol.version, description.protocol.fingerprint());
+            let (version, fingerprint) =
+                (description.protocol.version, description.protocol.fingerprint());
             let panic = match description.build.panic {
                 Panic::Unwind => "unwinds",
                 Panic::Abort => "aborts the worker",
@@ -27,7 +31,11 @@ pub(super) fn file(file: &PluginFile) -> String {
             _ = writeln!(out, "version      {version}");
             _ = writeln!(out, "fingerprint  {fingerprint:#018x}");
             _ = writeln!(out, "machine      {machine}");
-            _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", plain(description.build.kit));
+            _ = writeln!(
+                out,
+                "built with   urom-pdk {}, a panic {panic}",
+                plain(description.build.kit)
+            );
             let Protocol { commands, notifications, .. } = description.protocol;
             let mut types = Types::default();
             messages(&mut out, "commands", commands, &mut types);
@@ -63,7 +71,12 @@ pub(super) fn file(file: &PluginFile) -> String {
 }
 
 fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
-    _ = writeln!(out, "\n{title}: {} each without payloads, tag {} at 0", Number(of.len, "byte"), of.tag);
+    _ = writeln!(
+        out,
+        "\n{title}: {} each without payloads, tag {} at 0",
+        Number(of.len, "byte"),
+        of.tag
+    );
     for variant in of.variants {
         message(out, of, variant, types);
     }
@@ -81,7 +94,9 @@ fn message(out: &mut String, of: &Messages, variant: &Variant, types: &mut Types
     if !rows.is_empty() {
         rows.insert(0, ["at", "bytes", "field", "type", ""].map(str::to_owned));
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+    };
     let [at, bytes, name, ty] = [0, 1, 2, 3].map(width);
     for row in &rows {
         let line = format!(
@@ -108,7 +123,13 @@ fn row(field: &Field) -> [String; 5] {
     };
     let note = with_docs(what, field.docs);
     let name = plain(field.name);
-    [field.offset.to_string(), field.ty.size().to_string(), name, plain(&field.ty.to_string()), note]
+    [
+        field.offset.to_string(),
+        field.ty.size().to_string(),
+        name,
+        plain(&field.ty.to_string()),
+        note,
+    ]
 }
 
 /// A payload in words.
@@ -126,7 +147,10 @@ fn described(payload: &Payload) -> String {
     let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
     let registered = if payload.registered { ", or in registered memory" } else { "" };
     let optional = if payload.optional { ", optional" } else { "" };
-    with_docs(format!("{}, {count}{of}{when}{registered}{optional}", plain(payload.name)), payload.docs)
+    with_docs(
+        format!("{}, {count}{of}{when}{registered}{optional}", plain(payload.name)),
+        payload.docs,
+    )
 }
 
 /// What is known of a part of a message, and what its documentation says first.
@@ -164,10 +188,17 @@ fn structures(out: &mut String, structs: Vec<&'static Struct>) {
         _ = writeln!(out, "\nstructures");
     }
     for of in structs {
-        _ = writeln!(out, "\n  {}: {}, aligned to {}", plain(of.name), Number(of.size, "byte"), of.align);
+        _ = writeln!(
+            out,
+            "\n  {}: {}, aligned to {}",
+            plain(of.name),
+            Number(of.size, "byte"),
+            of.align
+        );
         for field in of.fields {
             let (name, ty) = (plain(field.name), plain(&field.ty.to_string()));
-            let line = format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
+            let line =
+                format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
             _ = writeln!(out, "{}", line.trim_end());
         }
     }
@@ -180,8 +211,12 @@ fn enums(out: &mut String, enums: Vec<&'static Enum>) {
     for of in enums {
         _ = writeln!(out, "\n  {}: {}", plain(of.name), Number(of.bytes, "byte"));
         for value in of.values {
-            let line =
-                format!("    {:>4}  {}  {}", value.value, plain(value.name), first_sentence(value.docs));
+            let line = format!(
+                "    {:>4}  {}  {}",
+                value.value,
+                plain(value.name),
+                first_sentence(value.docs)
+            );
             _ = writeln!(out, "{}", line.trim_end());
         }
     }
@@ -255,7 +290,10 @@ mod tests {
         ] {
             assert_eq!(note(kind, "", optional), what);
             let separator = if what.is_empty() { "" } else { ". " };
-            assert_eq!(note(kind, " One thing. Another.", optional), format!("{what}{separator}One thing."));
+            assert_eq!(
+                note(kind, " One thing. Another.", optional),
+                format!("{what}{separator}One thing.")
+            );
         }
         let payload = |docs| Payload {
             name: "keys",

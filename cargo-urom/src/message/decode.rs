@@ -35,8 +35,11 @@ pub(crate) fn decode(
     let is_tag = |own: u64| i128::from(own) == tag;
     let own = expected.filter(|variant| is_tag(variant.tag) || variant.also.is_some_and(is_tag));
     let variant = own.or_else(|| messages.find(bytes)).ok_or_else(|| {
-        let known: Vec<_> =
-            messages.variants.iter().map(|variant| format!("{} ({})", variant.tag, variant.name)).collect();
+        let known: Vec<_> = messages
+            .variants
+            .iter()
+            .map(|variant| format!("{} ({})", variant.tag, variant.name))
+            .collect();
         format!("its tag {tag} is none of {}", known.join(", "))
     })?;
     let (fixed, behind) = bytes.split_at_checked(messages.len).ok_or_else(|| {
@@ -64,7 +67,10 @@ pub(crate) fn decode(
     }
     let Reader { behind, mut problems, remarks, .. } = reader;
     if !behind.is_empty() && problems.is_empty() {
-        problems.push(format!("{} more than the message's fields call for", Number(behind.len(), "byte")));
+        problems.push(format!(
+            "{} more than the message's fields call for",
+            Number(behind.len(), "byte")
+        ));
     }
     Ok(Decoded { variant, fields, problems, remarks })
 }
@@ -137,8 +143,10 @@ impl<'a> Reader<'a> {
             None => match payload.count {
                 Count::Given(len) => self.rest(payload, &format!("how long it is says `{len}`")),
                 Count::Word(_) | Count::Fixed(_) => {
-                    self.problems
-                        .push(format!("{}: the description does not say how long it is", payload.name));
+                    self.problems.push(format!(
+                        "{}: the description does not say how long it is",
+                        payload.name
+                    ));
                     Shown::Absent
                 }
             },
@@ -156,7 +164,8 @@ impl<'a> Reader<'a> {
     fn take(&mut self, payload: &Payload, count: i128) -> Shown {
         let size = payload.ty.size();
         let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(size));
-        let Some((taken, rest)) = bytes.and_then(|bytes| self.behind.split_at_checked(bytes)) else {
+        let Some((taken, rest)) = bytes.and_then(|bytes| self.behind.split_at_checked(bytes))
+        else {
             let found = self.behind.len();
             self.problems.push(format!(
                 "{}: {count} elements of {size} bytes, but {found} bytes are left",
@@ -236,7 +245,8 @@ fn value(ty: &Type, bytes: &[u8]) -> Shown {
             _ => unsigned(bytes),
         },
         Type::Char => {
-            let code = place::integer(bytes, false).and_then(|code| char::from_u32(code.try_into().ok()?));
+            let code =
+                place::integer(bytes, false).and_then(|code| char::from_u32(code.try_into().ok()?));
             code.map_or_else(|| unsigned(bytes), |code| Shown::Text(code.to_string()))
         }
         Type::Enum(of) => {

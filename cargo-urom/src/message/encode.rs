@@ -52,19 +52,23 @@ pub(crate) fn encode(
         roots: BTreeSet::new(),
         remarks: Vec::new(),
     };
-    Place { ty: messages.tag, offset: 0 }
-        .put(&mut draft.fixed, variant.tag)
-        .ok_or_else(|| format!("the description of {} is wrong: its tag does not fit", variant.name))?;
+    Place { ty: messages.tag, offset: 0 }.put(&mut draft.fixed, variant.tag).ok_or_else(|| {
+        format!("the description of {} is wrong: its tag does not fit", variant.name)
+    })?;
     for assignment in given {
         draft.assign(assignment).map_err(|why| format!("{}: {why}", variant.name))?;
     }
     draft.complete()?;
     for (index, payload) in variant.payloads.iter().enumerate() {
-        draft.words(index, payload).map_err(|why| format!("{}: {}: {why}", variant.name, payload.name))?;
+        draft
+            .words(index, payload)
+            .map_err(|why| format!("{}: {}: {why}", variant.name, payload.name))?;
     }
     // After all words, so that an expression over one sees what the receiver will see.
     for (index, payload) in variant.payloads.iter().enumerate() {
-        draft.checks(index, payload).map_err(|why| format!("{}: {}: {why}", variant.name, payload.name))?;
+        draft
+            .checks(index, payload)
+            .map_err(|why| format!("{}: {}: {why}", variant.name, payload.name))?;
     }
     let Draft { mut fixed, payloads, remarks, .. } = draft;
     fixed.extend(payloads.into_iter().flatten().flatten());
@@ -98,8 +102,9 @@ impl Draft<'_> {
             place::fields(self.messages, self.variant).find(|field| field.name == root)
         {
             let place = place::walk(Place { ty: field.ty, offset: field.offset }, path, &steps)?;
-            let out =
-                place.of_mut(&mut self.fixed).ok_or("the description places it outside of the message")?;
+            let out = place
+                .of_mut(&mut self.fixed)
+                .ok_or("the description places it outside of the message")?;
             value::write(&place.ty, value, out).map_err(named)?;
         } else {
             return Err(names::unknown("there is no field", root, self.settable()));
@@ -113,10 +118,18 @@ impl Draft<'_> {
     fn settable(&self) -> impl Iterator<Item = &'static str> {
         let fields = self.messages.header.iter().chain(self.variant.fields);
         let own = fields.filter(|field| is_value(field)).map(|field| field.name);
-        own.chain(self.variant.payloads.iter().map(|payload| payload.name)).collect::<Vec<_>>().into_iter()
+        own.chain(self.variant.payloads.iter().map(|payload| payload.name))
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
-    fn payload(&mut self, index: usize, path: &str, steps: &[Step<'_>], value: &str) -> Result<(), String> {
+    fn payload(
+        &mut self,
+        index: usize,
+        path: &str,
+        steps: &[Step<'_>],
+        value: &str,
+    ) -> Result<(), String> {
         let Payload { ty, count, .. } = self.variant.payloads[index];
         if steps.is_empty() {
             let bytes = value::elements(&ty, value)?;
@@ -124,7 +137,10 @@ impl Draft<'_> {
                 && bytes.len() != count.saturating_mul(ty.size())
             {
                 let (found, want) = (bytes.len() / ty.size().max(1), count);
-                return Err(format!("it is given {}, and has exactly {want}", Number(found, "element")));
+                return Err(format!(
+                    "it is given {}, and has exactly {want}",
+                    Number(found, "element")
+                ));
             }
             self.payloads[index] = Some(bytes);
             return Ok(());
@@ -132,12 +148,18 @@ impl Draft<'_> {
         let Count::Fixed(count) = count else {
             return Err("its length is not known before: give all of it, as a list".to_owned());
         };
-        let bytes = self.payloads[index].get_or_insert_with(|| vec![0; count.saturating_mul(ty.size())]);
+        let bytes =
+            self.payloads[index].get_or_insert_with(|| vec![0; count.saturating_mul(ty.size())]);
         let (at, rest) = match steps {
             [Step::Index(at), rest @ ..] => (*at, rest),
             // The only element needs no number.
             _ if count == 1 => (0, steps),
-            _ => return Err(format!("say which of its {}, such as `[0]`", Number(count, "element"))),
+            _ => {
+                return Err(format!(
+                    "say which of its {}, such as `[0]`",
+                    Number(count, "element")
+                ));
+            }
         };
         if at >= count {
             return Err(format!("there is no element {at}, only 0 to {}", count.saturating_sub(1)));
@@ -149,13 +171,20 @@ impl Draft<'_> {
 
     /// Refuses a message whose fields are not all given.
     fn complete(&self) -> Result<(), String> {
-        let fields = place::fields(self.messages, self.variant).filter(|field| self.is_missing(field));
-        let payloads = self.variant.payloads.iter().zip(&self.payloads).filter(|(payload, bytes)| {
-            // What a condition decides about is checked with it.
-            bytes.is_none() && !payload.optional && payload.when.is_none() && !self.is_elsewhere(payload)
-        });
-        let missing: Vec<_> =
-            fields.map(|field| field.name).chain(payloads.map(|(payload, _)| payload.name)).collect();
+        let fields =
+            place::fields(self.messages, self.variant).filter(|field| self.is_missing(field));
+        let payloads =
+            self.variant.payloads.iter().zip(&self.payloads).filter(|(payload, bytes)| {
+                // What a condition decides about is checked with it.
+                bytes.is_none()
+                    && !payload.optional
+                    && payload.when.is_none()
+                    && !self.is_elsewhere(payload)
+            });
+        let missing: Vec<_> = fields
+            .map(|field| field.name)
+            .chain(payloads.map(|(payload, _)| payload.name))
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -181,7 +210,9 @@ impl Draft<'_> {
 
     /// Fills in the words of a payload.
     fn words(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
-        if let Some(selector) = selector(self.variant, payload).filter(|_| self.is_elsewhere(payload)) {
+        if let Some(selector) =
+            selector(self.variant, payload).filter(|_| self.is_elsewhere(payload))
+        {
             if self.payloads[index].is_some() {
                 return Err(format!(
                     "it cannot both travel with the command and lie in registered memory: leave it out, or `{}`",
@@ -197,7 +228,9 @@ impl Draft<'_> {
             }
             return Ok(());
         }
-        if let (None, Count::Fixed(count), None) = (&self.payloads[index], payload.count, payload.when) {
+        if let (None, Count::Fixed(count), None) =
+            (&self.payloads[index], payload.count, payload.when)
+        {
             // One of a length of its own, left out, is there all the same.
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
@@ -217,7 +250,12 @@ impl Draft<'_> {
     }
 
     /// Writes a word, unless the user did.
-    fn word(&mut self, path: &str, value: u64, is_right: impl Fn(i128) -> bool) -> Result<(), String> {
+    fn word(
+        &mut self,
+        path: &str,
+        value: u64,
+        is_right: impl Fn(i128) -> bool,
+    ) -> Result<(), String> {
         let place = place::find(self.messages, self.variant, path)
             .ok_or_else(|| format!("the description has no word `{path}`"))?;
         if !self.paths.contains(path) {
@@ -225,7 +263,8 @@ impl Draft<'_> {
             return put.ok_or_else(|| format!("it is longer than `{path}` can say: send less"));
         }
         if !place.integer(&self.fixed).is_some_and(is_right) {
-            self.remarks.push(format!("`{path}` goes out as it is given, though {value} would be right"));
+            self.remarks
+                .push(format!("`{path}` goes out as it is given, though {value} would be right"));
         }
         Ok(())
     }
@@ -294,7 +333,8 @@ pub(super) fn is_value(field: &Field) -> bool {
 
 /// The word that says in which registered memory a payload lies.
 pub(super) fn selector(variant: &Variant, payload: &Payload) -> Option<&'static Field> {
-    let is_selector = |field: &&Field| matches!(field.kind, FieldKind::Selector { of } if of == payload.name);
+    let is_selector =
+        |field: &&Field| matches!(field.kind, FieldKind::Selector { of } if of == payload.name);
     variant.fields.iter().find(is_selector)
 }
 

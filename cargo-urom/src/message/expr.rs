@@ -146,9 +146,16 @@ mod tests {
 
     #[test]
     fn nothing_else_is_guessed() {
-        for text in
-            ["carries_counts(args)", "stride + 1", "stride as u8", "other", "x.len()", "", "a::B", "u8"]
-        {
+        for text in [
+            "carries_counts(args)",
+            "stride + 1",
+            "stride as u8",
+            "other",
+            "x.len()",
+            "",
+            "a::B",
+            "u8",
+        ] {
             assert_eq!(number(text, &Example), None, "{text}");
         }
         let conditions = [

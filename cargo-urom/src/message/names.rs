@@ -26,7 +26,10 @@ pub(super) fn plain(name: &str) -> String {
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let score = |other: &str| strsim::jaro_winkler(&plain(name), &plain(other));
-    let best = known.iter().max_by(|a, b| score(a).total_cmp(&score(b))).filter(|other| score(other) > ALIKE);
+    let best = known
+        .iter()
+        .max_by(|a, b| score(a).total_cmp(&score(b)))
+        .filter(|other| score(other) > ALIKE);
     let name = name.escape_debug();
     let all = || known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match best {
@@ -57,8 +60,9 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
 
 /// Every command with what can be set in it, as one would write it.
 pub(crate) fn signatures(messages: &Messages) -> Vec<String> {
-    let line =
-        |variant: &Variant| format!("{} {}", variant.name.to_snake_case(), signature(messages, variant));
+    let line = |variant: &Variant| {
+        format!("{} {}", variant.name.to_snake_case(), signature(messages, variant))
+    };
     messages.variants.iter().map(|variant| line(variant).trim_end().to_owned()).collect()
 }
 
@@ -83,7 +87,10 @@ mod tests {
     fn commands_are_listed_as_they_are_written() {
         use urom_abi::protocol::Protocol;
 
-        assert_eq!(signatures(&graph_protocol::Protocol::DESCRIPTION.commands), ["loopback data=<u64>"]);
+        assert_eq!(
+            signatures(&graph_protocol::Protocol::DESCRIPTION.commands),
+            ["loopback data=<u64>"]
+        );
     }
 
     #[test]

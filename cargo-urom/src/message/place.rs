@@ -32,9 +32,11 @@ pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
             rest = behind;
         } else {
             let index = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
-            let (index, behind) = index.ok_or_else(|| format!("`{path}` has a `[` without its `]`"))?;
-            let number =
-                index.parse().map_err(|_| format!("`{index}` in `{path}` is no index: write a number"))?;
+            let (index, behind) =
+                index.ok_or_else(|| format!("`{path}` has a `[` without its `]`"))?;
+            let number = index
+                .parse()
+                .map_err(|_| format!("`{index}` in `{path}` is no index: write a number"))?;
             steps.push(Step::Index(number));
             rest = behind;
         }
@@ -43,7 +45,10 @@ pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
 }
 
 /// All fields of a message's fixed part but the tag.
-pub(super) fn fields<'a>(messages: &Messages, variant: &Variant) -> impl Iterator<Item = &'a Field> {
+pub(super) fn fields<'a>(
+    messages: &Messages,
+    variant: &Variant,
+) -> impl Iterator<Item = &'a Field> {
     messages.header.iter().chain(variant.fields)
 }
 
@@ -126,8 +131,10 @@ impl Place {
     /// Writes an unsigned integer; `None` when it does not fit, or this is no place for one.
     pub(super) fn put(&self, bytes: &mut [u8], value: u64) -> Option<()> {
         let Type::Int { bytes: size @ 1..=8, .. } = self.ty else { return None };
-        let (low, high) =
-            value.to_le_bytes().split_at_checked(size).map(|(low, high)| (low.to_vec(), high.to_vec()))?;
+        let (low, high) = value
+            .to_le_bytes()
+            .split_at_checked(size)
+            .map(|(low, high)| (low.to_vec(), high.to_vec()))?;
         if high.iter().any(|byte| *byte != 0) {
             return None;
         }

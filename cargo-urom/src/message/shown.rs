@@ -43,10 +43,12 @@ impl Shown {
             Shown::Text(text) => json!(text),
             Shown::Name(name) => json!(name),
             Shown::List(items) => items.iter().map(Shown::json).collect(),
-            Shown::Record(fields) => {
-                Value::Object(fields.iter().map(|(name, value)| ((*name).to_owned(), value.json())).collect())
+            Shown::Record(fields) => Value::Object(
+                fields.iter().map(|(name, value)| ((*name).to_owned(), value.json())).collect(),
+            ),
+            Shown::Bytes(bytes) => {
+                json!({ "len": bytes.len(), "hex": hex(bytes), "text": text(bytes) })
             }
-            Shown::Bytes(bytes) => json!({ "len": bytes.len(), "hex": hex(bytes), "text": text(bytes) }),
             Shown::Absent => Value::Null,
             Shown::Registered(bytes) => json!({ "registered": Shown::Int(*bytes).json() }),
         }
@@ -78,7 +80,9 @@ impl fmt::Display for Shown {
                 f.write_str("}")
             }
             Shown::Bytes(bytes) => match text(bytes) {
-                Some(text) if bytes.len() <= MOST => write!(f, "{text} ({})", Count(bytes.len(), "byte")),
+                Some(text) if bytes.len() <= MOST => {
+                    write!(f, "{text} ({})", Count(bytes.len(), "byte"))
+                }
                 _ => {
                     let some = bytes.get(..MOST).unwrap_or(bytes);
                     let more = if some.len() < bytes.len() { ".." } else { "" };
@@ -113,7 +117,8 @@ mod tests {
         assert_eq!(Shown::Bytes(b"a".into()).to_string(), "a (1 byte)");
         let long = Shown::Bytes(vec![0xff; 1000]).to_string();
         assert!(long.len() < 600 && long.ends_with(".. (1000 bytes)"), "{long}");
-        let record = Shown::Record(vec![("a", Shown::Int(-1)), ("b", Shown::List(vec![Shown::Float(0.5)]))]);
+        let record =
+            Shown::Record(vec![("a", Shown::Int(-1)), ("b", Shown::List(vec![Shown::Float(0.5)]))]);
         assert_eq!(record.to_string(), "{a=-1,b=[0.5]}");
     }
 

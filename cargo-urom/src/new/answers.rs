@@ -75,7 +75,9 @@ impl FromStr for ProjectName {
             ));
         }
         if text == "urom" {
-            return Err("`urom` is no name for a project: `urom-host` is a package of the kit".to_owned());
+            return Err(
+                "`urom` is no name for a project: `urom-host` is a package of the kit".to_owned()
+            );
         }
         Ok(ProjectName(text.to_owned()))
     }
@@ -106,7 +108,8 @@ impl FromStr for PluginName {
                  one `_` between them"
             ));
         }
-        if KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == text) || TAKEN.contains(&text) {
+        if KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == text) || TAKEN.contains(&text)
+        {
             return Err(format!(
                 "`{text}` is no name for a plugin: the library would be called that too, and in Rust it means something else"
             ));
@@ -141,9 +144,10 @@ mod tests {
             let project: ProjectName = good.parse().expect(good);
             assert_eq!(project.to_string(), good);
         }
-        for bad in
-            ["", "2a", "Calc", "my calc", "a-", "-a", "a--b", "a__b", "a-b_c", "ä", ".", "a/b", "a.b", "urom"]
-        {
+        for bad in [
+            "", "2a", "Calc", "my calc", "a-", "-a", "a--b", "a__b", "a-b_c", "ä", ".", "a/b",
+            "a.b", "urom",
+        ] {
             assert!(bad.parse::<ProjectName>().is_err(), "{bad}");
         }
     }
@@ -156,8 +160,8 @@ mod tests {
         }
         let too_long = "a".repeat(MOST + 1);
         for bad in [
-            "", "_a", "a_", "a__b", "2a", "Worker", "a-b", "a.so", "a/b", "ä", "fn", "gen", "protocol",
-            &too_long,
+            "", "_a", "a_", "a__b", "2a", "Worker", "a-b", "a.so", "a/b", "ä", "fn", "gen",
+            "protocol", &too_long,
         ] {
             assert!(bad.parse::<PluginName>().is_err(), "{bad}");
         }

@@ -47,7 +47,9 @@ impl Kit {
 
     /// The clone that this tool was built from, as long as it is there; else the registry.
     pub(super) fn of_this_tool() -> anyhow::Result<Kit> {
-        let Some(clone) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else { return Ok(Kit::Registry) };
+        let Some(clone) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
+            return Ok(Kit::Registry);
+        };
         if !is_clone(clone) {
             return Ok(Kit::Registry);
         }
@@ -60,9 +62,13 @@ impl Kit {
         match clone.to_str().map(|clone| format!("path={clone}").parse()) {
             Some(Ok(kit)) => Ok(kit),
             Some(Err(reason)) => {
-                bail!("the clone this tool was built from cannot be used: {reason}; say --kit PLACE")
+                bail!(
+                    "the clone this tool was built from cannot be used: {reason}; say --kit PLACE"
+                )
             }
-            None => bail!("{} is no text, which Cargo.toml demands; say --kit PLACE", clone.display()),
+            None => {
+                bail!("{} is no text, which Cargo.toml demands; say --kit PLACE", clone.display())
+            }
         }
     }
 }
@@ -77,9 +83,9 @@ fn is_clone(directory: &Path) -> bool {
 /// Whether it is cargo's own copy of a repository, which cargo may remove at any time.
 fn is_cargos(directory: &Path) -> bool {
     let parts: Vec<_> = directory.components().collect();
-    parts
-        .windows(2)
-        .any(|pair| pair == [Component::Normal("git".as_ref()), Component::Normal("checkouts".as_ref())])
+    parts.windows(2).any(|pair| {
+        pair == [Component::Normal("git".as_ref()), Component::Normal("checkouts".as_ref())]
+    })
 }
 
 impl FromStr for Kit {
@@ -128,9 +134,18 @@ mod tests {
 
     #[test]
     fn a_place_that_says_too_little_or_would_break_a_manifest_is_refused() {
-        for bad in
-            ["", "path", "path=", "git", "git=", "registry=x", "svn=x", "path=a\"b", "path=a\\b", "git=a\nb"]
-        {
+        for bad in [
+            "",
+            "path",
+            "path=",
+            "git",
+            "git=",
+            "registry=x",
+            "svn=x",
+            "path=a\"b",
+            "path=a\\b",
+            "git=a\nb",
+        ] {
             assert!(bad.parse::<Kit>().is_err(), "{bad}");
         }
     }

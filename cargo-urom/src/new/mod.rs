@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plugin = match &args.plugin {
         Some(plugin) => plugin.clone(),
         None => project.plugin().map_err(|reason| {
-            usage(format!("the project's name makes no name for the plugin: {reason}; say --plugin NAME"))
+            usage(format!(
+                "the project's name makes no name for the plugin: {reason}; say --plugin NAME"
+            ))
         })?,
     };
     let kit = match &args.kit {
@@ -74,7 +76,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Makes the directory with its files, or nothing at all. One that exists is somebody's.
 fn make(directory: &Path, answers: &Answers, files: &[template::File]) -> anyhow::Result<()> {
     std::fs::create_dir(directory).with_context(|| {
-        let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists());
+        let parent =
+            directory.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists());
         let hint = match parent {
             _ if directory.exists() => ": choose another name, or remove it first".to_owned(),
             Some(parent) => format!(": make {} first", parent.display()),

@@ -13,7 +13,8 @@ pub(super) fn print(directory: &Path, answers: &Answers) -> anyhow::Result<()> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target_directory =
         std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| directory.join("target").into());
-    let target_directory = std::path::absolute(&target_directory).unwrap_or_else(|_| target_directory.into());
+    let target_directory =
+        std::path::absolute(&target_directory).unwrap_or_else(|_| target_directory.into());
     let search = ucx_probe::Search::new(&target).target_directory(target_directory);
     if let Err(missing) = search.find() {
         output::say(&format!("missing on this machine: {missing}"));

@@ -47,7 +47,8 @@ impl Carried {
 pub(super) fn render(answers: &Answers) -> anyhow::Result<Vec<File>> {
     let files: Vec<Carried> =
         serde_json::from_str(FILES).context("the template in this program is broken")?;
-    let wanted = files.iter().filter(|file| file.is_for(answers.kit.kind(), answers.ucx, answers.c_header));
+    let wanted =
+        files.iter().filter(|file| file.is_for(answers.kit.kind(), answers.ucx, answers.c_header));
     let names = names(answers);
     let rendered = wanted.map(|file| File {
         path: put_in(&file.path, &names).into(),

@@ -55,7 +55,12 @@ struct Choice<'a> {
 }
 
 /// A file as the template engine renders it. `None` where `cargo-generate.toml` leaves it out.
-fn rendered(path: &str, text: &str, choice: Choice<'_>, names: [&str; 4]) -> Option<(String, String)> {
+fn rendered(
+    path: &str,
+    text: &str,
+    choice: Choice<'_>,
+    names: [&str; 4],
+) -> Option<(String, String)> {
     let Choice { kit, ucx, c_header } = choice;
     let for_ucx = path == "plugin/build.rs";
     let for_c = path.starts_with("include/") || path.starts_with("protocol/tests/");
@@ -85,12 +90,14 @@ fn made() -> Vec<Carried> {
         ["{{project-name}}", "{{crate_name}}", "{{plugin_name}}", "{{kit_source}}"];
     let mut all = Vec::new();
     for (path, text) in sources() {
-        let of =
-            |kit: &str, ucx, c_header| rendered(&path, &text, Choice { kit, ucx, c_header }, PLACEHOLDERS);
+        let of = |kit: &str, ucx, c_header| {
+            rendered(&path, &text, Choice { kit, ucx, c_header }, PLACEHOLDERS)
+        };
         let any = |differ: &dyn Fn(&str, bool, bool) -> bool| {
             KITS.iter().any(|kit| FLAGS.iter().any(|&(ucx, c_header)| differ(kit, ucx, c_header)))
         };
-        let by_kit = any(&|kit, ucx, c_header| of(kit, ucx, c_header) != of(KITS[0], ucx, c_header));
+        let by_kit =
+            any(&|kit, ucx, c_header| of(kit, ucx, c_header) != of(KITS[0], ucx, c_header));
         let by_ucx = any(&|kit, ucx, c_header| of(kit, ucx, c_header) != of(kit, !ucx, c_header));
         let by_c = any(&|kit, ucx, c_header| of(kit, ucx, c_header) != of(kit, ucx, !c_header));
         for kit in KITS.iter().take(if by_kit { KITS.len() } else { 1 }) {
@@ -99,8 +106,12 @@ fn made() -> Vec<Carried> {
                     continue;
                 }
                 let Some((path, text)) = of(kit, ucx, c_header) else { continue };
-                let lines =
-                    text.strip_suffix('\n').expect("a line's end").split('\n').map(str::to_owned).collect();
+                let lines = text
+                    .strip_suffix('\n')
+                    .expect("a line's end")
+                    .split('\n')
+                    .map(str::to_owned)
+                    .collect();
                 all.push(Carried {
                     path,
                     kit: by_kit.then(|| (*kit).to_owned()),
@@ -143,11 +154,14 @@ fn every_answer_gives_what_the_template_engine_gives() {
             let names = ["my-calc", "my_calc", "worker_calc", answers.kit.source()];
             let choice = Choice { kit: answers.kit.kind(), ucx, c_header };
             let files = sources();
-            let expected = files.iter().filter_map(|(path, text)| rendered(path, text, choice, names));
+            let expected =
+                files.iter().filter_map(|(path, text)| rendered(path, text, choice, names));
             let expected: Tree = expected.collect();
             let files = render(&answers).expect("the template is good");
-            let given: Tree =
-                files.into_iter().map(|file| (file.path.to_string_lossy().into_owned(), file.text)).collect();
+            let given: Tree = files
+                .into_iter()
+                .map(|file| (file.path.to_string_lossy().into_owned(), file.text))
+                .collect();
             assert_eq!(given, expected);
             for (path, text) in &given {
                 for sign in ["{{", "{%", "%}", ".liquid"] {

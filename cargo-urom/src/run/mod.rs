@@ -37,7 +37,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // A link has its own name, which is the plugin's.
     let path = std::path::absolute(&args.plugins)?;
-    let kind = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let kind =
+        std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
     if !kind.is_dir() {
         // A service would only log what is wrong, and serve nothing.
         plugin_path::fresh(&path)?;
@@ -68,7 +69,9 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     let service = match builder.connect() {
         Ok(service) => service,
         // Why is in the log, or it was stopped just now.
-        Err(error) => return output::warning(&format!("cannot ask the service for its plugins: {error}")),
+        Err(error) => {
+            return output::warning(&format!("cannot ask the service for its plugins: {error}"));
+        }
     };
     for plugin in service.plugins() {
         say(&format!("serving {}, version {}", output::plain(plugin.name()), plugin.version()));

@@ -36,7 +36,10 @@ fn every_page_with_rust_is_compiled() {
         let path = format!("src/{}", page.path.display());
         let has_rust = blocks(&page).iter().any(|(_, info, _)| info.starts_with("rust"));
         let compiled = guide::PAGES.contains(&path.as_str());
-        assert_eq!(has_rust, compiled, "{path}: the list of pages in docs/lib.rs is wrong about it");
+        assert_eq!(
+            has_rust, compiled,
+            "{path}: the list of pages in docs/lib.rs is wrong about it"
+        );
     }
 }
 
@@ -52,7 +55,10 @@ fn blocks_name_their_language_and_what_is_not_compiled_says_why() {
                 "{place}: a block says what is in it; rustdoc takes others for Rust"
             );
             if words.any(|word| word.starts_with("ignore")) {
-                assert!(before.starts_with(REASON), "{place}: `{REASON}why -->` stands before such a block");
+                assert!(
+                    before.starts_with(REASON),
+                    "{place}: `{REASON}why -->` stands before such a block"
+                );
             }
         }
     }
@@ -65,7 +71,11 @@ fn no_block_is_made_by_indentation() {
         let mut before = "";
         for (at, line) in crate::prose(&page.text) {
             let indented = line.starts_with("    ") && !line.trim().is_empty();
-            assert!(!indented || !before.is_empty(), "{}:{at}: fence this block", page.path.display());
+            assert!(
+                !indented || !before.is_empty(),
+                "{}:{at}: fence this block",
+                page.path.display()
+            );
             before = line.trim();
         }
     }

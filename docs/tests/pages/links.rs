@@ -67,9 +67,14 @@ fn links_lead_to_pages_and_headings_of_the_book() {
             let path = if file.is_empty() { page.path.clone() } else { joined(folder, file) };
             assert!(book().join(&path).is_file(), "{place}: no such file in the book");
             if let Some(heading) = heading {
-                let there =
-                    pages.iter().find(|other| other.path == path).expect("headings are those of pages");
-                assert!(anchors(&there.text).iter().any(|name| name == heading), "{place}: no such heading");
+                let there = pages
+                    .iter()
+                    .find(|other| other.path == path)
+                    .expect("headings are those of pages");
+                assert!(
+                    anchors(&there.text).iter().any(|name| name == heading),
+                    "{place}: no such heading"
+                );
             }
         }
     }
@@ -82,5 +87,8 @@ fn a_heading_is_linked_to_as_forges_do() {
         "choices-where-docas-documents-are-silent"
     );
     assert_eq!(anchor("`len = a.b`"), "len--ab");
-    assert_eq!(anchors("# One\n```sh\n# no heading\n```\n## Two three\n#four"), ["one", "two-three"]);
+    assert_eq!(
+        anchors("# One\n```sh\n# no heading\n```\n## Two three\n#four"),
+        ["one", "two-three"]
+    );
 }

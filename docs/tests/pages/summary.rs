@@ -7,8 +7,10 @@ use crate::{links, pages};
 #[test]
 fn every_page_is_in_the_summary_once() {
     let pages = pages();
-    let summary =
-        pages.iter().find(|page| page.path.as_os_str() == "SUMMARY.md").expect("the book has a summary");
+    let summary = pages
+        .iter()
+        .find(|page| page.path.as_os_str() == "SUMMARY.md")
+        .expect("the book has a summary");
     let mut named = BTreeMap::new();
     // A link without a target is a heading over other pages.
     for link in links::of(&summary.text).iter().filter(|link| !link.target.is_empty()) {

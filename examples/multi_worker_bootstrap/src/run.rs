@@ -26,7 +26,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let service = options.common.service().max_workers(WORKERS as u32).connect()?;
     info!("The service has CPUs {} for workers", service.cpus());
 
-    let shared = Shared { worker_log_level: options.common.worker_log_level(), measuring: Mutex::default() };
+    let shared =
+        Shared { worker_log_level: options.common.worker_log_level(), measuring: Mutex::default() };
     thread::scope(|scope| {
         let (report, reports) = mpsc::channel();
         let (quits, threads): (Vec<_>, Vec<_>) = (0..WORKERS)
@@ -49,7 +50,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// While all workers run: prints how they fared and who is in which group, and waits for a signal.
-fn look(service: &Service, reports: Vec<Result<Report>>, signals: Option<&mut Signals>) -> Result<()> {
+fn look(
+    service: &Service,
+    reports: Vec<Result<Report>>,
+    signals: Option<&mut Signals>,
+) -> Result<()> {
     let mut reports = reports.into_iter().collect::<Result<Vec<_>>>()?;
     reports.sort_by_key(|report| report.id);
     print!("{}", table::render(&reports));

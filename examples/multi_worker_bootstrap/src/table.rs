@@ -14,7 +14,8 @@ pub(crate) fn render(reports: &[Report]) -> String {
         .iter()
         .map(|report| {
             let Report { id, group, sent, returned, first, median } = report;
-            let numbers = [id.to_string(), group.to_string(), sent.to_string(), returned.to_string()];
+            let numbers =
+                [id.to_string(), group.to_string(), sent.to_string(), returned.to_string()];
             let [id, group, sent, returned] = numbers;
             [id, group, sent, returned, micros(*median), micros(*first)]
         })

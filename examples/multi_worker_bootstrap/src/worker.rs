@@ -63,8 +63,13 @@ pub(crate) fn run(
 fn start(service: &ServiceHandle, shared: &Shared, id: u64) -> Result<(Worker, Report)> {
     let graph = service.plugin::<Graph>()?;
     let engine = ProgressEngine::with_library(service.library())?;
-    let mut builder =
-        service.worker().engine(&engine).id(id).group((id % 2) as u32).max_inflight(2).plugin(&graph);
+    let mut builder = service
+        .worker()
+        .engine(&engine)
+        .id(id)
+        .group((id % 2) as u32)
+        .max_inflight(2)
+        .plugin(&graph);
     if let Some(level) = shared.worker_log_level {
         builder = builder.env("UCX_LOG_LEVEL", level);
     }

@@ -47,7 +47,8 @@ fn a_signal_ends_it_in_order() {
         let plugins = graph();
         let mut child = sample(&plugins).args(["-l", "50"]).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let running = lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("all workers run"));
+        let running =
+            lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("all workers run"));
         assert!(running, "{}", errors(&mut child));
         kill_process(Pid::from_child(&child), signal).unwrap();
         let last = lines.map_while(Result::ok).last();

@@ -32,15 +32,21 @@ impl Buffers {
     }
 
     /// They lie in memory that is registered here and with the plugin of `worker`.
-    pub(crate) fn registered(len: usize, sandbox: &Client<Host>, worker: &Worker) -> Result<Buffers> {
+    pub(crate) fn registered(
+        len: usize,
+        sandbox: &Client<Host>,
+        worker: &Worker,
+    ) -> Result<Buffers> {
         check_windows(sandbox, worker)?;
         let context = Context::new(Features::RMA)?;
         let ours = context.worker()?;
         let memory = Memory::allocate(&context, 3 * len)?;
         let exported = memory.window(&ours)?;
         let params = MapParams::exported(memory.address());
-        let mapped = sandbox.task_mem_map(worker, params).exported_memh(&exported).submit()?.wait()?;
-        let handle = NonZeroU64::new(mapped.memh_id).context("the plugin gave no handle for the memory")?;
+        let mapped =
+            sandbox.task_mem_map(worker, params).exported_memh(&exported).submit()?.wait()?;
+        let handle =
+            NonZeroU64::new(mapped.memh_id).context("the plugin gave no handle for the memory")?;
         Ok(Buffers { bytes: vec![0; len], shared: Some(Shared { worker: ours, memory, handle }) })
     }
 
@@ -116,6 +122,10 @@ fn check_windows(sandbox: &Client<Host>, worker: &Worker) -> Result<()> {
 
 impl Shared {
     fn part(&self, start: usize, len: usize) -> Registered {
-        Registered { memory: self.handle, address: self.memory.address() + start as u64, len: len as u64 }
+        Registered {
+            memory: self.handle,
+            address: self.memory.address() + start as u64,
+            len: len as u64,
+        }
     }
 }

@@ -117,7 +117,10 @@ impl Player<'_> {
     fn check(&mut self, round: u32, received: &TagReceived, tag: u64) -> Result<()> {
         let (status, sender_tag) = (received.status, received.sender_tag);
         self.ended_well("receive", status)?;
-        ensure!(sender_tag == tag, "a message with tag {sender_tag:#x} came, {tag:#x} was expected");
+        ensure!(
+            sender_tag == tag,
+            "a message with tag {sender_tag:#x} came, {tag:#x} was expected"
+        );
         let (message, other) = (self.message, self.other());
         self.buffers.read(round, &received.data, |bytes| message.check(other, round, bytes))
     }
@@ -130,7 +133,10 @@ impl Player<'_> {
     }
 
     /// Waits for an answer of the own worker for as long as the other process is there.
-    fn wait<T>(&mut self, mut answer: impl Future<Output = urom_host::Result<T>> + Unpin) -> Result<T> {
+    fn wait<T>(
+        &mut self,
+        mut answer: impl Future<Output = urom_host::Result<T>> + Unpin,
+    ) -> Result<T> {
         let begin = Instant::now();
         loop {
             self.partner.glance()?;

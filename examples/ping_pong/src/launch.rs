@@ -37,7 +37,9 @@ enum Launcher {
 impl Launch {
     /// Finds the other process.
     pub(crate) fn begin(options: &Options) -> Result<Launch> {
-        let (Some(address), Some(rank)) = (&options.rendezvous, options.rank) else { return Self::mpi() };
+        let (Some(address), Some(rank)) = (&options.rendezvous, options.rank) else {
+            return Self::mpi();
+        };
         info!("Waiting for the other process at {address}");
         let gather = Rendezvous::join(address, rank, PLAYERS, LIMIT)
             .with_context(|| format!("the two processes did not meet at {address}"))?;
@@ -47,7 +49,9 @@ impl Launch {
     #[cfg(feature = "mpi")]
     fn mpi() -> Result<Launch> {
         use urom_host::mpi::traits::Communicator;
-        let Some(universe) = urom_host::mpi::initialize() else { bail!("MPI was initialised before") };
+        let Some(universe) = urom_host::mpi::initialize() else {
+            bail!("MPI was initialised before")
+        };
         let world = universe.world();
         if world.size().unsigned_abs() != PLAYERS {
             bail!(
@@ -61,7 +65,9 @@ impl Launch {
 
     #[cfg(not(feature = "mpi"))]
     fn mpi() -> Result<Launch> {
-        bail!("this build knows no MPI: give --rendezvous and --rank, or build with --features mpi");
+        bail!(
+            "this build knows no MPI: give --rendezvous and --rank, or build with --features mpi"
+        );
     }
 
     fn new(gather: impl AllGather + 'static, launcher: Launcher) -> Launch {

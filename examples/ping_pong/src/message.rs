@@ -34,7 +34,10 @@ impl Message {
             Message::Text(text) => bytes.copy_from_slice(text),
             Message::Pattern(_) => {
                 let seed = byte(rank, round);
-                bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = seed.wrapping_add(mix(at)));
+                bytes
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(at, byte)| *byte = seed.wrapping_add(mix(at)));
             }
         }
     }

@@ -118,7 +118,11 @@ impl Partner {
             if let Some(blocks) = self.test()? {
                 return Ok(blocks);
             }
-            ensure!(begin.elapsed() < LIMIT, "the other process was silent for {} s", LIMIT.as_secs());
+            ensure!(
+                begin.elapsed() < LIMIT,
+                "the other process was silent for {} s",
+                LIMIT.as_secs()
+            );
             thread::sleep(PAUSE);
         }
     }

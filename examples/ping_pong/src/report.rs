@@ -8,8 +8,16 @@ const MOST_PATIENCE: Duration = Duration::from_secs(60);
 /// At most so many rounds pay for connections and cold caches without being measured.
 const WARM_UP: u32 = 100;
 
-const HEAD: [&str; 8] =
-    ["started by", "bytes", "sent", "rounds", "measured", "half round trip [us]: min", "median", "p99"];
+const HEAD: [&str; 8] = [
+    "started by",
+    "bytes",
+    "sent",
+    "rounds",
+    "measured",
+    "half round trip [us]: min",
+    "median",
+    "p99",
+];
 
 /// The rounds of a run.
 #[derive(Debug)]
@@ -38,7 +46,10 @@ impl Report {
         self.done += 1;
         if self.said.elapsed() >= self.patience {
             let (done, rounds) = (self.done, self.rounds);
-            eprintln!("ping_pong: {done} of {rounds} rounds in {} s", self.begin.elapsed().as_secs());
+            eprintln!(
+                "ping_pong: {done} of {rounds} rounds in {} s",
+                self.begin.elapsed().as_secs()
+            );
             self.said = Instant::now();
             self.patience = (2 * self.patience).min(MOST_PATIENCE);
         }
@@ -92,6 +103,9 @@ mod tests {
 
     #[test]
     fn few_rounds_are_all_measured_and_of_many_all_but_a_hundred() {
-        assert_eq!([1, 9, 10, 500, 1000, 1001, 10_000_000].map(warm_up), [0, 0, 1, 50, 100, 100, 100]);
+        assert_eq!(
+            [1, 9, 10, 500, 1000, 1001, 10_000_000].map(warm_up),
+            [0, 0, 1, 50, 100, 100, 100]
+        );
     }
 }

@@ -34,10 +34,16 @@ fn a_text_one_byte_4000_inline_and_a_registered_mebibyte_arrive_on_embedded_serv
         let play = |arguments: &[&str]| play(&plugins, &[service, arguments].concat());
         let text = play(&["-m", "over MPI", "-l", "50"])?;
         text.has_table(["MPI", "9", "inline", "1", "1"]);
-        for line in ["Server completed PING recv: over MPI", "Client received PONG recv: over MPI"] {
+        for line in ["Server completed PING recv: over MPI", "Client received PONG recv: over MPI"]
+        {
             assert!(text.errors.contains(line), "{}", text.errors);
         }
-        assert_eq!(text.errors.matches("Sample finished successfully").count(), 2, "{}", text.errors);
+        assert_eq!(
+            text.errors.matches("Sample finished successfully").count(),
+            2,
+            "{}",
+            text.errors
+        );
         play(&["--size", "1", "-i", "300"])?.has_table(["MPI", "1", "inline", "300", "270"]);
         play(&["--size", "4000", "-i", "300"])?.has_table(["MPI", "4000", "inline", "300", "270"]);
         let large = play(&["--size", MIB, "--registered", "-i", "9"])?;
@@ -59,7 +65,9 @@ fn another_number_of_processes_than_two_is_refused() -> Result<()> {
 #[test]
 fn a_process_that_was_started_without_mpirun_is_told_of_both_ways() -> Result<()> {
     let ended = Running::start(command(PROGRAM, &sandbox()?))?.end(LONG)?;
-    ended.failed_saying("MPI started 1: `mpirun -np 2 ping_pong`, or without MPI --rendezvous and --rank");
+    ended.failed_saying(
+        "MPI started 1: `mpirun -np 2 ping_pong`, or without MPI --rendezvous and --rank",
+    );
     Ok(())
 }
 

@@ -19,9 +19,13 @@ fn place() -> Result<String> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = std::process::id() as u16;
     let is_free = |address: &String| TcpListener::bind(address).is_ok();
-    let address =
-        || format!("127.0.0.1:{}", 20_000 + (first.wrapping_add(NEXT.fetch_add(1, Relaxed))) % 12_000);
-    std::iter::repeat_with(address).take(100).find(is_free).context("a hundred ports in a row are taken")
+    let address = || {
+        format!("127.0.0.1:{}", 20_000 + (first.wrapping_add(NEXT.fetch_add(1, Relaxed))) % 12_000)
+    };
+    std::iter::repeat_with(address)
+        .take(100)
+        .find(is_free)
+        .context("a hundred ports in a row are taken")
 }
 
 fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -> Result<Running> {
@@ -48,15 +52,21 @@ fn a_text_of_the_greatest_length_goes_there_and_back_and_both_say_so() -> Result
     client.has_table(["rendezvous", "100", "inline", "1", "1"]);
     assert_eq!((server.code, server.lines.len()), (Some(0), 0), "{}", server.errors);
     let completed = format!("Server completed PING recv: {text}");
-    for line in
-        ["Server posted PONG recv", &completed, "Server posted PONG send", "Sample finished successfully"]
-    {
+    for line in [
+        "Server posted PONG recv",
+        &completed,
+        "Server posted PONG send",
+        "Sample finished successfully",
+    ] {
         assert!(server.errors.contains(line), "{line} is not in\n{}", server.errors);
     }
     let received = format!("Client received PONG recv: {text}");
-    for line in
-        ["Client posted PING recv", "Client posted PING send", &received, "Sample finished successfully"]
-    {
+    for line in [
+        "Client posted PING recv",
+        "Client posted PING send",
+        &received,
+        "Sample finished successfully",
+    ] {
         assert!(client.errors.contains(line), "{line} is not in\n{}", client.errors);
     }
     Ok(())
@@ -76,7 +86,13 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
         };
         play(&["-m", ""])?.has_table(["rendezvous", "1", "inline", "1", "1"]);
         play(&["--size", "1", "-i", "30"])?.has_table(["rendezvous", "1", "inline", "30", "27"]);
-        play(&["--size", "4000", "-i", "30"])?.has_table(["rendezvous", "4000", "inline", "30", "27"]);
+        play(&["--size", "4000", "-i", "30"])?.has_table([
+            "rendezvous",
+            "4000",
+            "inline",
+            "30",
+            "27",
+        ]);
         play(&["--registered"])?.has_table(["rendezvous", "12", "registered", "1", "1"]);
         let large = play(&["--size", MIB, "--registered", "-i", "9"])?;
         large.has_table(["rendezvous", MIB, "registered", "9", "9"]);
@@ -98,7 +114,11 @@ fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why()
             assert_eq!(ended.code, Some(1), "{}", ended.errors);
             ended.failed_saying("`worker_sandbox` is not the one of this kit");
             ended.failed_saying("Leave --registered out");
-            assert!(!ended.errors.contains("CONNECTION_RESET"), "its worker lives: {}", ended.errors);
+            assert!(
+                !ended.errors.contains("CONNECTION_RESET"),
+                "its worker lives: {}",
+                ended.errors
+            );
         }
         // Without it they play.
         let inline = ["--service", daemon.address()];
@@ -126,7 +146,8 @@ fn processes_that_were_told_different_things_do_not_play() -> Result<()> {
         }
     }
     let [server, client] = end(two(&plugins, &["-m", "abcd"], &["-m", "abXd"])?)?;
-    let found = [&server, &client].into_iter().filter(|ended| ended.errors.contains("byte 2 of 5")).count();
+    let found =
+        [&server, &client].into_iter().filter(|ended| ended.errors.contains("byte 2 of 5")).count();
     assert!(
         found > 0 && server.code == Some(1) && client.code == Some(1),
         "{}{}",

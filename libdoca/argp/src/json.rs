@@ -24,8 +24,9 @@ pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
     let text = fs::read_to_string(path).map_err(|error| {
         Refusal::new(DocaError::IO_FAILED, format!("the JSON file {shown} cannot be read: {error}"))
     })?;
-    parse(flags, &text)
-        .map_err(|refusal| Refusal::new(refusal.code, format!("the JSON file {shown}: {}", refusal.text)))
+    parse(flags, &text).map_err(|refusal| {
+        Refusal::new(refusal.code, format!("the JSON file {shown}: {}", refusal.text))
+    })
 }
 
 fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
@@ -34,7 +35,8 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
     })?;
     let root = object(&root, "the file")?;
     if let Some(name) = root.keys().find(|name| *name != GENERAL && *name != PROGRAM) {
-        let text = format!("unknown section `{}`; there are {GENERAL} and {PROGRAM}", name.escape_debug());
+        let text =
+            format!("unknown section `{}`; there are {GENERAL} and {PROGRAM}", name.escape_debug());
         return Err(Refusal::new(DocaError::NOT_SUPPORTED, text));
     }
     let mut found = Vec::new();
@@ -50,9 +52,13 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
         let entries = object(entries, section)?;
         let of_section: Vec<(usize, &Flag)> =
             flags.iter().enumerate().filter(|(_, flag)| is_wanted(flag)).collect();
-        let is_known = |name: &String| of_section.iter().any(|(_, flag)| flag.long.as_ref() == Some(name));
+        let is_known =
+            |name: &String| of_section.iter().any(|(_, flag)| flag.long.as_ref() == Some(name));
         if let Some(name) = entries.keys().find(|name| !is_known(name)) {
-            return Err(Refusal::new(DocaError::NOT_SUPPORTED, unknown(section, name, &of_section)));
+            return Err(Refusal::new(
+                DocaError::NOT_SUPPORTED,
+                unknown(section, name, &of_section),
+            ));
         }
         for (at, flag) in of_section {
             if let Some(given) = flag.long.as_ref().and_then(|name| entries.get(name)) {
@@ -71,8 +77,9 @@ fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> String {
 
 fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refusal> {
     value.as_object().ok_or_else(|| {
-        let text =
-            format!("{name} is not an object: write {{\"{GENERAL}\": {{...}}, \"{PROGRAM}\": {{...}}}}");
+        let text = format!(
+            "{name} is not an object: write {{\"{GENERAL}\": {{...}}, \"{PROGRAM}\": {{...}}}}"
+        );
         Refusal::new(DocaError::INVALID_VALUE, text)
     })
 }
@@ -82,7 +89,10 @@ fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
         Kind::Bool => (given.as_bool().map(Value::Bool), "true or false".to_owned()),
         Kind::Int | Kind::Level => {
             let number = given.as_i64().and_then(|number| c_int::try_from(number).ok());
-            (number.map(Value::Int), format!("a whole number from {} to {}", c_int::MIN, c_int::MAX))
+            (
+                number.map(Value::Int),
+                format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
+            )
         }
         Kind::Text => {
             let text = given.as_str().and_then(|text| CString::new(text).ok());
@@ -223,9 +233,19 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_told() {
-        for text in
-            ["", "{", "{]", "{\"a\" 1}", "/* x", "{\"a", "{\"a\\", "{} {}", "{'a': 1}", "[1,,]", "\"\\"]
-        {
+        for text in [
+            "",
+            "{",
+            "{]",
+            "{\"a\" 1}",
+            "/* x",
+            "{\"a",
+            "{\"a\\",
+            "{} {}",
+            "{'a': 1}",
+            "[1,,]",
+            "\"\\",
+        ] {
             refused(text, DocaError::IO_FAILED, &["not JSON"]);
         }
     }

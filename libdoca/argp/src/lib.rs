@@ -43,7 +43,8 @@ const NAMELESS: &str = "doca_argp";
 fn tell(program: Option<String>, refusal: Refusal) -> DocaError {
     let program = program.or_else(state::name);
     // Nobody may read it; the code says it, too.
-    let _ = writeln!(std::io::stderr(), "{}: {}", program.as_deref().unwrap_or(NAMELESS), refusal.text);
+    let _ =
+        writeln!(std::io::stderr(), "{}: {}", program.as_deref().unwrap_or(NAMELESS), refusal.text);
     refusal.code
 }
 
@@ -72,7 +73,10 @@ unsafe fn text(text: *const c_char) -> Option<String> {
 /// Begins. The name is copied; NULL takes that of the command line. `BAD_STATE` when it has begun.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_argp_init(program_name: *const c_char, program_config: *mut c_void) -> DocaError {
+unsafe extern "C" fn doca_argp_init(
+    program_name: *const c_char,
+    program_config: *mut c_void,
+) -> DocaError {
     telling(|| {
         // SAFETY: the caller's C string.
         let name = unsafe { text(program_name) };
@@ -184,8 +188,10 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
         let start = state::start().map_err(|refusal| tell(None, refusal))?;
         let (program, args) =
             args.split_first().map_or((None, &[][..]), |(first, rest)| (Some(*first), rest));
-        let program =
-            start.name.clone().unwrap_or_else(|| program.map_or(NAMELESS.to_owned(), run::file_name));
+        let program = start
+            .name
+            .clone()
+            .unwrap_or_else(|| program.map_or(NAMELESS.to_owned(), run::file_name));
         // SAFETY: the callbacks are the caller's; no lock is held.
         unsafe { run::run(&start, &program, args) }.map_err(|refusal| tell(Some(program), refusal))
     })
@@ -197,7 +203,10 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
 /// `argv` is NULL or has `argc` C strings, or NULLs.
 unsafe fn arguments<'a>(argc: c_int, argv: *mut *mut c_char) -> Result<Vec<&'a CStr>, Refusal> {
     let count = usize::try_from(argc).ok().filter(|count| *count > 0).ok_or_else(|| {
-        Refusal::new(DocaError::INVALID_VALUE, format!("doca_argp_start: argc is {argc}: pass that of main"))
+        Refusal::new(
+            DocaError::INVALID_VALUE,
+            format!("doca_argp_start: argc is {argc}: pass that of main"),
+        )
     })?;
     if argv.is_null() {
         return Err(missing("doca_argp_start: argv"));

@@ -7,7 +7,8 @@ use urom_abi::DocaError;
 use urom_abi::log::{DISABLE, Level};
 
 /// `doca_argp_param_cb_t`: gets the value and the pointer that `doca_argp_init` got.
-pub(crate) type Callback = unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
+pub(crate) type Callback =
+    unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
 
 /// `enum doca_argp_type`: a number, as a C program may pass any.
 pub(crate) type ParamType = c_uint;
@@ -109,7 +110,8 @@ impl fmt::Display for Flag {
 }
 
 /// What a level may be, for people.
-pub(crate) const LEVELS: &str = "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
+pub(crate) const LEVELS: &str =
+    "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
 
 /// The flags that every program has.
 pub(crate) fn built_in() -> Vec<Flag> {
@@ -160,20 +162,27 @@ pub(crate) struct Draft {
 impl Draft {
     /// Checks that all there must be is there, and that it makes sense.
     pub(crate) fn finish(self) -> Result<Flag, Refusal> {
-        let shown = self.long.as_deref().or(self.short.as_deref()).unwrap_or("without a name").to_owned();
+        let shown =
+            self.long.as_deref().or(self.short.as_deref()).unwrap_or("without a name").to_owned();
         let missing = |what: &str, call: &str| {
-            let text = format!("flag {shown} has no {what}: call {call} before doca_argp_register_param");
+            let text =
+                format!("flag {shown} has no {what}: call {call} before doca_argp_register_param");
             Refusal::new(DocaError::INITIALIZATION, text)
         };
         if self.short.is_none() && self.long.is_none() {
-            return Err(missing("name", "doca_argp_param_set_short_name or doca_argp_param_set_long_name"));
+            return Err(missing(
+                "name",
+                "doca_argp_param_set_short_name or doca_argp_param_set_long_name",
+            ));
         }
         for name in [&self.short, &self.long].into_iter().flatten() {
             check_name(name)?;
         }
-        let description =
-            self.description.ok_or_else(|| missing("description", "doca_argp_param_set_description"))?;
-        let callback = self.callback.ok_or_else(|| missing("callback", "doca_argp_param_set_callback"))?;
+        let description = self
+            .description
+            .ok_or_else(|| missing("description", "doca_argp_param_set_description"))?;
+        let callback =
+            self.callback.ok_or_else(|| missing("callback", "doca_argp_param_set_callback"))?;
         let kind = match self.kind {
             STRING => Kind::Text,
             INT => Kind::Int,

@@ -115,7 +115,11 @@ fn short(flags: &[Flag], name: &[u8]) -> Option<usize> {
 }
 
 /// The argument behind a flag as its value.
-fn value_behind<'a>(flags: &[Flag], flag: &Flag, next: Option<&'a [u8]>) -> Result<&'a [u8], Refusal> {
+fn value_behind<'a>(
+    flags: &[Flag],
+    flag: &Flag,
+    next: Option<&'a [u8]>,
+) -> Result<&'a [u8], Refusal> {
     let refused = |text: String| Err(Refusal::new(DocaError::INVALID_VALUE, text));
     let direct = flag.long.as_ref().map_or_else(|| format!("{flag}="), |long| format!("--{long}="));
     match next {
@@ -135,7 +139,9 @@ fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
     match flag.kind {
         Kind::Int | Kind::Level => flag.int(int(flag, text)?),
         // An argument is a C string, so no NUL is within.
-        _ => CString::new(text).map(Value::Text).map_err(|_| Refusal::new(DocaError::INVALID_VALUE, "a NUL")),
+        _ => CString::new(text)
+            .map(Value::Text)
+            .map_err(|_| Refusal::new(DocaError::INVALID_VALUE, "a NUL")),
     }
 }
 
@@ -225,7 +231,9 @@ mod tests {
 
     #[test]
     fn numbers_may_be_negative() {
-        for line in [&["-n", "-7"][..], &["-n-7"], &["-n=-7"], &["--number", "-7"], &["--number=-7"]] {
+        for line in
+            [&["-n", "-7"][..], &["-n-7"], &["-n=-7"], &["--number", "-7"], &["--number=-7"]]
+        {
             assert_eq!(found(line), ["-n/--number=-7"], "{line:?}");
         }
         assert_eq!(
@@ -287,7 +295,11 @@ mod tests {
         for line in [&["-d"][..], &["--device"], &["-abd"], &["-n"], &["-a", "--json"]] {
             refused(line, DocaError::INVALID_VALUE, &["needs a value behind it"]);
         }
-        refused(&["--device", "--all"], DocaError::INVALID_VALUE, &["`--all` is a flag", "--device=--all"]);
+        refused(
+            &["--device", "--all"],
+            DocaError::INVALID_VALUE,
+            &["`--all` is a flag", "--device=--all"],
+        );
         refused(&["-n", "-5"], DocaError::INVALID_VALUE, &["`-5` is a flag", "--number=-5"]);
         assert_eq!(found(&["-d", "-x"]), ["-d/--device=-x"]);
         assert_eq!(found(&["-d", "-"]), ["-d/--device=-"]);
@@ -295,7 +307,9 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_told_with_what_is_taken() {
-        for number in ["", "x", "1.5", "2147483648", "-2147483649", "0x10", "1 2", "99999999999999999999"] {
+        for number in
+            ["", "x", "1.5", "2147483648", "-2147483649", "0x10", "1 2", "99999999999999999999"]
+        {
             let line = format!("--number={number}");
             refused(
                 &[&line],
@@ -303,7 +317,11 @@ mod tests {
                 &["-n/--number", &format!("`{number}`"), "2147483647"],
             );
         }
-        refused(&["-l", "debug"], DocaError::INVALID_VALUE, &["-l/--log-level", "60=DEBUG", "`debug`"]);
+        refused(
+            &["-l", "debug"],
+            DocaError::INVALID_VALUE,
+            &["-l/--log-level", "60=DEBUG", "`debug`"],
+        );
         for line in ["--all=true", "-a=1", "-ba="] {
             refused(&[line], DocaError::INVALID_VALUE, &["-a/--all", "takes no value"]);
         }

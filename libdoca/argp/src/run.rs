@@ -55,7 +55,10 @@ pub(crate) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result
             // SAFETY: the caller's promise.
             let code = unsafe { call(callback, value, start.config) };
             code.check().map_err(|code| {
-                Refusal::new(code, format!("the program does not take the value of flag {flag}: {code}"))
+                Refusal::new(
+                    code,
+                    format!("the program does not take the value of flag {flag}: {code}"),
+                )
             })?;
         }
     }
@@ -86,15 +89,17 @@ fn with_files(flags: &[Flag], given: Vec<Found>) -> Result<Vec<Found>, Refusal> 
 }
 
 fn check_mandatory(flags: &[Flag], found: &[Found]) -> Result<(), Refusal> {
-    let is_missing =
-        |(at, flag): &(usize, &Flag)| flag.is_mandatory && found.iter().all(|found| found.flag != *at);
+    let is_missing = |(at, flag): &(usize, &Flag)| {
+        flag.is_mandatory && found.iter().all(|found| found.flag != *at)
+    };
     let missing: Vec<String> =
         flags.iter().enumerate().filter(is_missing).map(|(_, flag)| flag.to_string()).collect();
     match &*missing {
         [] => Ok(()),
-        [one] => {
-            Err(Refusal::new(DocaError::INVALID_VALUE, format!("flag {one} is required; -h explains it")))
-        }
+        [one] => Err(Refusal::new(
+            DocaError::INVALID_VALUE,
+            format!("flag {one} is required; -h explains it"),
+        )),
         more => {
             let text = format!("flags {} are required; -h explains them", more.join(", "));
             Err(Refusal::new(DocaError::INVALID_VALUE, text))

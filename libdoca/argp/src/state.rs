@@ -59,8 +59,9 @@ impl State {
 impl Parser {
     fn not_started(&mut self, what: &str) -> Result<&mut Parser, Refusal> {
         if self.is_started {
-            let text =
-                format!("{what} after doca_argp_start: call doca_argp_destroy and doca_argp_init before");
+            let text = format!(
+                "{what} after doca_argp_start: call doca_argp_destroy and doca_argp_init before"
+            );
             return Err(Refusal::new(DocaError::BAD_STATE, text));
         }
         Ok(self)
@@ -103,7 +104,11 @@ pub(crate) fn create() -> Result<*mut Param, Refusal> {
 }
 
 /// Changes a parameter that is not registered.
-pub(crate) fn change(param: *mut Param, call: &str, change: impl FnOnce(&mut Draft)) -> Result<(), Refusal> {
+pub(crate) fn change(
+    param: *mut Param,
+    call: &str,
+    change: impl FnOnce(&mut Draft),
+) -> Result<(), Refusal> {
     let mut state = state();
     let draft = state.parser()?.drafts.get_mut(&param.addr());
     draft.map(change).ok_or_else(|| not_there(call, param))
@@ -124,7 +129,9 @@ fn not_there(call: &str, param: *mut Param) -> Refusal {
     let text = if param.is_null() {
         format!("{call}: the parameter is NULL")
     } else {
-        format!("{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already")
+        format!(
+            "{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already"
+        )
     };
     Refusal::new(DocaError::INVALID_VALUE, text)
 }
@@ -135,8 +142,10 @@ impl Parser {
         match self.flags.iter().find(|other| other.is_named(&flag)) {
             None => Ok(flag),
             Some(other) => {
-                let whose = if other.is_programs() { "is registered already" } else { "is DOCA's own" };
-                let text = format!("flag {flag} has a name of {other}, which {whose}: choose another");
+                let whose =
+                    if other.is_programs() { "is registered already" } else { "is DOCA's own" };
+                let text =
+                    format!("flag {flag} has a name of {other}, which {whose}: choose another");
                 Err(Refusal::new(DocaError::ALREADY_EXIST, text))
             }
         }
@@ -148,7 +157,11 @@ pub(crate) fn start() -> Result<Start, Refusal> {
     let mut state = state();
     let parser = state.parser()?.not_started("doca_argp_start")?;
     parser.is_started = true;
-    Ok(Start { name: parser.name.clone(), config: parser.config, flags: std::mem::take(&mut parser.flags) })
+    Ok(Start {
+        name: parser.name.clone(),
+        config: parser.config,
+        flags: std::mem::take(&mut parser.flags),
+    })
 }
 
 /// What the program calls itself, for messages.

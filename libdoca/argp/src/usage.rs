@@ -11,7 +11,8 @@ const COLUMN: usize = 36;
 pub(crate) fn usage(program: &str, flags: &[Flag]) -> String {
     let mut text = format!("Usage: {program} [DOCA Flags] [Program Flags]\n");
     for (title, is_programs) in [("DOCA Flags:", false), ("Program Flags:", true)] {
-        let of_section: Vec<&Flag> = flags.iter().filter(|flag| flag.is_programs() == is_programs).collect();
+        let of_section: Vec<&Flag> =
+            flags.iter().filter(|flag| flag.is_programs() == is_programs).collect();
         if of_section.is_empty() {
             continue;
         }
@@ -62,13 +63,18 @@ Program Flags:
   -gid                              Which device
 ";
         assert!(
-            text.starts_with("Usage: prog [DOCA Flags] [Program Flags]\n\nDOCA Flags:\n  -h, --help  "),
+            text.starts_with(
+                "Usage: prog [DOCA Flags] [Program Flags]\n\nDOCA Flags:\n  -h, --help  "
+            ),
             "{text}"
         );
         assert!(text.ends_with(expected), "{text}");
-        for name in
-            ["-v, --version", "-l, --log-level <level>", "  --sdk-log-level <level>", "-j, --json <path>"]
-        {
+        for name in [
+            "-v, --version",
+            "-l, --log-level <level>",
+            "  --sdk-log-level <level>",
+            "-j, --json <path>",
+        ] {
             assert!(text.contains(name), "{name}\n{text}");
         }
     }

@@ -35,8 +35,12 @@ unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
             );
             return ptr::null();
         }
-        let place =
-            UROM.compare_exchange(ptr::null_mut(), urom.cast_mut(), Ordering::AcqRel, Ordering::Acquire);
+        let place = UROM.compare_exchange(
+            ptr::null_mut(),
+            urom.cast_mut(),
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
         if place.is_err_and(|other| !ptr::eq(other, urom)) {
             tracing::error!(
                 target: "urom_library",
@@ -83,7 +87,8 @@ unsafe extern "C" fn write(line: *const Line) {
         let line = unsafe { &*line };
         let Some(level) = Level::from_number(line.level) else { return };
         // SAFETY: a text of the line.
-        let [file, function, text] = [line.file, line.source, line.text].map(|text| unsafe { text.get() });
+        let [file, function, text] =
+            [line.file, line.source, line.text].map(|text| unsafe { text.get() });
         let function = Some(&*function).filter(|function| !function.is_empty());
         SdkBackends.write(&Origin { level, file: &file, line: line.line, function }, &text);
     });

@@ -29,7 +29,11 @@ extern "C" fn doca_log_backend_create_standard() -> DocaError {
 ///
 /// # Safety
 /// `backend` is null or may be written.
-unsafe fn create(kind: Kind, sink: Option<Sink>, backend: *mut *mut Backend) -> Result<(), DocaError> {
+unsafe fn create(
+    kind: Kind,
+    sink: Option<Sink>,
+    backend: *mut *mut Backend,
+) -> Result<(), DocaError> {
     let (Some(sink), false) = (sink, backend.is_null()) else {
         return Err(DocaError::INVALID_VALUE);
     };

@@ -25,7 +25,9 @@ unsafe extern "C" fn doca_task_free(task: *mut Task) {
         code = unsafe { (urom.api.doca_urom_worker_cmd_task_release)(task.cast()) };
         if code == DocaError::INVALID_VALUE {
             // SAFETY: as above; it is not released yet.
-            code = unsafe { (urom.api.doca_urom_service_get_workers_by_gid_task_release)(task.cast()) };
+            code = unsafe {
+                (urom.api.doca_urom_service_get_workers_by_gid_task_release)(task.cast())
+            };
         }
     }
     if let Err(code) = code.check() {

@@ -11,8 +11,11 @@ const MAJOR: u32 = 2;
 const COMMON: &str = "doca_common";
 
 /// What they call of it.
-const CALLED: [&str; 3] =
-    ["doca_log_level_set_global_lower_limit", "doca_log_level_set_global_sdk_limit", "urom_libdoca_join"];
+const CALLED: [&str; 3] = [
+    "doca_log_level_set_global_lower_limit",
+    "doca_log_level_set_global_sdk_limit",
+    "urom_libdoca_join",
+];
 
 /// Tells cargo how the library `name` is linked, such as `doca_urom`.
 pub fn library(name: &str) {
@@ -44,11 +47,15 @@ pub fn needs_common() {
 
 fn stand_in(out: &Path) -> PathBuf {
     let (source, library) = (out.join("stand_in.c"), out.join(file_name(COMMON)));
-    let code: String = CALLED.iter().map(|name| format!("void *{name}(void) {{ return 0; }}\n")).collect();
+    let code: String =
+        CALLED.iter().map(|name| format!("void *{name}(void) {{ return 0; }}\n")).collect();
     fs::write(&source, code).expect("OUT_DIR can be written to");
     let mut compiler = cc::Build::new().get_compiler().to_command();
-    compiler.args(["-shared", "-fPIC", "-nostdlib"]).arg(format!("-Wl,-soname,{}", file_name(COMMON)));
-    let status = compiler.arg("-o").arg(&library).arg(&source).status().expect("the C compiler starts");
+    compiler
+        .args(["-shared", "-fPIC", "-nostdlib"])
+        .arg(format!("-Wl,-soname,{}", file_name(COMMON)));
+    let status =
+        compiler.arg("-o").arg(&library).arg(&source).status().expect("the C compiler starts");
     assert!(status.success(), "the C compiler ended with {status}");
     library
 }

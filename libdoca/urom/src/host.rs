@@ -7,8 +7,8 @@ use std::ffi::{c_char, c_void};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
-    Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, Dev, Domain, Extensions, GidTask, GidTaskCallback,
-    OobColl, Pe, Service, Task, Worker, WorkerHealth,
+    Api, Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, Dev, Domain, Extensions, GidTask,
+    GidTaskCallback, OobColl, Pe, Service, Task, Worker, WorkerHealth,
 };
 use urom_abi::plugin::PluginInfo;
 

@@ -17,7 +17,10 @@ unsafe fn urom_libdoca_join(_: *const OfUrom) -> *const OfCommon {
 }
 
 #[cfg(not(test))]
-#[allow(improper_ctypes, reason = "both libraries are of one build, as size and format of the tables show")]
+#[allow(
+    improper_ctypes,
+    reason = "both libraries are of one build, as size and format of the tables show"
+)]
 unsafe extern "C" {
     /// [`urom_abi::host::join::Join`].
     fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon;

@@ -36,13 +36,14 @@ impl Awake {
     /// # Errors
     /// When the system does not say which these are, or has no thread.
     pub(crate) fn begin() -> Result<Awake> {
-        let processors =
-            sched_getaffinity(None).context("the system does not say which processors there are")?;
+        let processors = sched_getaffinity(None)
+            .context("the system does not say which processors there are")?;
         let mut awake = Awake { shared: Arc::default(), threads: Vec::new() };
         for processor in (0..CpuSet::MAX_CPU).filter(|processor| processors.is_set(*processor)) {
             let shared = Arc::clone(&awake.shared);
             let thread = thread::Builder::new().name(format!("awake-{processor}"));
-            let thread = thread.spawn(move || nap(processor, &shared)).context("cannot start a thread")?;
+            let thread =
+                thread.spawn(move || nap(processor, &shared)).context("cannot start a thread")?;
             awake.threads.push(thread);
         }
         Ok(awake)
@@ -78,7 +79,9 @@ fn nap(processor: usize, shared: &Shared) {
         let begin = Instant::now();
         thread::sleep(NAP);
         let late = begin.elapsed().saturating_sub(NAP);
-        shared.late.fetch_max(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        shared
+            .late
+            .fetch_max(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 

@@ -46,9 +46,10 @@ impl Repeats {
     /// That error, when it is too often.
     pub(crate) fn add(&mut self, error: anyhow::Error) -> Result<()> {
         if self.made == self.most {
-            return Err(
-                error.context(format!("bystanders were kept waiting {} times in this run", self.most + 1))
-            );
+            return Err(error.context(format!(
+                "bystanders were kept waiting {} times in this run",
+                self.most + 1
+            )));
         }
         println!("    again, because {error:#}");
         self.made += 1;
@@ -107,7 +108,10 @@ impl Paces {
     pub(crate) fn check(&self, factor: u32) -> Result<()> {
         let Paces { before, beside } = self;
         let usual = before.median.max(WOKEN);
-        ensure!(beside.median <= usual * factor, "half of the answers take {factor} times as long: {self}");
+        ensure!(
+            beside.median <= usual * factor,
+            "half of the answers take {factor} times as long: {self}"
+        );
         ensure!(
             beside.rate() * f64::from(factor) >= before.rate(),
             "one answer comes instead of {factor}: {self}"
@@ -133,7 +137,10 @@ mod tests {
         assert!(waits().is_ok() && waits().is_ok());
         let error = format!("{:#}", waits().unwrap_err());
         assert!(error.contains("3 times") && error.contains("one is kept back"), "{error}");
-        assert_eq!((repeats.to_string().as_str(), repeats.figure("hosts").value), ("2 played again", 2.0));
+        assert_eq!(
+            (repeats.to_string().as_str(), repeats.figure("hosts").value),
+            ("2 played again", 2.0)
+        );
     }
 
     #[test]
@@ -146,6 +153,9 @@ mod tests {
         assert!(!passes(pace(100_000, 50, 1_000_001)), "one is kept back");
         let before = pace(100_000, 2, 5000);
         let passes = |beside| Paces { before, beside }.check(5).is_ok();
-        assert!(passes(pace(20_000, 300, 5000)) && !passes(pace(20_000, 301, 5000)), "one that sleeps now");
+        assert!(
+            passes(pace(20_000, 300, 5000)) && !passes(pace(20_000, 301, 5000)),
+            "one that sleeps now"
+        );
     }
 }

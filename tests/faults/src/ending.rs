@@ -27,7 +27,10 @@ pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> 
     until(MOMENT, what, || is_dying(pid))
         .with_context(|| format!("{what} (process {pid:?}) did not end within {limit:?}"))?;
     let begin = Instant::now();
-    ensure!(ends(pid, KERNEL)?, "{what} (process {pid:?}) is dying, and was not gone within {KERNEL:?}");
+    ensure!(
+        ends(pid, KERNEL)?,
+        "{what} (process {pid:?}) is dying, and was not gone within {KERNEL:?}"
+    );
     println!("  {what}: it was dying, and the kernel took {:.1?} more", begin.elapsed());
     Ok(())
 }
@@ -62,7 +65,8 @@ fn exits(stat: &str) -> Result<bool> {
     const PF_EXITING: u64 = 4;
     // The seventh word behind the name, which may have anything in it.
     let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6));
-    let flags: u64 = flags.context("a thread's stat is too short")?.parse().context("a thread's flags")?;
+    let flags: u64 =
+        flags.context("a thread's stat is too short")?.parse().context("a thread's flags")?;
     Ok(flags & PF_EXITING != 0)
 }
 

@@ -44,7 +44,8 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     let worker = host
         .try_start_with(WORKER, &[PLUGIN.to_owned()], &[])?
         .map_err(|trouble| anyhow::anyhow!("cannot start the worker: {}", trouble.text))?;
-    let mut watched = [("host", host.pid()), ("worker", worker), ("daemon", daemon.pid())].map(Watched::new);
+    let mut watched =
+        [("host", host.pid()), ("worker", worker), ("daemon", daemon.pid())].map(Watched::new);
     let begin = Instant::now();
     host.tell(&Order::Loopbacks { worker: WORKER, commands, in_flight: IN_FLIGHT, seed })?;
     let tally = loop {
@@ -54,14 +55,18 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
         }
     };
     let took = begin.elapsed();
-    ensure!(tally.violations.is_empty() && tally.errors.is_empty(), "not every value came back: {tally:?}");
+    ensure!(
+        tally.violations.is_empty() && tally.errors.is_empty(),
+        "not every value came back: {tally:?}"
+    );
     ensure!(tally.values == commands, "{} values of {commands} came back", tally.values);
     watched.iter().try_for_each(Watched::is_flat)?;
     host.leave(WORKER)?;
     host.disconnect()?;
     host.is_quiet()?;
     ensure!(daemon.stop()?.success(), "the daemon did not end in order");
-    let note = format!("in {:.1} s, {IN_FLIGHT} in flight, every value checked", took.as_secs_f64());
+    let note =
+        format!("in {:.1} s, {IN_FLIGHT} in flight, every value checked", took.as_secs_f64());
     let mut figures = vec![Figure::new("endurance/loopbacks", "", commands as f64, note)];
     figures.extend(watched.iter().map(Watched::figure));
     Ok(figures)
@@ -112,8 +117,10 @@ impl Watched {
 
     fn figure(&self) -> Figure {
         let last = self.samples.last().copied().unwrap_or_default();
-        let note =
-            format!("beyond the first {WARM_UP} of {} samples; {last} KiB at last", self.samples.len());
+        let note = format!(
+            "beyond the first {WARM_UP} of {} samples; {last} KiB at last",
+            self.samples.len()
+        );
         Figure::new(format!("endurance/growth/{}", self.name), "KiB", self.growth() as f64, note)
     }
 }

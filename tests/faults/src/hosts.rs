@@ -80,7 +80,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
             // The daemon's streams are the same whatever UCX carries commands with.
             let daemons = |manner: &&Manner| **manner == Manner::AsksWithoutReading;
             let manners = Manner::value_variants().iter();
-            for manner in manners.filter(|manner| transports == Transports::Tcp || !daemons(manner)) {
+            for manner in manners.filter(|manner| transports == Transports::Tcp || !daemons(manner))
+            {
                 let name = format!("{} over {transports:?}", name(*manner));
                 let took = scene
                     .play(*manner, &mut repeats)
@@ -98,7 +99,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let mut figures = times.figures();
     let note = "times a rude host was killed while it sent, and the other started its worker again";
     figures.push(Figure::new("hosts/blocked-queues", "", blocked.into(), note));
-    let note = "times a host that sent without reading could send no more, and was not thrown out before";
+    let note =
+        "times a host that sent without reading could send no more, and was not thrown out before";
     figures.push(Figure::new("hosts/stuck", "", stuck.into(), note));
     let note = "KiB that a worker was larger for two hosts of which each may leave 2048 KiB unread";
     figures.push(Figure::new("hosts/unread", "KiB", grew as f64, note));
@@ -114,7 +116,12 @@ fn hoard() -> Result<u64> {
     let [(_, worker), _] = scene.victims();
     let (before, resident) = (vitals(worker)?, watch_peak(worker)?);
     let start = || {
-        Rude::start(scene.daemon.address(), Manner::StopsReading, scene.transports, scene.logs.file("rude")?)
+        Rude::start(
+            scene.daemon.address(),
+            Manner::StopsReading,
+            scene.transports,
+            scene.logs.file("rude")?,
+        )
     };
     let mut rude = [start()?, start()?];
     for host in &mut rude {
@@ -186,8 +193,17 @@ impl Scene {
         good.connect(daemon.address())?;
         let worker = good.start_worker(WORKER)?;
         let before = Vec::new();
-        let mut scene =
-            Scene { good, worker, daemon, transports, _plugins: plugins, logs, before, blocked: 0, stuck: 0 };
+        let mut scene = Scene {
+            good,
+            worker,
+            daemon,
+            transports,
+            _plugins: plugins,
+            logs,
+            before,
+            blocked: 0,
+            stuck: 0,
+        };
         scene.good.load(WORKER, Kind::Busy, 8, 1)?;
         scene.good.pass(WORKER, A_FEW)?;
         Ok(scene)
@@ -197,7 +213,8 @@ impl Scene {
     fn settle(&mut self) -> Result<()> {
         self.before.clear();
         self.attend(Manner::StopsReading)?;
-        self.before = self.victims().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
+        self.before =
+            self.victims().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
         Ok(())
     }
 
@@ -206,7 +223,10 @@ impl Scene {
     fn goes_on(&mut self) -> Result<()> {
         let Some(tally) = self.good.pass_or_over(END, WORKER, A_FEW)? else { return Ok(()) };
         names_the_queue(&tally, WORKER)?;
-        ensure!(self.transports == Transports::All, "a blocked queue, and yet nothing is shared over TCP");
+        ensure!(
+            self.transports == Transports::All,
+            "a blocked queue, and yet nothing is shared over TCP"
+        );
         println!("    the rude host died while it sent, and blocked a queue");
         self.blocked += 1;
         self.good.leave(WORKER)?;
@@ -231,7 +251,9 @@ impl Scene {
             }
             println!("    the other host beside it: {paces}");
             match paces.check(SLOWER) {
-                Err(error) if tries == TRIES => return Err(error.context("the other host is kept waiting")),
+                Err(error) if tries == TRIES => {
+                    return Err(error.context("the other host is kept waiting"));
+                }
                 Err(error) => repeats.add(error)?,
                 Ok(()) => return Ok(took),
             }
@@ -243,11 +265,17 @@ impl Scene {
     fn attend(&mut self, manner: Manner) -> Result<(Duration, Paces)> {
         let before = usual_pace(&mut self.good, WORKER)?;
         let victims = self.victims();
-        let resident = victims.map(|(_, pid)| watch_peak(pid)).into_iter().collect::<Result<Vec<_>>>()?;
-        let mut rude = Rude::start(self.daemon.address(), manner, self.transports, self.logs.file("rude")?)?;
+        let resident =
+            victims.map(|(_, pid)| watch_peak(pid)).into_iter().collect::<Result<Vec<_>>>()?;
+        let mut rude =
+            Rude::start(self.daemon.address(), manner, self.transports, self.logs.file("rude")?)?;
         let asked = Instant::now();
         self.good.start_worker(ANOTHER)?;
-        ensure!(asked.elapsed() <= STARTS, "a worker took {:?} to start beside it", asked.elapsed());
+        ensure!(
+            asked.elapsed() <= STARTS,
+            "a worker took {:?} to start beside it",
+            asked.elapsed()
+        );
         self.good.leave(ANOTHER)?;
         self.good.pace(WORKER)?;
         let begin = Instant::now();
@@ -274,7 +302,10 @@ impl Scene {
         }
         for ((name, pid), before) in victims.into_iter().zip(resident) {
             let most = peak(pid)?;
-            ensure!(most <= before + HIGH_WATER, "{name} had {before} KiB, and {most} KiB meanwhile");
+            ensure!(
+                most <= before + HIGH_WATER,
+                "{name} had {before} KiB, and {most} KiB meanwhile"
+            );
         }
         drop(rude);
         self.goes_on()?;
@@ -307,7 +338,8 @@ impl Rude {
         command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
         command.stdout(Stdio::piped()).stderr(log).envs(transports.variables());
         command.env(ROOM.0, ROOM.1);
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let output = BufReader::new(child.stdout.take().context("a rude host has no output")?);
         let (say, words) = mpsc::channel();
         std::thread::spawn(move || {

@@ -82,9 +82,11 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<ExitCode> {
     let length = if cli.short { Length::Short } else { Length::Full };
-    let extent = Extent { length, rounds: cli.rounds, commands: cli.commands, seed: seed_from(cli.seed)? };
+    let extent =
+        Extent { length, rounds: cli.rounds, commands: cli.commands, seed: seed_from(cli.seed)? };
     let chosen = if cli.suites.is_empty() { SUITES } else { &cli.suites };
-    let (mut bad, mut late, mut measured, mut rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut bad, mut late, mut measured, mut rows) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for suite in chosen {
         println!("\n{}: {}", suite.name, suite.about);
         let begin = Instant::now();
@@ -96,7 +98,9 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         match (&failure, &outcome) {
             (Some(failure), _) => println!("{}: FAILED: {failure}", suite.name),
             (None, Ok(Outcome::LeftOut(reason))) => println!("left out: {}: {reason}", suite.name),
-            (None, _) => println!("{}: passed in {:.0} s", suite.name, begin.elapsed().as_secs_f64()),
+            (None, _) => {
+                println!("{}: passed in {:.0} s", suite.name, begin.elapsed().as_secs_f64())
+            }
         }
         let is_late = outcome.as_ref().is_ok_and(|outcome| !outcome.late().is_empty());
         if failure.is_some() {

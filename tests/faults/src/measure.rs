@@ -25,7 +25,12 @@ pub(crate) struct Times(BTreeMap<(String, Option<Duration>), Vec<Duration>>);
 
 impl Times {
     /// One more.
-    pub(crate) fn add(&mut self, name: impl Into<String>, budget: Option<Duration>, took: Duration) {
+    pub(crate) fn add(
+        &mut self,
+        name: impl Into<String>,
+        budget: Option<Duration>,
+        took: Duration,
+    ) {
         self.0.entry((name.into(), budget)).or_default().push(took);
     }
 
@@ -38,18 +43,19 @@ impl Times {
 
     /// The worst of each.
     pub(crate) fn figures(self) -> Vec<Figure> {
-        let figure = |((name, budget), times): ((String, Option<Duration>), Vec<Duration>)| Figure {
-            budget: budget.map(|budget| budget.as_secs_f64()),
-            ..Figure::new(
-                name,
-                "s",
-                times.iter().max().copied().unwrap_or_default().as_secs_f64(),
-                match times.len() {
-                    1 => "the only one".to_owned(),
-                    many => format!("the longest of {many}"),
-                },
-            )
-        };
+        let figure =
+            |((name, budget), times): ((String, Option<Duration>), Vec<Duration>)| Figure {
+                budget: budget.map(|budget| budget.as_secs_f64()),
+                ..Figure::new(
+                    name,
+                    "s",
+                    times.iter().max().copied().unwrap_or_default().as_secs_f64(),
+                    match times.len() {
+                        1 => "the only one".to_owned(),
+                        many => format!("the longest of {many}"),
+                    },
+                )
+            };
         self.0.into_iter().map(figure).collect()
     }
 }

@@ -61,7 +61,11 @@ pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &m
 }
 
 /// Starts a daemon.
-pub(crate) fn start_daemon(plugins: &PluginDirectory, transports: Transports, logs: &Logs) -> Result<Uromd> {
+pub(crate) fn start_daemon(
+    plugins: &PluginDirectory,
+    transports: Transports,
+    logs: &Logs,
+) -> Result<Uromd> {
     start_daemon_with(plugins, transports, logs, &[])
 }
 
@@ -73,7 +77,9 @@ pub(crate) fn start_daemon_with(
     args: &[&str],
 ) -> Result<Uromd> {
     let log = logs.file("uromd")?;
-    Uromd::start_with(plugins.variable(), |command| set_up_daemon(command, transports).args(args).stderr(log))
+    Uromd::start_with(plugins.variable(), |command| {
+        set_up_daemon(command, transports).args(args).stderr(log)
+    })
 }
 
 /// Sends a signal.
@@ -103,7 +109,8 @@ impl Logs {
 
     /// How many lines of one log have these words.
     pub(crate) fn count(&self, name: &str, words: &str) -> Result<usize> {
-        let text = std::fs::read(self.path(name)).with_context(|| format!("reading the log of {name}"))?;
+        let text =
+            std::fs::read(self.path(name)).with_context(|| format!("reading the log of {name}"))?;
         Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
     }
 
@@ -115,7 +122,8 @@ impl Logs {
             let (turn, rest) = rest.split_once(" us of CPU time, and none slept for more than ")?;
             Some([turn.parse().ok()?, rest.strip_suffix(" us")?.parse().ok()?])
         });
-        let times: [u64; 2] = told.with_context(|| format!("the log of {name} does not tell of turns"))?;
+        let times: [u64; 2] =
+            told.with_context(|| format!("the log of {name} does not tell of turns"))?;
         Ok(times.map(Duration::from_micros))
     }
 
@@ -124,7 +132,8 @@ impl Logs {
         const LINES: usize = 40;
         let files = std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten();
         let tail = |path: PathBuf| {
-            let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
+            let text =
+                String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
             let lines: Vec<&str> = text.lines().collect();
             let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
             format!("--- {}\n{last}", path.file_name().unwrap_or_default().display())
@@ -185,13 +194,19 @@ impl HostProcess {
         set: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<HostProcess> {
         let program = profile_directory()?.join("urom-faults");
-        ensure!(program.exists(), "{} is not there: cargo builds it with this package", program.display());
-        let words = launcher.iter().map(OsStr::new).chain([program.as_os_str(), OsStr::new("host")]);
+        ensure!(
+            program.exists(),
+            "{} is not there: cargo builds it with this package",
+            program.display()
+        );
+        let words =
+            launcher.iter().map(OsStr::new).chain([program.as_os_str(), OsStr::new("host")]);
         let words: Vec<&OsStr> = words.collect();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         set(command.envs(transports.variables()));
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let orders = child.stdin.take().context("a host has no input")?;
         let output = BufReader::new(child.stdout.take().context("a host has no output")?);
         let (say, words) = mpsc::channel();
@@ -208,7 +223,8 @@ impl HostProcess {
     /// Gives an order.
     pub(crate) fn tell(&mut self, order: &Order) -> Result<()> {
         let line = serde_json::to_string(order)?;
-        writeln!(self.orders, "{line}").with_context(|| format!("{} does not listen to {line}", self.name))
+        writeln!(self.orders, "{line}")
+            .with_context(|| format!("{} does not listen to {line}", self.name))
     }
 
     /// The first word that `pick` takes, within `limit`; others are kept for later.
@@ -230,14 +246,18 @@ impl HostProcess {
             let line = match self.words.recv_timeout(left) {
                 Ok(line) => line,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    let text = format!("{}: no {what} within {limit:?}; it said {:?}", self.name, self.said);
+                    let text = format!(
+                        "{}: no {what} within {limit:?}; it said {:?}",
+                        self.name, self.said
+                    );
                     return Err(NotYet(text).into());
                 }
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     bail!("{}: it ended ({:?}) instead of {what}", self.name, self.child.wait())
                 }
             };
-            let word = serde_json::from_str(&line).with_context(|| format!("{} says {line}", self.name))?;
+            let word = serde_json::from_str(&line)
+                .with_context(|| format!("{} says {line}", self.name))?;
             if let Word::Never(what) = word {
                 bail!("{}: {what}", self.name);
             }
@@ -263,8 +283,9 @@ impl HostProcess {
     }
 
     pub(crate) fn connect(&mut self, address: &str) -> Result<()> {
-        self.try_connect(address)?
-            .map_err(|trouble| anyhow!("{} cannot connect to {address}: {}", self.name, trouble.text))
+        self.try_connect(address)?.map_err(|trouble| {
+            anyhow!("{} cannot connect to {address}: {}", self.name, trouble.text)
+        })
     }
 
     /// Starts or joins a worker; its process, or what went wrong.
@@ -279,7 +300,8 @@ impl HostProcess {
         plugins: &[String],
         env: &[(&str, &str)],
     ) -> Result<Result<Pid, Trouble>> {
-        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let env =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         self.tell(&Order::Start { worker, plugins: plugins.to_vec(), env })?;
         self.started(PATIENCE, worker)
     }
@@ -297,11 +319,18 @@ impl HostProcess {
     }
 
     pub(crate) fn start_worker(&mut self, worker: u64) -> Result<Pid> {
-        self.try_start(worker)?
-            .map_err(|trouble| anyhow!("{} cannot start worker {worker}: {}", self.name, trouble.text))
+        self.try_start(worker)?.map_err(|trouble| {
+            anyhow!("{} cannot start worker {worker}: {}", self.name, trouble.text)
+        })
     }
 
-    pub(crate) fn load(&mut self, worker: u64, kind: Kind, in_flight: u32, seed: u64) -> Result<()> {
+    pub(crate) fn load(
+        &mut self,
+        worker: u64,
+        kind: Kind,
+        in_flight: u32,
+        seed: u64,
+    ) -> Result<()> {
         self.tell(&Order::Load { worker, kind, in_flight, seed })
     }
 
@@ -311,7 +340,12 @@ impl HostProcess {
     }
 
     /// The same, with a limit.
-    pub(crate) fn pass_within(&mut self, limit: Duration, worker: u64, commands: u64) -> Result<()> {
+    pub(crate) fn pass_within(
+        &mut self,
+        limit: Duration,
+        worker: u64,
+        commands: u64,
+    ) -> Result<()> {
         self.tell(&Order::Mark { worker, commands })?;
         self.passed(limit, worker, commands)
     }
@@ -351,16 +385,22 @@ impl HostProcess {
     }
 
     fn without_violations(&self, worker: u64, tally: Tally) -> Result<Tally> {
-        ensure!(tally.violations.is_empty(), "{}, worker {worker}: {:?}", self.name, tally.violations);
+        ensure!(
+            tally.violations.is_empty(),
+            "{}, worker {worker}: {:?}",
+            self.name,
+            tally.violations
+        );
         Ok(tally)
     }
 
     /// Waits for the end of a load.
     pub(crate) fn over(&mut self, worker: u64, limit: Duration) -> Result<Tally> {
-        let tally = self.hear(limit, &format!("end of all tasks of worker {worker}"), |word| match word {
-            Word::Over { worker: id, tally } if *id == worker => Some(tally.clone()),
-            _ => None,
-        })?;
+        let tally =
+            self.hear(limit, &format!("end of all tasks of worker {worker}"), |word| match word {
+                Word::Over { worker: id, tally } if *id == worker => Some(tally.clone()),
+                _ => None,
+            })?;
         self.without_violations(worker, tally)
     }
 
@@ -391,16 +431,21 @@ impl HostProcess {
     /// Stops a worker, lost or not.
     pub(crate) fn leave(&mut self, worker: u64) -> Result<()> {
         self.tell(&Order::Leave { worker })?;
-        let result = self.hear(PATIENCE, &format!("leave of worker {worker}"), |word| match word {
-            Word::Left { worker: id, result } if *id == worker => Some(result.clone()),
-            _ => None,
-        })?;
-        result.map_err(|trouble| anyhow!("{} cannot leave worker {worker}: {}", self.name, trouble.text))
+        let result =
+            self.hear(PATIENCE, &format!("leave of worker {worker}"), |word| match word {
+                Word::Left { worker: id, result } if *id == worker => Some(result.clone()),
+                _ => None,
+            })?;
+        result.map_err(|trouble| {
+            anyhow!("{} cannot leave worker {worker}: {}", self.name, trouble.text)
+        })
     }
 
     pub(crate) fn disconnect(&mut self) -> Result<()> {
         self.tell(&Order::Disconnect)?;
-        self.hear(PATIENCE, "end of the connection", |word| matches!(word, Word::Disconnected).then_some(()))
+        self.hear(PATIENCE, "end of the connection", |word| {
+            matches!(word, Word::Disconnected).then_some(())
+        })
     }
 
     /// What it said and nobody asked for: nothing, when all went as it should.

@@ -34,7 +34,9 @@ impl fmt::Display for Row {
 /// Year, month and day of a moment, in UTC.
 fn date(moment: SystemTime) -> (u64, u64, u64) {
     let mut days = moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 86_400;
-    let leaps = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let leaps = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     while days >= 365 + u64::from(leaps(year)) {
         days -= 365 + u64::from(leaps(year));

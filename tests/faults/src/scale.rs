@@ -48,7 +48,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
         Ok(figures)
     };
     let figures = all().with_context(|| logs.tails())?;
-    let done = format!("{many} workers, {MAX_PLUGINS} plugins, {at_once} hosts, {present} at one worker");
+    let done =
+        format!("{many} workers, {MAX_PLUGINS} plugins, {at_once} hosts, {present} at one worker");
     Ok(Outcome::Passed { done, figures })
 }
 
@@ -99,8 +100,10 @@ fn workers(count: u64, logs: &Logs) -> Result<Figure> {
     }
     hosts.iter().try_for_each(HostProcess::is_quiet)?;
     returns(daemon.pid(), "the daemon", before, LONG, TOLERANCE)?;
-    let note =
-        format!("of {HOSTS} hosts, all at work at the same time; started in {:.1} s", took.as_secs_f64());
+    let note = format!(
+        "of {HOSTS} hosts, all at work at the same time; started in {:.1} s",
+        took.as_secs_f64()
+    );
     Ok(Figure::new("scale/workers-on-one-daemon", "", count as f64, note))
 }
 
@@ -110,21 +113,23 @@ fn plugins(logs: &Logs) -> Result<Figure> {
     let plugin = Source::new("graph_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
     let plugin = plugin.plugin("worker_graph_in_c")?;
     let directory = PluginDirectory::with(&[FAULTY])?;
-    let names: Vec<String> = (1..MAX_PLUGINS).map(|number| format!("worker_graph_{number:02}")).collect();
+    let names: Vec<String> =
+        (1..MAX_PLUGINS).map(|number| format!("worker_graph_{number:02}")).collect();
     for name in &names {
         // A copy each: a link to a library that is loaded already would be that library again.
         fs::copy(&plugin, directory.path().join(format!("{name}.so")))?;
     }
     let daemon = start_daemon(&directory, Transports::All, logs)?;
     let mut host = host("host", &daemon, logs)?;
-    let worker = host
-        .try_start_with(1, &names, &[])?
-        .map_err(|trouble| anyhow!("a worker with {MAX_PLUGINS} plugins does not start: {}", trouble.text))?;
+    let worker = host.try_start_with(1, &names, &[])?.map_err(|trouble| {
+        anyhow!("a worker with {MAX_PLUGINS} plugins does not start: {}", trouble.text)
+    })?;
     host.load(1, Kind::Busy, 1, 1)?;
     for round in 0..A_FEW {
         for (number, name) in (0..).zip(&names) {
             let data = round << 32 | number;
-            let (end, _) = host.call(1, Call::Raw { plugin: name.clone(), words: [LOOPBACK, data] }, LONG)?;
+            let (end, _) =
+                host.call(1, Call::Raw { plugin: name.clone(), words: [LOOPBACK, data] }, LONG)?;
             ensure!(end == Ok(data), "{name} answers {data} with {end:?}");
         }
     }
@@ -154,7 +159,10 @@ fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
         .collect::<Result<Vec<_>>>()?;
     let mut own = Vec::new();
     for (number, host) in (0..).zip(&mut hosts) {
-        ensure!(host.start_worker(SHARED)? == shared, "worker {SHARED} is one process for all hosts");
+        ensure!(
+            host.start_worker(SHARED)? == shared,
+            "worker {SHARED} is one process for all hosts"
+        );
         own.push(host.start_worker(SHARED + 1 + number)?);
     }
     for (number, host) in (0..).zip(&mut hosts) {
@@ -201,7 +209,10 @@ fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>>
             let name = format!("one-of-{number}");
             let mut host = HostProcess::start(&name, &[], Transports::All, logs.file(&name)?)?;
             host.connect(daemon.address())?;
-            ensure!(host.start_worker(SHARED)? == shared, "worker {SHARED} is one process for all hosts");
+            ensure!(
+                host.start_worker(SHARED)? == shared,
+                "worker {SHARED} is one process for all hosts"
+            );
             hosts.push(host);
         }
         let alone = pace(&mut hosts[..1], SHARED, MANY)?;
@@ -219,8 +230,18 @@ fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>>
     let rate = paces.iter().map(Pace::rate).sum();
     let longest = paces.iter().map(|pace| pace.longest).max().unwrap_or_default();
     let name = |what| format!("scale/one-worker/{together}-hosts-send/{what}");
-    figures.push(Figure::new(name("rate"), "/s", rate, "commands of all of them, each with one in flight"));
-    figures.push(Figure::new(name("slowest"), "s", longest.as_secs_f64(), "command of any of them"));
+    figures.push(Figure::new(
+        name("rate"),
+        "/s",
+        rate,
+        "commands of all of them, each with one in flight",
+    ));
+    figures.push(Figure::new(
+        name("slowest"),
+        "s",
+        longest.as_secs_f64(),
+        "command of any of them",
+    ));
     Ok(figures)
 }
 

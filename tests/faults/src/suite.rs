@@ -154,7 +154,9 @@ impl Outcome {
     /// What took longer than it may.
     pub fn late(&self) -> Vec<&Figure> {
         match self {
-            Outcome::Passed { figures, .. } => figures.iter().filter(|figure| figure.is_late()).collect(),
+            Outcome::Passed { figures, .. } => {
+                figures.iter().filter(|figure| figure.is_late()).collect()
+            }
             Outcome::LeftOut(_) => Vec::new(),
         }
     }
@@ -238,7 +240,9 @@ const SEED_VARIABLE: &str = "UROM_FAULTS_SEED";
 pub fn seed_from(given: Option<u64>) -> Result<u64> {
     let seed = match (given, std::env::var(SEED_VARIABLE)) {
         (Some(seed), _) => seed,
-        (None, Ok(text)) => text.parse().with_context(|| format!("{SEED_VARIABLE}={text} is no number"))?,
+        (None, Ok(text)) => {
+            text.parse().with_context(|| format!("{SEED_VARIABLE}={text} is no number"))?
+        }
         (None, Err(_)) => fastrand::u64(..),
     };
     println!("seed {seed} (to repeat: --seed {seed}, or {SEED_VARIABLE}={seed})");

@@ -51,9 +51,10 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let key = if keyed { Some(Key::read(&file)?) } else { None };
     let start = |number: u64| {
         let name = format!("{what}-{number}");
-        let mut host = HostProcess::start_with(&name, &[], Transports::All, logs.file(&name)?, |command| {
-            if keyed { command.env("UROM_KEY_FILE", &file) } else { command }
-        })?;
+        let mut host =
+            HostProcess::start_with(&name, &[], Transports::All, logs.file(&name)?, |command| {
+                if keyed { command.env("UROM_KEY_FILE", &file) } else { command }
+            })?;
         host.connect(daemon.address())?;
         anyhow::Ok(host)
     };
@@ -62,7 +63,11 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let before = vitals(daemon.pid())?;
     let keeper = |worker: u64| (worker % HOSTS) as usize;
     for worker in 1..=workers {
-        keepers[keeper(worker)].tell(&Order::Start { worker, plugins: Vec::new(), env: Vec::new() })?;
+        keepers[keeper(worker)].tell(&Order::Start {
+            worker,
+            plugins: Vec::new(),
+            env: Vec::new(),
+        })?;
     }
     for worker in 1..=workers {
         let started = keepers[keeper(worker)].started(LONG, worker)?;
@@ -100,22 +105,36 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let stopped = daemon.stop()?;
     ensure!(stopped.success(), "the daemon: {stopped}");
     let [turn, slept] = logs.turns(&name)?;
-    let per = |after: u64, before: u64, count: u64| after.saturating_sub(before) as f64 / count.max(1) as f64;
-    let figure =
-        |name: &str, unit, value, note: &str| Figure::new(format!("throng/{what}/{name}"), unit, value, note);
+    let per = |after: u64, before: u64, count: u64| {
+        after.saturating_sub(before) as f64 / count.max(1) as f64
+    };
+    let figure = |name: &str, unit, value, note: &str| {
+        Figure::new(format!("throng/{what}/{name}"), unit, value, note)
+    };
     Ok(vec![
         figure("welcome", "s", took.as_secs_f64(), "until the last of them was welcomed"),
-        figure("slowest-command", "s", slowest.as_secs_f64(), "of hosts at work meanwhile").at_most(COMMAND),
+        figure("slowest-command", "s", slowest.as_secs_f64(), "of hosts at work meanwhile")
+            .at_most(COMMAND),
         figure("longest-turn", "ms", turn.as_secs_f64() * 1e3, "of the daemon's loop, CPU time")
             .at_most(TURN),
-        figure("longest-sleep", "ms", slept.as_secs_f64() * 1e3, "of a turn, or waiting for a processor")
-            .at_most(TURN),
+        figure(
+            "longest-sleep",
+            "ms",
+            slept.as_secs_f64() * 1e3,
+            "of a turn, or waiting for a processor",
+        )
+        .at_most(TURN),
         figure(
             "memory-per-host",
             "KiB",
             per(with_crowd.memory, before_crowd.memory, many as u64),
             "of the daemon",
         ),
-        figure("memory-per-worker", "KiB", per(with_workers.memory, before.memory, workers), "of the daemon"),
+        figure(
+            "memory-per-worker",
+            "KiB",
+            per(with_workers.memory, before.memory, workers),
+            "of the daemon",
+        ),
     ])
 }

@@ -57,10 +57,12 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let mut figures = Vec::new();
     for transports in [Transports::All, Transports::Tcp] {
         let logs = Logs::new()?;
-        let grown = turn_over(hosts, transports, &mut random, &logs).with_context(|| logs.tails())?;
+        let grown =
+            turn_over(hosts, transports, &mut random, &logs).with_context(|| logs.tails())?;
         figures.extend(grown);
         let logs = Logs::new()?;
-        figures.extend(workers::turn_over(workers, transports, &logs).with_context(|| logs.tails())?);
+        figures
+            .extend(workers::turn_over(workers, transports, &logs).with_context(|| logs.tails())?);
     }
     let done = format!("{hosts} hosts and {workers} workers over each of two transports");
     Ok(Outcome::Passed { done, figures })
@@ -98,11 +100,13 @@ impl<'a> Scene<'a> {
     fn new(transports: Transports, logs: &'a Logs) -> Result<Scene<'a>> {
         let plugins = PluginDirectory::with(&["worker_faulty"])?;
         let daemon = start_daemon(&plugins, transports, logs)?;
-        let mut stays = HostProcess::start("the host that stays", &[], transports, logs.file("stays")?)?;
+        let mut stays =
+            HostProcess::start("the host that stays", &[], transports, logs.file("stays")?)?;
         stays.connect(daemon.address())?;
         let worker = Grown::new("worker", "hosts", EACH, stays.start_worker(WORKER)?);
         let service = Grown::new("daemon", "hosts", 0, daemon.pid());
-        let mut scene = Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
+        let mut scene =
+            Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
         scene.work()?;
         Ok(scene)
     }
@@ -126,12 +130,16 @@ impl<'a> Scene<'a> {
         if idle {
             host.halt(WORKER)?;
         }
-        let descriptors = || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid)?));
+        let descriptors =
+            || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid)?));
         let before = descriptors()?;
         // The worker's of the host's: what it had before is its own, or of the host that stays.
         let now = attached(self.worker.pid)?;
-        let its: BTreeSet<_> =
-            now.intersection(&attached(host.pid())?).filter(|piece| !had.contains(*piece)).cloned().collect();
+        let its: BTreeSet<_> = now
+            .intersection(&attached(host.pid())?)
+            .filter(|piece| !had.contains(*piece))
+            .cloned()
+            .collect();
         // Without any there would be nothing to let go of.
         let shares = !its.is_empty();
         ensure!(
@@ -145,7 +153,9 @@ impl<'a> Scene<'a> {
             let now = descriptors()?;
             Ok(now.0 < before.0 && now.1 < before.1)
         })?;
-        self.stays.pass_within(END, WORKER, A_FEW).context("the host that stays is kept waiting")?;
+        self.stays
+            .pass_within(END, WORKER, A_FEW)
+            .context("the host that stays is kept waiting")?;
         self.stays.halt(WORKER)?;
         until(END, "the receive queue is tried", || Ok(!has_thread(self.worker.pid, PROBE)?))?;
         let memory = || Ok(attached(self.worker.pid)?.is_disjoint(&its));

@@ -49,14 +49,16 @@ pub(crate) fn resident(pid: Pid) -> Result<u64> {
 /// Begins to watch for the most memory that a process ever has at a time; what it has now, in KiB, files and all.
 pub(crate) fn watch_peak(pid: Pid) -> Result<u64> {
     // 5 sets VmHWM back to what is resident now: see proc_pid_clear_refs(5).
-    std::fs::write(file(pid, "clear_refs"), "5").context("cannot set the peak of a process back")?;
+    std::fs::write(file(pid, "clear_refs"), "5")
+        .context("cannot set the peak of a process back")?;
     peak(pid)
 }
 
 /// The most it had since (`VmHWM`), in KiB.
 pub(crate) fn peak(pid: Pid) -> Result<u64> {
     let status = std::fs::read_to_string(file(pid, "status"))?;
-    kilobytes(&status, "VmHWM:").with_context(|| format!("process {pid:?} is gone, or has no VmHWM"))
+    kilobytes(&status, "VmHWM:")
+        .with_context(|| format!("process {pid:?} is gone, or has no VmHWM"))
 }
 
 /// The value of a line of `status`.
@@ -66,7 +68,13 @@ fn kilobytes(status: &str, name: &str) -> Option<u64> {
 }
 
 /// Waits until a process has closed what it opened since `before`, and looks that it did not grow by more than `tolerance` KiB.
-pub(crate) fn returns(pid: Pid, name: &str, before: Vitals, limit: Duration, tolerance: u64) -> Result<()> {
+pub(crate) fn returns(
+    pid: Pid,
+    name: &str,
+    before: Vitals,
+    limit: Duration,
+    tolerance: u64,
+) -> Result<()> {
     until(limit, "its descriptors are closed", || Ok(descriptors(pid)? <= before.descriptors))
         .with_context(|| format!("{name} had {before}, and now has {:?}", kinds(pid)))?;
     let now = vitals(pid)?;
@@ -90,7 +98,8 @@ pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<String>> {
     // Of System V's the kernel says who made them: the number is the second word, the process the fifth.
     let table = std::fs::read_to_string("/proc/sysvipc/shm")?;
     let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let made = lines.filter(|words| words.get(4).is_some_and(|maker| numbers.iter().any(|pid| pid == maker)));
+    let made = lines
+        .filter(|words| words.get(4).is_some_and(|maker| numbers.iter().any(|pid| pid == maker)));
     let mut made: BTreeSet<String> = made.map(|words| words[1].to_owned()).collect();
     // Of the others who made them keeps a descriptor, by which peers attach them.
     for pid in living {
@@ -113,7 +122,9 @@ pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<String>> {
 /// What a process has open, by names; what is closed meanwhile is left out.
 fn open_files(pid: Pid) -> Result<impl Iterator<Item = String>> {
     let entries = std::fs::read_dir(file(pid, "fd"))?;
-    Ok(entries.filter_map(|entry| Some(std::fs::read_link(entry.ok()?.path()).ok()?.display().to_string())))
+    Ok(entries.filter_map(|entry| {
+        Some(std::fs::read_link(entry.ok()?.path()).ok()?.display().to_string())
+    }))
 }
 
 /// How many descriptors a process has open.
@@ -139,10 +150,12 @@ pub(crate) fn connections(pid: Pid) -> Result<Vec<String>> {
 fn sockets(pid: Pid) -> Result<Vec<Vec<String>>> {
     let own: BTreeSet<String> = open_files(pid)?.collect();
     let table = std::fs::read_to_string("/proc/net/tcp")?;
-    let lines = table.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let lines =
+        table.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     // The tenth word is the socket's inode.
-    let is_own =
-        |words: &Vec<String>| words.get(9).is_some_and(|inode| own.contains(&format!("socket:[{inode}]")));
+    let is_own = |words: &Vec<String>| {
+        words.get(9).is_some_and(|inode| own.contains(&format!("socket:[{inode}]")))
+    };
     Ok(lines.filter(is_own).collect())
 }
 
@@ -150,7 +163,8 @@ fn sockets(pid: Pid) -> Result<Vec<Vec<String>>> {
 pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
     let threads = std::fs::read_dir(file(pid, "task"))?;
     // One that has ended since has no name.
-    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    let names =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
     Ok(names.into_iter().any(|found| found.trim_end() == name))
 }
 

@@ -5,7 +5,8 @@ use urom_faults::{Extent, Length, SUITES, seed_from};
 
 fn short(name: &str) -> Result<()> {
     let suite = SUITES.iter().find(|suite| suite.name == name).expect("a suite of this name");
-    let extent = Extent { length: Length::Short, rounds: None, commands: None, seed: seed_from(None)? };
+    let extent =
+        Extent { length: Length::Short, rounds: None, commands: None, seed: seed_from(None)? };
     let outcome = suite.run(&extent)?;
     println!("{name}: {outcome:?}");
     outcome.check(suite)

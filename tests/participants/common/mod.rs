@@ -20,7 +20,8 @@ pub(crate) fn connect() -> Result<Service> {
 }
 
 pub(crate) fn say_service(service: &Service, plugin: &str) -> Result<()> {
-    let plugin = service.plugins().iter().find(|found| found.name() == plugin).context("no such plugin")?;
+    let plugin =
+        service.plugins().iter().find(|found| found.name() == plugin).context("no such plugin")?;
     println!("plugin {}, version {}", plugin.name(), plugin.version());
     println!("{} of the CPUs 0 to 7", (0..8).filter(|cpu| service.cpus().contains(*cpu)).count());
     Ok(())
@@ -54,7 +55,9 @@ pub(crate) fn submit_raw(worker: &Worker, plugin: &Plugin, bytes: &[u8]) -> Resu
 pub(crate) fn say_raw(what: &str, worker: &Worker, plugin: &Plugin, bytes: &[u8]) -> Result<()> {
     let answer = block_on_for(LIMIT, submit_raw(worker, plugin, bytes)?)?;
     match answer.bytes {
-        Some(bytes) => println!("{what}: {}, answer of {} bytes", answer.status.name(), bytes.len()),
+        Some(bytes) => {
+            println!("{what}: {}, answer of {} bytes", answer.status.name(), bytes.len())
+        }
         None => println!("{what}: {}, no answer", answer.status.name()),
     }
     Ok(())

@@ -14,12 +14,15 @@ use urom_abi::protocol::Protocol as _;
 #[track_caller]
 fn holds(protocol: &Protocol, sizes: &[(&str, usize)], offsets: &[(&str, &str, usize)]) {
     let header = c_header(protocol);
-    let mut code = format!("{header}\n#ifndef __cplusplus\n#define static_assert _Static_assert\n#endif\n");
+    let mut code =
+        format!("{header}\n#ifndef __cplusplus\n#define static_assert _Static_assert\n#endif\n");
     for (name, size) in sizes {
         code += &format!("static_assert(sizeof(struct {name}) == {size}, \"{name}\");\n");
     }
     for (name, member, offset) in offsets {
-        code += &format!("static_assert(offsetof(struct {name}, {member}) == {offset}, \"{member}\");\n");
+        code += &format!(
+            "static_assert(offsetof(struct {name}, {member}) == {offset}, \"{member}\");\n"
+        );
     }
     for &language in Language::ALL {
         if let Err(complaints) = c::check(language, Path::new("."), &code) {
@@ -69,7 +72,12 @@ fn ucc() {
     const ARGS: &str = "libucc_doca_urom_plugin_coll_args";
     holds(
         ucc::Protocol::DESCRIPTION,
-        &[(COMMAND, 64), (NOTIFICATION, 24), (ARGS, 200), ("libucc_doca_urom_plugin_lib_params", 40)],
+        &[
+            (COMMAND, 64),
+            (NOTIFICATION, 24),
+            (ARGS, 200),
+            ("libucc_doca_urom_plugin_lib_params", 40),
+        ],
         &[
             (COMMAND, "type", 0),
             (COMMAND, "dpu_worker_id", 8),

@@ -16,7 +16,10 @@ const ALL: [(&[u8], &Protocol); 2] =
     [(&RDMO, rdmo::Protocol::DESCRIPTION), (&UCC, ucc::Protocol::DESCRIPTION)];
 
 #[test]
-#[cfg_attr(miri, ignore = "these protocols are large; what reads descriptions runs under Miri in urom-abi")]
+#[cfg_attr(
+    miri,
+    ignore = "these protocols are large; what reads descriptions runs under Miri in urom-abi"
+)]
 fn they_read_back_as_they_were_and_make_the_same_headers() {
     for (bytes, protocol) in ALL {
         let description = section::read(bytes).unwrap();
@@ -26,7 +29,10 @@ fn they_read_back_as_they_were_and_make_the_same_headers() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "these protocols are large; what reads descriptions runs under Miri in urom-abi")]
+#[cfg_attr(
+    miri,
+    ignore = "these protocols are large; what reads descriptions runs under Miri in urom-abi"
+)]
 fn cut_or_changed_they_do_no_harm() {
     for (bytes, _) in ALL {
         for at in (0..bytes.len()).step_by(7) {

@@ -79,7 +79,8 @@ pub fn notification(subject: &Subject, bytes: &[u8]) {
 /// The answer to a command that cannot be served, by the description: zeros, but for the tag and what is echoed as far as
 /// it is there.
 pub fn refusal(subject: &Subject, command: &[u8]) -> Vec<u8> {
-    let (commands, notifications) = (&subject.description.commands, &subject.description.notifications);
+    let (commands, notifications) =
+        (&subject.description.commands, &subject.description.notifications);
     let mut want = vec![0; notifications.len];
     let mut put = |at: usize, bytes: &[u8]| want[at..at + bytes.len()].copy_from_slice(bytes);
     let tag = notifications.tag.size();
@@ -99,7 +100,8 @@ pub fn refusal(subject: &Subject, command: &[u8]) -> Vec<u8> {
 /// `answer` is of the kind that answers `command`, which is well formed, and repeats what it must.
 pub fn answers(subject: &Subject, command: &[u8], answer: &[u8]) {
     (subject.notification)(answer).expect("a plugin's own notifications can be read");
-    let (_, asked) = by_tag(&subject.description.commands, command).expect("a command that was served");
+    let (_, asked) =
+        by_tag(&subject.description.commands, command).expect("a command that was served");
     let (_, reply) = by_tag(&subject.description.notifications, answer).expect("it was read");
     assert_eq!(asked.reply, Some(reply.name));
     for (from, to) in echoes(subject, asked, reply) {
@@ -121,7 +123,10 @@ fn echoes(
     })
 }
 
-fn echoed(messages: &Messages, variant: &'static Variant) -> impl Iterator<Item = &'static Field> + use<> {
+fn echoed(
+    messages: &Messages,
+    variant: &'static Variant,
+) -> impl Iterator<Item = &'static Field> + use<> {
     messages.header.iter().chain(variant.fields).filter(|field| field.kind == FieldKind::Echo)
 }
 
@@ -183,11 +188,13 @@ impl Shape {
                 (offset, size, number(bytes, offset, size).expect("within the fixed part"))
             };
             let own = |kind| variant.fields.iter().find(|field| field.kind == kind);
-            let selector = own(FieldKind::Selector { of: payload.name }).map(|field| word(field.name).2);
+            let selector =
+                own(FieldKind::Selector { of: payload.name }).map(|field| word(field.name).2);
             let address = payload.address.map(word);
             // Whether the payload is bytes behind the fixed part, and whether its address decides about that.
             let by_address = payload.registered && !is_command;
-            let inline = selector.unwrap_or(0) == 0 && !(by_address && address.is_some_and(|at| at.2 == 0));
+            let inline =
+                selector.unwrap_or(0) == 0 && !(by_address && address.is_some_and(|at| at.2 == 0));
             let len = match payload.count {
                 _ if !inline => Some(0),
                 Count::Word(name) => Some(u128::from(word(name).2) * payload.ty.size() as u128),
@@ -195,7 +202,9 @@ impl Shape {
                 Count::Given(_) => None,
             };
             shape.behind = shape.behind.zip(len).map(|(sum, len)| sum + len);
-            if let Some((offset, size, _)) = address.filter(|_| selector.is_none_or(|memory| memory == 0)) {
+            if let Some((offset, size, _)) =
+                address.filter(|_| selector.is_none_or(|memory| memory == 0))
+            {
                 shape.mark(offset, size, Byte::Zero);
                 let there = if by_address { Some(inline) } else { len.map(|len| len > 0) };
                 shape.mark(offset, 1, Byte::Mark(there));
@@ -220,7 +229,11 @@ impl Shape {
             };
             assert!(right, "byte {at} was {was:#04x} and is {is:#04x}: {bytes:02x?}");
         }
-        assert_eq!(again[self.fixed.len()..], bytes[self.fixed.len()..], "payloads come back as they were");
+        assert_eq!(
+            again[self.fixed.len()..],
+            bytes[self.fixed.len()..],
+            "payloads come back as they were"
+        );
     }
 }
 

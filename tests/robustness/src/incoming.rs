@@ -49,8 +49,9 @@ impl Incoming for Arrived {
             drop(unsafe { Box::from_raw(arrived.cast::<Arrived>().cast_mut()) });
         }
         // SAFETY: the bytes stay until `release`, and only the payload knows them.
-        let mut payload =
-            unsafe { Payload::foreign(bytes, [this.cast_const().cast(), std::ptr::null()], release) };
+        let mut payload = unsafe {
+            Payload::foreign(bytes, [this.cast_const().cast(), std::ptr::null()], release)
+        };
         payload.advance(from);
         payload
     }

@@ -50,12 +50,17 @@ pub trait Answered: Reply + Clone + Debug + PartialEq {
 /// What a message writes into exactly the room it takes, after it was seen to leave less room alone.
 ///
 /// `encode` and `len` are the message's own.
-pub fn written(len: Option<usize>, encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>) -> Vec<u8> {
+pub fn written(
+    len: Option<usize>,
+    encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>,
+) -> Vec<u8> {
     let len = len.expect("a message in memory has a length");
     for room in [0, len / 2, len.saturating_sub(1)] {
         let mut short = vec![0xee; room];
         match encode(&mut short) {
-            Err(EncodeError::TooBig { need, room: found, .. }) => assert_eq!((need, found), (len, room)),
+            Err(EncodeError::TooBig { need, room: found, .. }) => {
+                assert_eq!((need, found), (len, room))
+            }
             other => panic!("{len} bytes into {room}: {other:?}"),
         }
         assert_eq!(short, vec![0xee; room], "something was written though not all fits");
@@ -71,7 +76,8 @@ fn answered<R: Answered>(bytes: &[u8], echo: u64) -> Again {
     let copied = R::decode(bytes, &echo);
     let in_place = R::decode(Arrived::new(bytes), &echo);
     assert_eq!(copied, in_place);
-    let again = copied?.into_descriptor(&echo).expect("what was read can be written").payload().to_vec();
+    let again =
+        copied?.into_descriptor(&echo).expect("what was read can be written").payload().to_vec();
     let in_place = in_place?.into_descriptor(&echo).expect("what was read can be written");
     assert_eq!(in_place.payload(), again);
     assert_eq!(incoming::living(), 0, "a notification that was taken over is given back");

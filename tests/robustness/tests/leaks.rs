@@ -30,9 +30,12 @@ fn no_input_of_the_corpus_leaves_anything_on_the_heap() {
     let files = std::fs::read_dir(corpus).expect("the corpus");
     let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     // The programs that were written by hand do everything once.
-    files.retain(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("seed-")));
+    files.retain(|file| {
+        file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("seed-"))
+    });
     assert!(!files.is_empty());
-    let inputs: Vec<_> = files.iter().map(|file| std::fs::read(file).expect("a readable file")).collect();
+    let inputs: Vec<_> =
+        files.iter().map(|file| std::fs::read(file).expect("a readable file")).collect();
     // What plugins log would be long.
     let nothing = std::fs::File::create("/dev/null").expect("/dev/null");
     // SAFETY: two open descriptors.
@@ -46,6 +49,9 @@ fn no_input_of_the_corpus_leaves_anything_on_the_heap() {
             run();
             forget();
         });
-        assert!(leaking > least, "one command lost each round would be seen, not just {leaking} bytes");
+        assert!(
+            leaking > least,
+            "one command lost each round would be seen, not just {leaking} bytes"
+        );
     }
 }

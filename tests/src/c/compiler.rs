@@ -32,7 +32,10 @@ pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<
 /// # Errors
 /// When the C compiler has none.
 pub fn asan_library() -> Result<PathBuf> {
-    let output = Command::new("cc").arg("-print-file-name=libasan.so").output().context("cannot start cc")?;
+    let output = Command::new("cc")
+        .arg("-print-file-name=libasan.so")
+        .output()
+        .context("cannot start cc")?;
     let name = String::from_utf8(output.stdout).context("cc printed something else than UTF-8")?;
     // A file that it does not have is printed as it was given.
     let file = Path::new(name.trim());

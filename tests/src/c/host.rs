@@ -65,7 +65,12 @@ pub struct Running {
 impl Host {
     /// A program that [`Source::program`](super::Source::program) made.
     pub fn new(program: impl Into<PathBuf>) -> Host {
-        Host { program: program.into(), arguments: Vec::new(), variables: Vec::new(), limit: TIME_LIMIT }
+        Host {
+            program: program.into(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            limit: TIME_LIMIT,
+        }
     }
 
     /// With one more argument.
@@ -112,8 +117,15 @@ impl Host {
         VARIABLES.iter().for_each(|name| {
             command.env_remove(name);
         });
-        command.args(&self.arguments).envs(service.environment()).envs(self.variables.iter().cloned());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+            .args(&self.arguments)
+            .envs(service.environment())
+            .envs(self.variables.iter().cloned());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
         let mut child =
             command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
         let (stdout, stderr) = (child.stdout.take().map(reader), child.stderr.take().map(reader));
@@ -163,7 +175,8 @@ impl Running {
             let bytes = thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let output = Output { status, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) };
+        let output =
+            Output { status, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) };
         ensure!(ended, "{} did not end within {:?}\n{}", self.name, self.limit, output.words());
         Ok(output)
     }
@@ -179,7 +192,9 @@ impl Running {
                 Ok(0) if left.is_zero() => return Ok(false),
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(true),
-                Err(error) => return Err(error).with_context(|| format!("cannot wait for {}", self.name)),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot wait for {}", self.name));
+                }
             }
         }
     }

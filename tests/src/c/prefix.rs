@@ -104,11 +104,19 @@ impl Prefix {
     pub fn pkg_config(&self, options: &[&str], modules: &[&str]) -> Result<Vec<String>> {
         let mut command = Command::new("pkg-config");
         command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig")).args(options).args(modules);
-        let output = command.output().context("cannot start pkg-config: `cargo xtask setup` installs it")?;
+        let output =
+            command.output().context("cannot start pkg-config: `cargo xtask setup` installs it")?;
         if !output.status.success() {
-            bail!("{command:?} ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+            bail!(
+                "{command:?} ended with {}:\n{}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            );
         }
-        Ok(words(&String::from_utf8(output.stdout).context("pkg-config printed something else than UTF-8")?))
+        Ok(words(
+            &String::from_utf8(output.stdout)
+                .context("pkg-config printed something else than UTF-8")?,
+        ))
     }
 }
 

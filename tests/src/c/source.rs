@@ -134,7 +134,8 @@ impl Key {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         let directory = profile_directory()?.join("c").join(format!("{:016x}", hasher.finish()));
-        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
         Ok(directory.join(&self.name))
     }
 }

@@ -43,13 +43,21 @@ impl Flags {
     fn called(&self, line: &[&str]) -> Result<String> {
         let output = self.run(None, line)?.success()?;
         assert_eq!(output.stderr, "", "{line:?}");
-        let calls =
-            output.stdout.strip_prefix("before ").and_then(|rest| rest.strip_suffix("DOCA_SUCCESS\n"));
+        let calls = output
+            .stdout
+            .strip_prefix("before ")
+            .and_then(|rest| rest.strip_suffix("DOCA_SUCCESS\n"));
         Ok(calls.context(output.stdout.clone())?.replace('\n', " ").trim_end().to_owned())
     }
 
     /// That it is refused with a code, by one line that says all `parts`; nothing was called.
-    fn refused(&self, variable: Option<&str>, line: &[&str], code: &str, parts: &[&str]) -> Result<()> {
+    fn refused(
+        &self,
+        variable: Option<&str>,
+        line: &[&str],
+        code: &str,
+        parts: &[&str],
+    ) -> Result<()> {
         let output = self.run(variable, line)?;
         assert_eq!(output.stdout, format!("before DOCA_ERROR_{code}\n"), "{line:?}");
         assert_eq!(output.stderr.lines().count(), 1, "{}", output.stderr);
@@ -81,8 +89,14 @@ fn every_call_gives_its_codes() -> Result<()> {
 fn flags_call_back_in_their_order() -> Result<()> {
     let flags = Flags::new()?;
     assert_eq!(flags.called(&[])?, "");
-    assert_eq!(flags.called(&["-d", "mlx5_0", "--number=-3", "--all"])?, "device=mlx5_0 number=-3 all=1");
-    assert_eq!(flags.called(&["--all", "-n", "-3", "-dx", "-gid", "7"])?, "all=1 number=-3 device=x gid=7");
+    assert_eq!(
+        flags.called(&["-d", "mlx5_0", "--number=-3", "--all"])?,
+        "device=mlx5_0 number=-3 all=1"
+    );
+    assert_eq!(
+        flags.called(&["--all", "-n", "-3", "-dx", "-gid", "7"])?,
+        "all=1 number=-3 device=x gid=7"
+    );
     assert_eq!(flags.called(&["-d", "a", "-d", "b", "--", "-n"])?, "device=a device=b");
     assert_eq!(flags.called(&["-l", "60", "--sdk-log-level", "10", "--log-level=70"])?, "");
     Ok(())
@@ -103,7 +117,11 @@ fn levels_are_set_for_the_program_and_for_the_library() -> Result<()> {
         (&["-l", "60", "--sdk-log-level=65"], "50 50"),
     ] {
         let output = flags.run(Some("LEVELS"), line)?;
-        assert!(output.stdout.starts_with(&format!("before {levels}\n")), "{line:?}: {}", output.stdout);
+        assert!(
+            output.stdout.starts_with(&format!("before {levels}\n")),
+            "{line:?}: {}",
+            output.stdout
+        );
     }
     Ok(())
 }
@@ -112,7 +130,11 @@ fn levels_are_set_for_the_program_and_for_the_library() -> Result<()> {
 fn what_is_wrong_on_the_command_line_is_said_and_nothing_called() -> Result<()> {
     let flags = Flags::new()?;
     for (line, code, parts) in [
-        (&["-d", "a", "--what"][..], "NOT_SUPPORTED", &["flags-program: unknown flag `--what`", "-h"][..]),
+        (
+            &["-d", "a", "--what"][..],
+            "NOT_SUPPORTED",
+            &["flags-program: unknown flag `--what`", "-h"][..],
+        ),
         (&["-d", "a", "-n"], "INVALID_VALUE", &["-n/--number needs a value"]),
         (&["-d", "a", "-n", "--all"], "INVALID_VALUE", &["--number=--all"]),
         (&["-d", "a", "-n", "1x"], "INVALID_VALUE", &["-n/--number", "`1x`", "whole number"]),
@@ -180,8 +202,16 @@ fn what_is_wrong_in_a_file_is_said_with_its_name() -> Result<()> {
         ("[]", "INVALID_VALUE", "not an object"),
         (r#"{"other": {}}"#, "NOT_SUPPORTED", "`other`"),
         (r#"{"doca_program_flags": {"what": 1}}"#, "NOT_SUPPORTED", "`what`"),
-        (r#"{"doca_program_flags": {"device": "a", "number": "1"}}"#, "INVALID_VALUE", "-n/--number"),
-        (r#"{"doca_general_flags": {"log-level": 5}}"#, "INVALID_VALUE", "-l/--log-level needs a level"),
+        (
+            r#"{"doca_program_flags": {"device": "a", "number": "1"}}"#,
+            "INVALID_VALUE",
+            "-n/--number",
+        ),
+        (
+            r#"{"doca_general_flags": {"log-level": 5}}"#,
+            "INVALID_VALUE",
+            "-l/--log-level needs a level",
+        ),
     ] {
         let (_file, path) = json(text)?;
         flags.refused(None, &["-j", &path], code, &[&path, part])?;
@@ -196,7 +226,9 @@ fn help_and_version_end_the_program_with_success() -> Result<()> {
         let output = flags.run(Some("MANDATORY"), line)?.success()?;
         let text = &output.stdout;
         assert!(
-            text.starts_with("before Usage: flags-program [DOCA Flags] [Program Flags]\n\nDOCA Flags:\n"),
+            text.starts_with(
+                "before Usage: flags-program [DOCA Flags] [Program Flags]\n\nDOCA Flags:\n"
+            ),
             "{text}"
         );
         for line in [
@@ -219,7 +251,11 @@ Program Flags:
         assert_eq!(output.stderr, "");
     }
     let output = flags.run(Some("NAMELESS"), &["-h"])?.success()?;
-    assert!(output.stdout.starts_with("before Usage: argp_flags [DOCA Flags]"), "{}", output.stdout);
+    assert!(
+        output.stdout.starts_with("before Usage: argp_flags [DOCA Flags]"),
+        "{}",
+        output.stdout
+    );
     for line in ["-v", "--version"] {
         assert_eq!(flags.run(None, &[line])?.success()?.stdout, "before DOCA version: 2.7.0\n");
     }

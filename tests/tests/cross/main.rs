@@ -29,8 +29,8 @@ struct Emulated {
 impl Emulated {
     /// What `UROM_EMULATED` says: the triple, then the emulator and its arguments.
     fn new() -> Result<Emulated> {
-        let text =
-            std::env::var("UROM_EMULATED").context("UROM_EMULATED: run this with `cargo xtask cross`")?;
+        let text = std::env::var("UROM_EMULATED")
+            .context("UROM_EMULATED: run this with `cargo xtask cross`")?;
         let mut words = text.split_whitespace().map(str::to_owned);
         let target = words.next().context("UROM_EMULATED names no target")?;
         let profile = profile_directory()?;
@@ -46,9 +46,13 @@ impl Emulated {
     fn service(&self) -> Result<Service> {
         let plugins = plugins(self)?;
         ensure_of(self, &self.uromd())?;
-        let (emulator, arguments) = self.emulator.split_first().context("UROM_EMULATED names no emulator")?;
+        let (emulator, arguments) =
+            self.emulator.split_first().context("UROM_EMULATED names no emulator")?;
         let mut command = Command::new(emulator);
-        command.args(arguments).arg(self.uromd()).args(["--worker-launcher", &self.emulator.join(" ")]);
+        command
+            .args(arguments)
+            .arg(self.uromd())
+            .args(["--worker-launcher", &self.emulator.join(" ")]);
         Service::daemon_by(command, &prefix()?, plugins, |command| command.env("UCX_TLS", "tcp"))
     }
 }
@@ -75,7 +79,8 @@ fn build(emulated: &Emulated, package: &str) -> Result<PathBuf> {
     command
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .env("CARGO_TARGET_DIR", &emulated.target_directory);
-    let output = command.output().context("cannot start cargo-urom: run this with `cargo xtask cross`")?;
+    let output =
+        command.output().context("cannot start cargo-urom: run this with `cargo xtask cross`")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {}\n{said}", output.status);
     Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim_end()))
@@ -88,7 +93,12 @@ fn ensure_of(emulated: &Emulated, file: &Path) -> Result<()> {
         Some("aarch64") => 183,
         other => anyhow::bail!("what {other:?} calls itself is not known here"),
     };
-    ensure!(bytes.get(18..20) == Some(&[machine, 0]), "{} is not for {}", file.display(), emulated.target);
+    ensure!(
+        bytes.get(18..20) == Some(&[machine, 0]),
+        "{} is not for {}",
+        file.display(),
+        emulated.target
+    );
     Ok(())
 }
 
@@ -113,7 +123,10 @@ fn a_host_in_rust_sees_of_the_graph_plugin_what_it_sees_on_one_machine() -> Resu
 fn a_host_in_rust_sees_of_the_sandbox_plugin_what_it_sees_on_one_machine() -> Result<()> {
     let emulated = Emulated::new()?;
     let service = emulated.service()?;
-    expected::check(&run(in_rust("sandbox_host")?, &service)?, &expected::of_rust(expected::SANDBOX));
+    expected::check(
+        &run(in_rust("sandbox_host")?, &service)?,
+        &expected::of_rust(expected::SANDBOX),
+    );
     Ok(())
 }
 
@@ -121,7 +134,9 @@ fn a_host_in_rust_sees_of_the_sandbox_plugin_what_it_sees_on_one_machine() -> Re
 fn hosts_in_c_see_the_same() -> Result<()> {
     let emulated = Emulated::new()?;
     let service = emulated.service()?;
-    for (source, transcript) in [("graph_host.c", expected::GRAPH), ("sandbox_host.c", expected::SANDBOX)] {
+    for (source, transcript) in
+        [("graph_host.c", expected::GRAPH), ("sandbox_host.c", expected::SANDBOX)]
+    {
         expected::check(&run(Source::new(source).program()?, &service)?, transcript);
     }
     Ok(())
@@ -141,7 +156,8 @@ fn the_daemon_and_its_workers_are_processes_of_the_emulator() -> Result<()> {
     for thread in fs::read_dir(format!("/proc/{daemon}/task"))? {
         children += &fs::read_to_string(thread?.path().join("children"))?;
     }
-    let workers: Vec<i32> = children.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    let workers: Vec<i32> =
+        children.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     assert_eq!(workers.len(), 1, "{children}");
     for process in [daemon, workers[0]] {
         let program = fs::read_link(format!("/proc/{process}/exe"))?;

@@ -43,16 +43,25 @@ fn every_function_says_what_is_wrong_with_a_call() -> Result<()> {
 #[test]
 fn no_function_is_left_out() -> Result<()> {
     let [_, service] = services()?;
-    let output =
-        Host::new(Source::new("every_function.c").program()?).arg("--names").run(&service)?.success()?;
-    let (_, names) = output.stdout.split_once("names:\n").context("the program names no functions")?;
+    let output = Host::new(Source::new("every_function.c").program()?)
+        .arg("--names")
+        .run(&service)?
+        .success()?;
+    let (_, names) =
+        output.stdout.split_once("names:\n").context("the program names no functions")?;
     let called: BTreeSet<String> = names.lines().map(str::to_owned).collect();
     let exported = exported()?;
     ensure!(exported.len() > 100, "nm lists {} symbols only", exported.len());
     let missing: Vec<_> = exported.difference(&called).collect();
-    ensure!(missing.is_empty(), "exported, and not called by tests/c/every_function.c: {missing:?}");
+    ensure!(
+        missing.is_empty(),
+        "exported, and not called by tests/c/every_function.c: {missing:?}"
+    );
     let unknown: Vec<_> = called.difference(&exported).collect();
-    ensure!(unknown.is_empty(), "called by tests/c/every_function.c, and not exported: {unknown:?}");
+    ensure!(
+        unknown.is_empty(),
+        "called by tests/c/every_function.c, and not exported: {unknown:?}"
+    );
     Ok(())
 }
 

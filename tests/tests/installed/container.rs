@@ -52,7 +52,8 @@ impl Image {
     /// Does what the Containerfile says, with the prefix as context.
     fn build() -> Result<Image> {
         let prefix = prefix()?;
-        let mut image = Image { root: tempfile::tempdir()?, variables: Vec::new(), entrypoint: Vec::new() };
+        let mut image =
+            Image { root: tempfile::tempdir()?, variables: Vec::new(), entrypoint: Vec::new() };
         // Like any image's: everybody may look into it.
         fs::set_permissions(image.root(), fs::Permissions::from_mode(0o755))?;
         for directory in ["dev", "proc", "sys", "tmp"] {
@@ -76,7 +77,9 @@ impl Image {
             }
         }
         // uromd has UCX with it, and a C library that the base image has, too.
-        for library in libraries(&prefix.uromd())?.iter().filter(|file| !file.starts_with(prefix.root())) {
+        for library in
+            libraries(&prefix.uromd())?.iter().filter(|file| !file.starts_with(prefix.root()))
+        {
             image.add(library)?;
         }
         Ok(image)
@@ -125,7 +128,12 @@ impl Image {
             IN_A_CONTAINER,
             SHELL,
         ]);
-        command.arg(self.root()).args(&self.entrypoint).current_dir("/").env_clear().env("PATH", PATH);
+        command
+            .arg(self.root())
+            .args(&self.entrypoint)
+            .current_dir("/")
+            .env_clear()
+            .env("PATH", PATH);
         command.envs(self.variables.iter().chain(variables).map(|(name, value)| (name, value)));
         command
     }
@@ -179,7 +187,10 @@ fn variables(pod: &Yaml) -> Result<Vec<(String, String)>> {
     ensure!(containers.len() == 1, "{containers:?}");
     let variables = containers[0]["env"].as_vec().context("a list of variables")?;
     let text = |value: &Yaml| value.as_str().map(str::to_owned).context("kubelet takes text only");
-    variables.iter().map(|variable| Ok((text(&variable["name"])?, text(&variable["value"])?))).collect()
+    variables
+        .iter()
+        .map(|variable| Ok((text(&variable["name"])?, text(&variable["value"])?)))
+        .collect()
 }
 
 fn value<'a>(variables: &'a [(String, String)], wanted: &str) -> Result<&'a str> {

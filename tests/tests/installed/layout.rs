@@ -39,13 +39,15 @@ fn each_library_has_docas_three_names() -> Result<()> {
     let lib = prefix()?.lib();
     let mut expected = Vec::new();
     for library in ["libdoca_argp", "libdoca_common", "libdoca_urom"] {
-        let [plain, soname, file] = ["so", "so.2", "so.2.7.0"].map(|end| format!("{library}.{end}"));
+        let [plain, soname, file] =
+            ["so", "so.2", "so.2.7.0"].map(|end| format!("{library}.{end}"));
         assert_eq!(fs::read_link(lib.join(&plain)).context(plain.clone())?, Path::new(&soname));
         assert_eq!(fs::read_link(lib.join(&soname)).context(soname.clone())?, Path::new(&file));
         assert!(fs::symlink_metadata(lib.join(&file))?.is_file());
         expected.extend([plain, soname, file]);
     }
-    let found: Vec<_> = names(&lib)?.into_iter().filter(|name| name.starts_with("libdoca")).collect();
+    let found: Vec<_> =
+        names(&lib)?.into_iter().filter(|name| name.starts_with("libdoca")).collect();
     assert_eq!(found, expected);
     Ok(())
 }

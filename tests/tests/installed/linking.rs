@@ -8,7 +8,8 @@ use urom_tests::c::{Source, prefix};
 
 /// The entries of one kind in a file's dynamic section, such as `NEEDED`.
 pub(crate) fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
-    let output = Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file).output()?;
+    let output =
+        Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file).output()?;
     ensure!(output.status.success(), "readelf {}: {}", file.display(), output.status);
     let text = String::from_utf8(output.stdout)?;
     let of_kind = text.lines().filter(|line| line.contains(&format!("({kind})")));
@@ -38,7 +39,8 @@ fn each_library_has_docas_name_and_needs_no_more_than_docas() -> Result<()> {
         assert_eq!(entries(&lib.join(library), "SONAME")?, [library]);
         assert_eq!(needed_of_doca(&lib.join(library))?, needed, "{library}");
         // Only UROM needs UCX.
-        let needs_ucx = entries(&lib.join(library), "NEEDED")?.iter().any(|name| name.starts_with("libuc"));
+        let needs_ucx =
+            entries(&lib.join(library), "NEEDED")?.iter().any(|name| name.starts_with("libuc"));
         assert_eq!(needs_ucx, library == "libdoca_urom.so.2", "{library}");
     }
     Ok(())
@@ -46,8 +48,10 @@ fn each_library_has_docas_name_and_needs_no_more_than_docas() -> Result<()> {
 
 /// The functions of DOCA's and of this project's that a file defines for others.
 fn exported(file: &Path) -> Result<Vec<String>> {
-    let output =
-        Command::new("nm").args(["-D", "--defined-only", "--format=just-symbols"]).arg(file).output()?;
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only", "--format=just-symbols"])
+        .arg(file)
+        .output()?;
     ensure!(output.status.success(), "nm {}: {}", file.display(), output.status);
     Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
 }
@@ -61,7 +65,9 @@ fn each_library_exports_its_own_functions_and_no_others() -> Result<()> {
     // The last one is private: by it libdoca_urom finds libdoca_common.
     let is_core = |name: &str| name.starts_with("doca_") && !is_argp(name) && !is_urom(name);
     assert!(common.iter().all(|name| is_core(name) || name == "urom_libdoca_join"), "{common:?}");
-    for name in ["doca_log", "doca_pe_create", "doca_buf_get_data", "doca_error_get_descr", "doca_dev_open"] {
+    for name in
+        ["doca_log", "doca_pe_create", "doca_buf_get_data", "doca_error_get_descr", "doca_dev_open"]
+    {
         assert!(common.iter().any(|found| found == name), "{name}");
     }
     let argp = exported(&lib.join("libdoca_argp.so"))?;
@@ -74,7 +80,8 @@ fn each_library_exports_its_own_functions_and_no_others() -> Result<()> {
 /// The functions of the list of DOCA's interface, but for those that a plugin has, and those that are in the headers.
 fn functions() -> Vec<&'static str> {
     const NAMES: &str = include_str!("../../../urom-abi/tests/docas_interface.txt");
-    let prototypes = NAMES.lines().filter(|line| line.ends_with(");") && !line.starts_with("typedef"));
+    let prototypes =
+        NAMES.lines().filter(|line| line.ends_with(");") && !line.starts_with("typedef"));
     let plain = prototypes.filter(|line| !line.contains(": "));
     let names = plain.filter_map(|line| line.split_once('(')?.0.rsplit([' ', '*']).next());
     names.filter(|name| !name.starts_with("urom_plugin_")).collect()
@@ -85,9 +92,21 @@ fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> R
     let functions = functions();
     ensure!(functions.len() >= 130, "{functions:?}");
     let list: String = functions.iter().map(|name| format!("\t(void *){name},\n")).collect();
-    let headers =
-        ["argp", "buf", "buf_inventory", "ctx", "dev", "error", "log", "mmap", "pe", "urom", "version"];
-    let headers: String = headers.iter().map(|name| format!("#include <doca_{name}.h>\n")).collect();
+    let headers = [
+        "argp",
+        "buf",
+        "buf_inventory",
+        "ctx",
+        "dev",
+        "error",
+        "log",
+        "mmap",
+        "pe",
+        "urom",
+        "version",
+    ];
+    let headers: String =
+        headers.iter().map(|name| format!("#include <doca_{name}.h>\n")).collect();
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("all.c");
     std::fs::write(
@@ -106,18 +125,26 @@ fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> R
                 .args(["-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API", "-o"])
                 .arg(&output)
                 .arg(&file);
-            command.args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?).arg(needed);
+            command
+                .args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?)
+                .arg(needed);
             let result = command.args(order.map(|at| libraries[at])).output()?;
-            ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+            ensure!(
+                result.status.success(),
+                "{command:?}: {}",
+                String::from_utf8_lossy(&result.stderr)
+            );
             assert_eq!(needed_of_doca(&output)?, LIBRARIES);
-            let status = Command::new(&output).env("LD_LIBRARY_PATH", prefix.library_path()).status()?;
+            let status =
+                Command::new(&output).env("LD_LIBRARY_PATH", prefix.library_path()).status()?;
             ensure!(status.success(), "{status}");
         }
     }
     Ok(())
 }
 
-pub(crate) const LIBRARIES: [&str; 3] = ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
+pub(crate) const LIBRARIES: [&str; 3] =
+    ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
 
 /// Links a program of a few lines with some of the libraries, those that it does not use left out.
 fn program_with(code: &str, libraries: &[&str], output: &Path) -> Result<std::process::Output> {
@@ -138,15 +165,17 @@ fn a_program_needs_the_libraries_whose_functions_it_calls() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let output = directory.path().join("program");
     let all = ["-ldoca_urom", "-ldoca_argp", "-ldoca_common"];
-    let log = "#include <doca_log.h>\nint main(void) { return doca_log_backend_create_standard(); }\n";
-    let argp = "#include <doca_argp.h>\nint main(void) { return doca_argp_destroy() == DOCA_SUCCESS; }\n";
-    let urom =
-        "#include <doca_urom.h>\nint main(void) { return doca_urom_worker_create(NULL) == DOCA_SUCCESS; }\n";
+    let log =
+        "#include <doca_log.h>\nint main(void) { return doca_log_backend_create_standard(); }\n";
+    let argp =
+        "#include <doca_argp.h>\nint main(void) { return doca_argp_destroy() == DOCA_SUCCESS; }\n";
+    let urom = "#include <doca_urom.h>\nint main(void) { return doca_urom_worker_create(NULL) == DOCA_SUCCESS; }\n";
     for (code, needed) in [(argp, LIBRARIES[0]), (log, LIBRARIES[1]), (urom, LIBRARIES[2])] {
         let result = program_with(code, &all, &output)?;
         ensure!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
         assert_eq!(needed_of_doca(&output)?, [needed]);
-        let status = Command::new(&output).env("LD_LIBRARY_PATH", prefix()?.library_path()).status()?;
+        let status =
+            Command::new(&output).env("LD_LIBRARY_PATH", prefix()?.library_path()).status()?;
         ensure!(status.success(), "{needed}: {status}");
     }
     Ok(())
@@ -204,7 +233,11 @@ fn a_header_of_the_programs_own_is_found_whichever_folder_comes_first() -> Resul
             ]);
             let language = if compiler == "cc" { "c" } else { "c++" };
             let result = command.args(["-x", language]).args(folders).arg(&file).output()?;
-            ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+            ensure!(
+                result.status.success(),
+                "{command:?}: {}",
+                String::from_utf8_lossy(&result.stderr)
+            );
         }
     }
     Ok(())
@@ -229,7 +262,9 @@ fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
     for headers in [headers, [headers[1], headers[0]]] {
         std::fs::write(&file, [headers[0], headers[1], code].concat())?;
         for folders in [[&ucx, &doca], [&doca, &ucx]] {
-            for (compiler, language, standard) in [("cc", "c", "-std=c11"), ("c++", "c++", "-std=c++17")] {
+            for (compiler, language, standard) in
+                [("cc", "c", "-std=c11"), ("c++", "c++", "-std=c++17")]
+            {
                 let mut command = Command::new(compiler);
                 command.args([
                     "-Wall",
@@ -239,9 +274,16 @@ fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
                     "-DDOCA_ALLOW_EXPERIMENTAL_API",
                     standard,
                 ]);
-                let result =
-                    command.args(["-x", language]).args(folders.into_iter().flatten()).arg(&file).output()?;
-                ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+                let result = command
+                    .args(["-x", language])
+                    .args(folders.into_iter().flatten())
+                    .arg(&file)
+                    .output()?;
+                ensure!(
+                    result.status.success(),
+                    "{command:?}: {}",
+                    String::from_utf8_lossy(&result.stderr)
+                );
             }
         }
     }
@@ -270,7 +312,10 @@ fn a_program_that_calls_ucx_is_given_it_by_pkg_config() -> Result<()> {
 fn what_does_not_compile_says_where() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("mistaken.c");
-    std::fs::write(&file, "#include <doca_pe.h>\nint main(void)\n{\n\treturn doca_pe_create();\n}\n")?;
+    std::fs::write(
+        &file,
+        "#include <doca_pe.h>\nint main(void)\n{\n\treturn doca_pe_create();\n}\n",
+    )?;
     let error = Source::new(&file).program().err().context("an argument is missing")?.to_string();
     ensure!(error.contains("mistaken.c:4") && error.contains("too few arguments"), "{error}");
     // What is experimental must be asked for.

@@ -91,13 +91,17 @@ fn a_second_libdoca_urom_in_a_process_is_told_and_the_first_works_on() -> Result
 }
 
 #[test]
-fn a_libdoca_common_of_another_kind_is_refused_by_the_loader_with_the_name_that_it_lacks() -> Result<()> {
+fn a_libdoca_common_of_another_kind_is_refused_by_the_loader_with_the_name_that_it_lacks()
+-> Result<()> {
     let copy = copied(&["libdoca_urom.so.2"])?;
     let source = copy.path().join("common.c");
     fs::write(&source, "int doca_log(void);\nint doca_log(void) { return 0; }\n")?;
     let common = copy.path().join("libdoca_common.so.2");
     let mut command = Command::new("cc");
-    command.args(["-shared", "-fPIC", "-Wl,-soname,libdoca_common.so.2", "-o"]).arg(&common).arg(&source);
+    command
+        .args(["-shared", "-fPIC", "-Wl,-soname,libdoca_common.so.2", "-o"])
+        .arg(&common)
+        .arg(&source);
     ensure!(command.status()?.success(), "{command:?}");
     let output = run("load_in_order.c", copy.path(), &[&copy.path().join("libdoca_urom.so.2")])?;
     ends(&output, 127, &["undefined symbol: urom_libdoca_join"]);

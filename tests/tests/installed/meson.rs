@@ -53,7 +53,8 @@ fn what_meson_builds_needs_docas_names_and_works_after_the_prefix_moved() -> Res
     let moved = Prefix::at(&second);
     let mut plugins = PluginDirectory::with(&[])?;
     plugins.add(&plugin)?;
-    let service = Service::daemon_of(&moved, plugins, |command| command.env_remove("LD_LIBRARY_PATH"))?;
+    let service =
+        Service::daemon_of(&moved, plugins, |command| command.env_remove("LD_LIBRARY_PATH"))?;
     let output = Host::new(host).arg(DEVICE).run(&service)?.success()?;
     ensure!(output.stdout.contains("plugin worker_quiet\n"), "{}", output.stdout);
     let is_of_prefix = |line: &&str| line.contains("libdoca_");

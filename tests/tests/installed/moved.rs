@@ -23,7 +23,8 @@ fn come_from<'a>(prefix: &Prefix, mapped: impl Iterator<Item = &'a str>) -> Resu
     for file in mapped.map(Path::new) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let is_ours = ["libdoca", "uromd"].iter().any(|start| name.starts_with(start));
-        let is_ucx = ["libucp.", "libucs.", "libuct", "libucm"].iter().any(|start| name.starts_with(start));
+        let is_ucx =
+            ["libucp.", "libucs.", "libuct", "libucm"].iter().any(|start| name.starts_with(start));
         let is_systems = is_ucx && !root.join("lib/urom-ucx").exists();
         ensure!(
             !(is_ours || is_ucx) || is_systems || file.starts_with(&root),

@@ -17,8 +17,11 @@ fn plugins() -> Result<PluginDirectory> {
 }
 
 fn lines<'a>(output: &'a Output, word: &str) -> Vec<&'a str> {
-    let mut found: Vec<_> =
-        output.stdout.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')).collect();
+    let mut found: Vec<_> = output
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
+        .collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -54,14 +57,18 @@ fn a_program_has_each_of_the_libraries_once() -> Result<()> {
     let mut files = lines(&output, "mapped");
     files.retain(|file| file.contains("doca"));
     let names: Vec<_> = files.iter().filter_map(|file| file.rsplit('/').next()).collect();
-    assert_eq!(names, ["argp", "common", "urom"].map(|library| format!("libdoca_{library}.so.2.7.0")));
+    assert_eq!(
+        names,
+        ["argp", "common", "urom"].map(|library| format!("libdoca_{library}.so.2.7.0"))
+    );
     Ok(())
 }
 
 #[test]
 fn a_program_that_calls_ucx_runs_with_that_of_the_library() -> Result<()> {
     let service = Service::embedded(plugins()?)?;
-    let output = Host::new(Source::new("ucx_version.c").ucx().program()?).run(&service)?.success()?;
+    let output =
+        Host::new(Source::new("ucx_version.c").ucx().program()?).run(&service)?.success()?;
     let version = ucx::version();
     assert_eq!(output.stdout, format!("ucx {version}\n"));
     Ok(())

@@ -35,7 +35,8 @@ fn settings(name: &str) -> Result<Vec<String>> {
 /// What a tool of systemd prints, which succeeds.
 fn analyze(words: &[&str]) -> Result<String> {
     let mut command = Command::new("systemd-analyze");
-    let output = command.arg("--no-pager").args(words).output().context("`cargo xtask setup` brings it")?;
+    let output =
+        command.arg("--no-pager").args(words).output().context("`cargo xtask setup` brings it")?;
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8(said)?;
     ensure!(output.status.success(), "{command:?} ended with {}:\n{said}", output.status);
@@ -67,11 +68,17 @@ fn uromd_starts_with_the_sample_settings_and_few_enough_files() -> Result<()> {
     assert_eq!(settings("ExecStart")?, [format!("{} $SERVICE_ARGS", uromd.display())]);
     let users = fs::read_to_string(prefix.lib().join("sysusers.d/urom.conf"))?;
     let user = settings("User")?.concat();
-    ensure!(users.lines().any(|line| line.starts_with(&format!("u {user} "))), "no user {user}:\n{users}");
+    ensure!(
+        users.lines().any(|line| line.starts_with(&format!("u {user} "))),
+        "no user {user}:\n{users}"
+    );
     let sample = fs::read_to_string(prefix.root().join("share/urom/deploy/uromd.default"))?;
-    let variables =
-        sample.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('='));
-    let (arguments, others): (Vec<_>, Vec<_>) = variables.partition(|(name, _)| *name == "SERVICE_ARGS");
+    let variables = sample
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('='));
+    let (arguments, others): (Vec<_>, Vec<_>) =
+        variables.partition(|(name, _)| *name == "SERVICE_ARGS");
     let arguments = arguments.iter().flat_map(|(_, value)| value.split_whitespace());
 
     let files = settings("LimitNOFILE")?.concat();
@@ -82,7 +89,11 @@ fn uromd_starts_with_the_sample_settings_and_few_enough_files() -> Result<()> {
     let manager = UnixDatagram::bind(&socket)?;
     manager.set_read_timeout(Some(Duration::from_secs(20)))?;
     let mut command = Command::new(&uromd);
-    command.args(arguments).envs(others).env("NOTIFY_SOCKET", &socket).stderr(fs::File::create(&log)?);
+    command
+        .args(arguments)
+        .envs(others)
+        .env("NOTIFY_SOCKET", &socket)
+        .stderr(fs::File::create(&log)?);
     let command = within(command, limit);
     let uromd = Uromd::start_at(command, "127.0.0.1:0", "/opt/urom/plugins")?;
     let mut message = [0; 64];
@@ -133,7 +144,10 @@ fn the_sandbox_allows_every_system_call_of_daemon_and_workers() -> Result<()> {
     ensure!(allowed.contains("read") && !allowed.contains("mount"), "{allowed:?}");
 
     let used = used_system_calls()?;
-    ensure!(used.contains("execve") && used.contains("sched_setaffinity"), "workers were seen: {used:?}");
+    ensure!(
+        used.contains("execve") && used.contains("sched_setaffinity"),
+        "workers were seen: {used:?}"
+    );
     let refused: Vec<_> = used.iter().filter(|name| !allowed.contains(*name)).collect();
     ensure!(refused.is_empty(), "{refused:?}");
     Ok(())

@@ -40,7 +40,8 @@ fn a_ucx_that_is_too_old_is_refused_with_its_version_and_its_file() -> Result<()
         let output = start(&service, &old)?;
         ensure!(output.status.code() == Some(1), "{output:?}");
         let file = old.display().to_string();
-        for part in ["DOCA_ERROR_UNSUPPORTED_VERSION", "1.13.1", &file, "1.16.0", "LD_LIBRARY_PATH"] {
+        for part in ["DOCA_ERROR_UNSUPPORTED_VERSION", "1.13.1", &file, "1.16.0", "LD_LIBRARY_PATH"]
+        {
             ensure!(output.stderr.contains(part), "{part}: {output:?}");
         }
     }
@@ -65,7 +66,11 @@ fn a_daemon_with_another_ucx_is_not_said_to_be_missing() -> Result<()> {
 fn the_loader_takes_the_ucx_of_ld_library_path_before_the_builds() -> Result<()> {
     let root = prefix()?.root().to_owned();
     for file in ["bin/uromd", "lib/libdoca_urom.so.2"].map(|file| root.join(file)) {
-        ensure!(entries(&file, "RPATH")?.is_empty(), "{} has a run path of the old kind", file.display());
+        ensure!(
+            entries(&file, "RPATH")?.is_empty(),
+            "{} has a run path of the old kind",
+            file.display()
+        );
     }
     Ok(())
 }

@@ -104,7 +104,8 @@ fn a_library_that_the_variable_names_and_that_cannot_be_used_is_an_error_and_not
 -> Result<()> {
     let mut program = Program::new()?;
     program.command.env("UROM_DOCA_LIBRARY", "/nonexistent/libdoca_urom.so");
-    program.fails(&["`/nonexistent/libdoca_urom.so` (from UROM_DOCA_LIBRARY)", "DOCA_ERROR_NOT_FOUND"])
+    program
+        .fails(&["`/nonexistent/libdoca_urom.so` (from UROM_DOCA_LIBRARY)", "DOCA_ERROR_NOT_FOUND"])
 }
 
 #[test]

@@ -38,7 +38,8 @@ fn a_second_library_that_gets_the_first_ones_libdoca_common_is_refused() -> Resu
     for name in ["libdoca_urom.so", "libdoca_common.so.2"] {
         fs::copy(doca_library()?.with_file_name(name), directory.path().join(name))?;
     }
-    let error = refused(&directory.path().join("libdoca_urom.so"), DocaError::INITIALIZATION).to_string();
+    let error =
+        refused(&directory.path().join("libdoca_urom.so"), DocaError::INITIALIZATION).to_string();
     for part in ["does not work with the libdoca_common of this process", "of one directory"] {
         assert!(error.contains(part), "{error}");
     }
@@ -72,7 +73,9 @@ fn threads_that_load_one_file_at_a_time_get_one_library() -> Result<()> {
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(load)).collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().map_err(|_| anyhow::anyhow!("it panicked"))?.map_err(Into::into))
+            .map(|thread| {
+                thread.join().map_err(|_| anyhow::anyhow!("it panicked"))?.map_err(Into::into)
+            })
             .collect::<Result<_>>()
     })?;
     assert!(libraries.iter().all(|library| *library == libraries[0]));
@@ -81,7 +84,8 @@ fn threads_that_load_one_file_at_a_time_get_one_library() -> Result<()> {
 
 #[test]
 fn a_library_that_lacks_functions_is_refused_with_a_line_for_each() -> Result<()> {
-    const MISSING: [&str; 3] = ["doca_pe_create", "doca_urom_domain_add_buffer", "doca_buf_set_data"];
+    const MISSING: [&str; 3] =
+        ["doca_pe_create", "doca_urom_domain_add_buffer", "doca_buf_set_data"];
     let shim = Shim::new(Some("\"3.0.0058\""), &MISSING)?;
     let error = refused(&shim.path(), DocaError::NOT_SUPPORTED).to_string();
     let head = format!("DOCA 3.0.0058 there lacks 3 of the {} functions", Api::SYMBOLS.len());
@@ -101,7 +105,8 @@ fn functions_may_be_in_a_library_that_the_file_is_linked_with() -> Result<()> {
     let of_urom = |name: &&&str| name.starts_with("doca_urom_");
     let all: Vec<&str> = Api::SYMBOLS.iter().filter(of_urom).copied().collect();
     let common = Shim::new(Some("\"2.9.1\""), &all)?;
-    let code: String = all.iter().map(|name| format!("unsigned {name}(void) {{ return 1; }}\n")).collect();
+    let code: String =
+        all.iter().map(|name| format!("unsigned {name}(void) {{ return 1; }}\n")).collect();
     let urom = Shim::compile(&code, &[&common.path()])?;
     let library = Library::load(urom.path())?;
     assert_eq!(library.version(), Some("2.9.1"));
@@ -112,8 +117,10 @@ fn functions_may_be_in_a_library_that_the_file_is_linked_with() -> Result<()> {
 #[test]
 fn a_file_that_is_only_linked_with_the_library_is_refused_with_the_library_s_name() -> Result<()> {
     let library = Shim::new(Some("\"2.9.1\""), &[])?;
-    let plugin =
-        Shim::compile("int urom_plugin_get_iface(void *p) { return p != 0; }\n", &[&library.path()])?;
+    let plugin = Shim::compile(
+        "int urom_plugin_get_iface(void *p) { return p != 0; }\n",
+        &[&library.path()],
+    )?;
     let error = refused(&plugin.path(), DocaError::INVALID_VALUE).to_string();
     assert!(error.contains("such as a plugin"), "{error}");
     assert!(
@@ -128,7 +135,10 @@ fn a_file_that_is_not_there_is_not_found() -> Result<()> {
     for path in ["/nonexistent/libdoca_urom.so", "libdoca_urom.so.2", "/dev/null/x"] {
         let error = Library::load(path).expect_err("there is none");
         assert!(matches!(error.code(), DocaError::NOT_FOUND | DocaError::IO_FAILED), "{error}");
-        assert!(error.to_string().contains(path) && error.to_string().contains("DOCA 2.7"), "{error}");
+        assert!(
+            error.to_string().contains(path) && error.to_string().contains("DOCA 2.7"),
+            "{error}"
+        );
     }
     assert_eq!(Library::load("").expect_err("no name").code(), DocaError::NOT_FOUND);
     Ok(())
@@ -167,7 +177,10 @@ fn a_library_for_another_machine_is_told_from_one_that_is_not_there() -> Result<
     bytes[18..20].copy_from_slice(&machine);
     fs::write(&file, bytes)?;
     let error = refused(&file, DocaError::INITIALIZATION).to_string();
-    assert!(error.contains(&format!("it is for {name}")) && error.contains("for this machine"), "{error}");
+    assert!(
+        error.contains(&format!("it is for {name}")) && error.contains("for this machine"),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -186,14 +199,16 @@ fn errors_of_connect_name_the_file_and_its_release() -> Result<()> {
     let shim = Shim::new(Some("\"2.8.0082\""), &[])?;
     let through = format!("through {} (DOCA 2.8.0082)", shim.path().display());
     let library = Library::load(shim.path())?;
-    for builder in [Service::builder().library(shim.path()), ServiceBuilder::with_library(library)] {
+    for builder in [Service::builder().library(shim.path()), ServiceBuilder::with_library(library)]
+    {
         let error = builder.connect().map(drop).expect_err("no function works");
         assert_eq!(error.code(), DocaError::DRIVER);
         assert!(error.to_string().contains(&through), "{error}");
     }
     assert_eq!(devices_of(library).expect_err("no function works").code(), DocaError::DRIVER);
     // A file that cannot be loaded is found out then, too.
-    let error = Service::builder().library("/nonexistent").connect().map(drop).expect_err("no file");
+    let error =
+        Service::builder().library("/nonexistent").connect().map(drop).expect_err("no file");
     assert!(error.to_string().contains("/nonexistent"), "{error}");
     Ok(())
 }
@@ -207,8 +222,12 @@ fn a_service_is_of_its_engine_s_library() -> Result<()> {
     assert_eq!(builder().engine(&engine).connect()?.library(), library);
     assert_eq!(builder().library(doca_library()?).engine(&engine).connect()?.library(), library);
     let builtin = ProgressEngine::with_library(Library::builtin())?;
-    let error =
-        builder().library(doca_library()?).engine(&builtin).connect().map(drop).expect_err("two libraries");
+    let error = builder()
+        .library(doca_library()?)
+        .engine(&builtin)
+        .connect()
+        .map(drop)
+        .expect_err("two libraries");
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert!(error.to_string().contains("another library"), "{error}");
     Ok(())

@@ -32,7 +32,8 @@ fn say(service: &Service, id: u64) -> Result<()> {
 
 /// `(level, text)` of what [`say`] has a plugin log, from `most` lines of each crate, the gravest ones.
 fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
-    let levels = [("ERR", "error"), ("WRN", "warn"), ("INF", "info"), ("DBG", "debug"), ("TRC", "trace")];
+    let levels =
+        [("ERR", "error"), ("WRN", "warn"), ("INF", "info"), ("DBG", "debug"), ("TRC", "trace")];
     let mut lines = Vec::new();
     if most >= 3 {
         lines.extend(["open by log", "open by tracing"].map(|text| ("INF", text.to_owned())));
@@ -44,10 +45,14 @@ fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
     }
     if most >= 3 {
         let fields = r#"bytes=7 peer="node 7""#;
-        lines.extend(["log", "tracing"].map(|through| ("INF", format!("fields by {through} {id} {fields}"))));
+        lines.extend(
+            ["log", "tracing"].map(|through| ("INF", format!("fields by {through} {id} {fields}"))),
+        );
     }
     if most >= 2 {
-        lines.extend(["log", "tracing"].map(|through| ("WRN", format!("elsewhere by {through} {id}"))));
+        lines.extend(
+            ["log", "tracing"].map(|through| ("WRN", format!("elsewhere by {through} {id}"))),
+        );
     }
     lines
 }
@@ -72,17 +77,26 @@ fn lines_of_each_crate_reach_the_log_of_uromd_up_to_its_level() -> Result<()> {
 fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Result<()> {
     let lines = logged("50", |service| say(service, 7))?;
     let line = |text: &str| lines.iter().find(|line| line.text.starts_with(text)).unwrap();
-    for text in ["info by kit 7", "info by log 7", "info by tracing 7", "fields by log", "fields by tracing"]
-    {
+    for text in [
+        "info by kit 7",
+        "info by log 7",
+        "info by tracing 7",
+        "fields by log",
+        "fields by tracing",
+    ] {
         let Line { name, place, function, .. } = line(text);
-        let source = if text.starts_with("fields") { "worker_talkative another::part" } else { PLUGIN };
+        let source =
+            if text.starts_with("fields") { "worker_talkative another::part" } else { PLUGIN };
         assert_eq!((name.as_str(), function.as_str()), ("worker 7", source), "{text}");
         assert!(place.starts_with("lib.rs:"), "{place}");
     }
     let failure = line("Fail of ");
     assert_eq!(failure.place, place_of("Err(DocaError::NOT_FOUND)?"), "where the handler failed");
     let text = &failure.text;
-    assert!(text.contains("from host 127.0.0.1:") && text.contains("DOCA_ERROR_NOT_FOUND"), "{text}");
+    assert!(
+        text.contains("from host 127.0.0.1:") && text.contains("DOCA_ERROR_NOT_FOUND"),
+        "{text}"
+    );
     Ok(())
 }
 
@@ -142,7 +156,9 @@ fn embedded_with_a_subscriber() -> Result<()> {
     for id in [1, 2] {
         for text in ["by kit", "by log", "by tracing"] {
             for (level, name) in [("ERROR", "error"), ("WARN", "warn"), ("INFO", "info")] {
-                let text = format!("{level} message={name} {text} {id} source=worker_talkative at=lib.rs:");
+                let text = format!(
+                    "{level} message={name} {text} {id} source=worker_talkative at=lib.rs:"
+                );
                 let found = events.iter().filter(|event| event.starts_with(&text)).count();
                 assert_eq!(found, 1, "{text} in {events:#?}");
             }

@@ -22,12 +22,14 @@ impl Line {
             rest = behind;
             Some(field)
         };
-        let mut field = || next().map(str::to_owned).with_context(|| format!("not a log line: {line:?}"));
+        let mut field =
+            || next().map(str::to_owned).with_context(|| format!("not a log line: {line:?}"));
         let (time, id, name, level, place, function) =
             (field()?, field()?, field()?, field()?, field()?, field()?);
         let text = rest.strip_prefix(' ').with_context(|| format!("no text: {line:?}"))?.to_owned();
         let digits: Vec<_> = time.split(':').map(str::len).collect();
-        let is_time = time.chars().all(|c| c.is_ascii_digit() || c == ':') && digits == [2, 2, 2, 6];
+        let is_time =
+            time.chars().all(|c| c.is_ascii_digit() || c == ':') && digits == [2, 2, 2, 6];
         ensure!(is_time, "not a time: {line:?}");
         Ok(Line { id: id.parse()?, name, level, place, function, text })
     }

@@ -39,13 +39,17 @@ fn of<'a>(lines: &'a [Line], name: &str, file: &str) -> Vec<(&'a str, &'a str)> 
     said(lines)
         .into_iter()
         .zip(lines)
-        .filter_map(|(said, line)| (line.name == name && line.place.starts_with(&place)).then_some(said))
+        .filter_map(|(said, line)| {
+            (line.name == name && line.place.starts_with(&place)).then_some(said)
+        })
         .collect()
 }
 
 #[test]
 fn a_plugin_in_c_logs_as_its_worker_at_the_level_of_the_program() -> Result<()> {
-    for (level, count) in [("70", 6), ("60", 5), ("50", 4), ("45", 3), ("30", 2), ("20", 1), ("10", 0)] {
+    for (level, count) in
+        [("70", 6), ("60", 5), ("50", 4), ("45", 3), ("30", 2), ("20", 1), ("10", 0)]
+    {
         let lines = logged(level, |service| {
             let graph = service.plugin::<graph_protocol::Protocol>()?;
             service.worker().id(7).plugin(&graph).start().wait()?;
@@ -74,7 +78,8 @@ fn a_plugin_in_rust_logs_as_its_worker_at_the_level_of_the_program() -> Result<(
             assert!(faulty.task_panic(&worker).submit()?.wait().is_err());
             Ok(())
         })?;
-        let of_plugin: Vec<_> = lines.iter().filter(|line| line.function == "worker_faulty").collect();
+        let of_plugin: Vec<_> =
+            lines.iter().filter(|line| line.function == "worker_faulty").collect();
         let levels: Vec<_> = of_plugin.iter().map(|line| line.level.as_str()).collect();
         assert_eq!(levels, expected, "{level}: {lines:?}");
         assert!(of_plugin.iter().all(|line| line.name == "worker 7"), "{of_plugin:?}");

@@ -133,7 +133,10 @@ fn a_logged_line_stands_between_what_was_printed_before_and_after() -> Result<()
     for output in run(&["in order"])? {
         let ends: Vec<_> =
             output.stdout.lines().map(|line| line.rsplit("] ").next().unwrap_or(line)).collect();
-        assert_eq!(ends, ["printed 0", "logged 0", "printed 1", "logged 1", "printed 2", "logged 2"]);
+        assert_eq!(
+            ends,
+            ["printed 0", "logged 0", "printed 1", "logged 1", "printed 2", "logged 2"]
+        );
     }
     Ok(())
 }
@@ -168,11 +171,17 @@ fn what_the_library_says_goes_to_sdk_backends_at_their_level() -> Result<()> {
         let on_stderr = Line::all(&output.stderr)?;
         // At its last and highest level it says one line more.
         assert_eq!(in_file.len(), 3, "{in_file:?}");
-        assert!(in_file[2].level == "DBG" && in_file[2].text.contains("UROM_DEVICE"), "{in_file:?}");
+        assert!(
+            in_file[2].level == "DBG" && in_file[2].text.contains("UROM_DEVICE"),
+            "{in_file:?}"
+        );
         assert_eq!(on_stderr.len(), 2, "{on_stderr:?}");
         for line in [&in_file[0], &in_file[1], &on_stderr[0]] {
             assert_eq!((line.name.as_str(), line.level.as_str()), ("DOCA", "WRN"));
-            assert!(line.place.starts_with("device.rs:") && line.text.contains("bad device"), "{line:?}");
+            assert!(
+                line.place.starts_with("device.rs:") && line.text.contains("bad device"),
+                "{line:?}"
+            );
         }
         assert_eq!(said(&on_stderr[1..]), [("ERR", "of the program")]);
     }

@@ -67,9 +67,13 @@ fn c_source(file: &str, make: Make) -> Source {
 /// The plugins that a service is to find, each of some make.
 fn plugins(wanted: &[(Protocol, Make)]) -> Result<PluginDirectory> {
     let name = |protocol: Protocol| format!("worker_{}", protocol.name());
-    let in_rust: Vec<String> =
-        wanted.iter().filter(|(_, make)| *make == Make::Rust).map(|(protocol, _)| name(*protocol)).collect();
-    let mut plugins = PluginDirectory::with(&in_rust.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let in_rust: Vec<String> = wanted
+        .iter()
+        .filter(|(_, make)| *make == Make::Rust)
+        .map(|(protocol, _)| name(*protocol))
+        .collect();
+    let mut plugins =
+        PluginDirectory::with(&in_rust.iter().map(String::as_str).collect::<Vec<_>>())?;
     for (protocol, make) in wanted.iter().filter(|(_, make)| *make != Make::Rust) {
         let source = c_source(&format!("{}_plugin.c", protocol.name()), *make);
         let source = if *protocol == Protocol::Sandbox { source.ucx() } else { source };
@@ -100,7 +104,8 @@ fn check(protocol: Protocol, host: Make, plugin: Make, place: Place) -> Result<(
     let program = host_program(&format!("{}_host", protocol.name()), host)?;
     let mut program = Host::new(program);
     if host == Make::LoadingRust {
-        program = program.env("UROM_DOCA_LIBRARY", service.prefix().lib().join("libdoca_urom.so.2"));
+        program =
+            program.env("UROM_DOCA_LIBRARY", service.prefix().lib().join("libdoca_urom.so.2"));
     }
     let output = program.run(&service).and_then(Output::success)?;
     expected::check(&output, &protocol.transcript(host));
@@ -164,7 +169,8 @@ fn a_sanitized_program_that_leaks_is_found_out() -> Result<()> {
     let service = Service::embedded(plugins(&[(Protocol::Graph, Make::Rust)])?)?;
     let output = Host::new(host_program("leaking_host", Make::SanitizedC)?).run(&service)?;
     // In the words of valgrind where that starts programs.
-    let is_named = ["LeakSanitizer", "definitely lost"].iter().any(|words| output.stderr.contains(words));
+    let is_named =
+        ["LeakSanitizer", "definitely lost"].iter().any(|words| output.stderr.contains(words));
     assert!(is_named, "{}", output.stderr);
     assert!(output.success().context("it leaks").is_err());
     Ok(())

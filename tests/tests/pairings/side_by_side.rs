@@ -22,12 +22,14 @@ fn a_graph_plugin_in_rust_beside_a_sandbox_plugin_in_c() -> Result<()> {
 }
 
 fn check(graph: Make, sandbox: Make) -> Result<()> {
-    let daemon = Service::daemon(plugins(&[(Protocol::Graph, graph), (Protocol::Sandbox, sandbox)])?)?;
+    let daemon =
+        Service::daemon(plugins(&[(Protocol::Graph, graph), (Protocol::Sandbox, sandbox)])?)?;
     let address = daemon.uromd().context("a daemon")?.address();
     let service = Connection::builder().address(address).connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let sandbox = service.plugin::<sandbox_protocol::Protocol>()?;
-    let worker = service.worker().plugin(&graph).plugin(&sandbox).max_inflight(128).start().wait()?;
+    let worker =
+        service.worker().plugin(&graph).plugin(&sandbox).max_inflight(128).start().wait()?;
     let domain = service.domain().worker(4, &worker).gather(InProcess::alone()).start();
     let domain = block_on_for(LIMIT, domain)??;
 

@@ -21,7 +21,8 @@ struct Workspace {
 impl Workspace {
     fn new(members: &[&str]) -> Result<Workspace> {
         let root = tempfile::tempdir()?;
-        let list = members.iter().map(|member| format!("{member:?}")).collect::<Vec<_>>().join(", ");
+        let list =
+            members.iter().map(|member| format!("{member:?}")).collect::<Vec<_>>().join(", ");
         // What is tested is not the optimiser.
         let manifest = format!(
             "[workspace]\nresolver = \"3\"\nmembers = [{list}]\n\n[profile.release]\nopt-level = 0\n"
@@ -199,8 +200,15 @@ fn json_is_the_report_of_the_check() -> Result<()> {
     let output = workspace.build("", &["--json"])?;
     assert_eq!(output.code, Some(0), "{output:?}");
     let report: Value = serde_json::from_str(&output.out)?;
-    assert_eq!((&report["plugin"], &report["errors"]), (&"worker_graph".into(), &0.into()), "{report:#}");
-    assert_eq!(report["file"], target()?.join("release/urom/worker_graph.so").display().to_string());
+    assert_eq!(
+        (&report["plugin"], &report["errors"]),
+        (&"worker_graph".into(), &0.into()),
+        "{report:#}"
+    );
+    assert_eq!(
+        report["file"],
+        target()?.join("release/urom/worker_graph.so").display().to_string()
+    );
     Ok(())
 }
 
@@ -231,7 +239,8 @@ fn of_several_plugins_one_has_to_be_named() -> Result<()> {
 #[test]
 fn a_workspace_without_plugin_and_a_place_without_workspace_are_told() -> Result<()> {
     let workspace = Workspace::new(&["plain"])?;
-    let manifest = "[package]\nname = \"plain\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\n";
+    let manifest =
+        "[package]\nname = \"plain\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\n";
     workspace.package("plain", manifest, "")?;
     let output = workspace.build("", &[])?;
     assert_eq!((output.code, &*output.out), (Some(1), ""));
@@ -309,7 +318,8 @@ fn a_plugin_that_aborts_when_it_panics_is_built_with_a_warning() -> Result<()> {
     let source = workspace.path().join("aborting/src/lib.rs");
     let text = fs::read_to_string(&source)?;
     fs::write(&source, text.replace("#[urom_plugin]", "#[urom_plugin(abort = \"allowed\")]"))?;
-    let output = workspace.build("", &["--json", "--", "--config", "profile.release.panic=\"abort\""])?;
+    let output =
+        workspace.build("", &["--json", "--", "--config", "profile.release.panic=\"abort\""])?;
     assert_eq!(output.code, Some(0), "{output:?}");
     let report: Value = serde_json::from_str(&output.out)?;
     let codes: Vec<_> =
@@ -319,21 +329,24 @@ fn a_plugin_that_aborts_when_it_panics_is_built_with_a_warning() -> Result<()> {
 }
 
 #[test]
-fn a_panic_has_its_functions_with_file_and_line_in_the_log_unless_the_file_was_stripped() -> Result<()> {
+fn a_panic_has_its_functions_with_file_and_line_in_the_log_unless_the_file_was_stripped()
+-> Result<()> {
     let workspace = Workspace::new(&["panicking"])?;
     workspace.panicking_plugin("panicking")?;
     let manifest = workspace.path().join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
     fs::write(&manifest, text + "debug = \"line-tables-only\"\n")?;
     let line = PANICKING.lines().position(|line| line.contains("panic!")).context("it panics")? + 1;
-    let caller = PANICKING.lines().position(|line| line.contains(" deeper()")).context("it calls")? + 1;
+    let caller =
+        PANICKING.lines().position(|line| line.contains(" deeper()")).context("it calls")? + 1;
     let mut sizes = Vec::new();
     for (arguments, shown) in [(&["--debug"][..], true), (&[], true), (&["--strip"], false)] {
         let file = the_file(&workspace.build("", arguments)?)?;
         sizes.push(fs::metadata(&file)?.len());
         let log = workspace.path().join("log");
         let stderr = fs::File::create(&log)?;
-        let daemon = Uromd::start_with(&file, |command| command.env("RUST_BACKTRACE", "1").stderr(stderr))?;
+        let daemon =
+            Uromd::start_with(&file, |command| command.env("RUST_BACKTRACE", "1").stderr(stderr))?;
         let file = file.to_str().context("a path of text")?;
         let said = tool_with(["call", file, "fail", "--service", daemon.address()])?.output()?;
         assert_eq!(said.status.code(), Some(1), "{said:?}");
@@ -341,15 +354,21 @@ fn a_panic_has_its_functions_with_file_and_line_in_the_log_unless_the_file_was_s
         let log = fs::read_to_string(&log)?;
         let of = |function: &str, line: usize| {
             let place = format!("src/lib.rs:{line}:");
-            log.lines()
-                .any(|text| text.contains("]   in ") && text.contains(function) && text.contains(&place))
+            log.lines().any(|text| {
+                text.contains("]   in ") && text.contains(function) && text.contains(&place)
+            })
         };
-        assert_eq!((of("deeper", line), of("fail", caller)), (shown, shown), "{arguments:?}: {log}");
+        assert_eq!(
+            (of("deeper", line), of("fail", caller)),
+            (shown, shown),
+            "{arguments:?}: {log}"
+        );
     }
     assert!(sizes[2] < sizes[1], "{sizes:?}");
     let said = workspace.build("", &[])?.err;
     assert!(
-        said.contains("serve backtraces and debuggers") && said.contains("-> keep them for readable"),
+        said.contains("serve backtraces and debuggers")
+            && said.contains("-> keep them for readable"),
         "{said}"
     );
     Ok(())
@@ -360,7 +379,10 @@ fn a_profile_without_line_tables_is_pointed_out() -> Result<()> {
     let workspace = Workspace::new(&["lineless"])?;
     workspace.plugin("lineless", "lineless")?;
     let said = |arguments: &[&str]| -> Result<bool> {
-        Ok(workspace.build("", arguments)?.err.contains("`debug = \"line-tables-only\"` in the profile"))
+        Ok(workspace
+            .build("", arguments)?
+            .err
+            .contains("`debug = \"line-tables-only\"` in the profile"))
     };
     assert!(said(&[])? && !said(&["--strip"])? && !said(&["--debug"])?);
     Ok(())
@@ -384,8 +406,11 @@ fn a_profile_of_the_workspaces_is_built_by_either_name_for_it() -> Result<()> {
 
 #[test]
 fn a_target_is_looked_after_wherever_it_was_named() -> Result<()> {
-    const TARGET: &str =
-        if cfg!(target_arch = "aarch64") { "x86_64-unknown-linux-gnu" } else { "aarch64-unknown-linux-gnu" };
+    const TARGET: &str = if cfg!(target_arch = "aarch64") {
+        "x86_64-unknown-linux-gnu"
+    } else {
+        "aarch64-unknown-linux-gnu"
+    };
     let workspace = Workspace::new(&["elsewhere"])?;
     workspace.plugin("elsewhere", "elsewhere")?;
     let linker = format!("CARGO_TARGET_{}_LINKER", TARGET.replace('-', "_").to_uppercase());

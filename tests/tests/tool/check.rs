@@ -71,8 +71,15 @@ fn a_plugin_in_rust_is_fit() -> Result<()> {
     assert_eq!(report["version"], 1);
     assert_eq!(report["doca"], "2.7.0");
     assert_eq!(report["machine"], std::env::consts::ARCH);
-    assert!(report["needed"].as_array().is_some_and(|names| names.iter().any(|name| name == "libc.so.6")));
-    assert!(report["glibc"].as_str().is_some_and(|version| version.starts_with("2.")), "{report:#}");
+    assert!(
+        report["needed"]
+            .as_array()
+            .is_some_and(|names| names.iter().any(|name| name == "libc.so.6"))
+    );
+    assert!(
+        report["glibc"].as_str().is_some_and(|version| version.starts_with("2.")),
+        "{report:#}"
+    );
     // The tests' build is for debuggers. What the kit exports for its own workers is no finding.
     assert_eq!(codes(&report), ["unstripped"], "{report:#}");
     assert_eq!(the(&report, "unstripped")?.0, "note");
@@ -200,9 +207,12 @@ fn arguments_that_cannot_be_are_refused_with_what_can() -> Result<()> {
 
 #[test]
 fn the_two_functions_have_to_be_there_and_be_functions() -> Result<()> {
-    for (define, name) in [("NO_VERSION", "urom_plugin_get_version"), ("NO_IFACE", "urom_plugin_get_iface")] {
+    for (define, name) in
+        [("NO_VERSION", "urom_plugin_get_version"), ("NO_IFACE", "urom_plugin_get_iface")]
+    {
         let flag = "-Wno-unused-function";
-        let file = Source::new("odd_plugin.c").define(define, "").flag(flag).plugin("worker_odd")?;
+        let file =
+            Source::new("odd_plugin.c").define(define, "").flag(flag).plugin("worker_odd")?;
         let report = check(&file, &[])?;
         let (severity, text) = the(&report, "no-symbol")?;
         assert_eq!(severity, "error");
@@ -216,7 +226,10 @@ fn the_two_functions_have_to_be_there_and_be_functions() -> Result<()> {
 
 #[test]
 fn functions_that_fail_are_told_with_their_code() -> Result<()> {
-    assert_has(&odd("VERSION_FAILS", "failed", "error")?, &["urom_plugin_get_version", "BAD_STATE"]);
+    assert_has(
+        &odd("VERSION_FAILS", "failed", "error")?,
+        &["urom_plugin_get_version", "BAD_STATE"],
+    );
     assert_has(&odd("IFACE_FAILS", "failed", "error")?, &["urom_plugin_get_iface", "NO_MEMORY"]);
     Ok(())
 }
@@ -236,8 +249,14 @@ fn a_crash_is_a_finding_that_says_where() -> Result<()> {
     let text = odd("LOAD_CRASHES", "crash", "error")?;
     assert_has(&text, &["while it was loaded", "SIGABRT", "cannot go on"]);
     assert_has(&odd("LOAD_EXITS", "crash", "error")?, &["while it was loaded", "exit code 3"]);
-    assert_has(&odd("VERSION_CRASHES", "crash", "error")?, &["in `urom_plugin_get_version`", "SIGABRT"]);
-    assert_has(&odd("IFACE_CRASHES", "crash", "error")?, &["in `urom_plugin_get_iface`", "SIGABRT"]);
+    assert_has(
+        &odd("VERSION_CRASHES", "crash", "error")?,
+        &["in `urom_plugin_get_version`", "SIGABRT"],
+    );
+    assert_has(
+        &odd("IFACE_CRASHES", "crash", "error")?,
+        &["in `urom_plugin_get_iface`", "SIGABRT"],
+    );
     assert_has(&odd("EXIT_CRASHES", "crash", "warning")?, &["while it exited", "SIGABRT"]);
     Ok(())
 }
@@ -278,7 +297,8 @@ fn one_name_for_two_functions_is_refused() -> Result<()> {
     let script = directory.path().join("versions.map");
     fs::write(&script, "ONE { };\nTWO { global: urom_plugin_get_version; } ONE;\n")?;
     let source = Source::new("odd_plugin.c").define("TWO_VERSIONS", "");
-    let file = source.flag(format!("-Wl,--version-script={}", script.display())).plugin("worker_odd")?;
+    let file =
+        source.flag(format!("-Wl,--version-script={}", script.display())).plugin("worker_odd")?;
     let report = check(&file, &[])?;
     let (severity, text) = the(&report, "two-exports")?;
     assert_eq!(severity, "error");
@@ -297,10 +317,15 @@ fn what_the_loader_refuses_is_told_in_its_words() -> Result<()> {
         .arg(&library)
         .status()?;
     ensure!(status.success(), "an empty library cannot be made");
-    let source = Source::new("odd_plugin.c").flag("-Wl,--no-as-needed").flag(library.display().to_string());
+    let source =
+        Source::new("odd_plugin.c").flag("-Wl,--no-as-needed").flag(library.display().to_string());
     let report = check(&source.plugin("worker_odd")?, &[])?;
     assert_has(the(&report, "load")?.1, &["libgone.so.1"]);
-    assert!(report["needed"].as_array().is_some_and(|names| names.iter().any(|name| name == "libgone.so.1")));
+    assert!(
+        report["needed"]
+            .as_array()
+            .is_some_and(|names| names.iter().any(|name| name == "libgone.so.1"))
+    );
     Ok(())
 }
 
@@ -331,12 +356,17 @@ fn a_file_under_another_plugins_name_is_refused_and_under_cargos_it_is_not() -> 
     assert_eq!(severity, "error");
     assert_has(text, &["`worker_other`", "`worker_graph`"]);
     let report = check(&copy_of("worker_graph", directory.path(), "libworker_graph.so")?, &[])?;
-    assert_eq!((&report["errors"], &report["plugin"]), (&0.into(), &"worker_graph".into()), "{report:#}");
+    assert_eq!(
+        (&report["errors"], &report["plugin"]),
+        (&0.into(), &"worker_graph".into()),
+        "{report:#}"
+    );
     Ok(())
 }
 
 #[test]
-fn a_damaged_description_is_an_error_as_services_refuse_it_and_an_odd_one_is_a_warning() -> Result<()> {
+fn a_damaged_description_is_an_error_as_services_refuse_it_and_an_odd_one_is_a_warning()
+-> Result<()> {
     let directory = tempfile::tempdir()?;
     let damaged = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
     patch(&damaged, b"uromdesc", b"uromdusk")?;
@@ -374,9 +404,12 @@ fn symbols_that_only_the_loader_finds_are_left_to_it() -> Result<()> {
 fn json_has_the_fields_that_scripts_rely_on() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let report = check(&copy_of("worker_graph", directory.path(), "worker_graph.so")?, &[])?;
-    let names = |value: &Value| value.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
-    let fields =
-        ["doca", "errors", "file", "findings", "glibc", "machine", "needed", "plugin", "version", "warnings"];
+    let names =
+        |value: &Value| value.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
+    let fields = [
+        "doca", "errors", "file", "findings", "glibc", "machine", "needed", "plugin", "version",
+        "warnings",
+    ];
     assert_eq!(names(&report).context("an object")?, fields);
     let first = findings(&report).first().context("a note")?;
     assert_eq!(names(first).context("an object")?, ["code", "remedy", "severity", "text"]);

@@ -21,7 +21,11 @@ pub(crate) struct Said {
 /// `cargo-urom urom`, as cargo starts it, without the variables that would say where services and plugins are.
 pub(crate) fn tool() -> Result<Command> {
     let program = profile_directory()?.join("cargo-urom");
-    ensure!(program.exists(), "{} is not there: run the tests with `cargo xtask test`", program.display());
+    ensure!(
+        program.exists(),
+        "{} is not there: run the tests with `cargo xtask test`",
+        program.display()
+    );
     let mut command = Command::new(program);
     command.arg("urom").stdin(Stdio::null());
     for name in [
@@ -63,7 +67,8 @@ pub(crate) fn examples_of(verb: &str) -> Result<Vec<(String, Said)>> {
     let examples = examples.lines().map_while(|line| line.strip_prefix("  "));
     let run_one = |example: &str| {
         let line = example.split(['|', '>']).next().unwrap_or_default();
-        let line = line.replace("cargo urom", &program).replace("127.0.0.1:18700", daemon.address());
+        let line =
+            line.replace("cargo urom", &program).replace("127.0.0.1:18700", daemon.address());
         let mut shell = Command::new("bash");
         shell.args(["-c", &line]).current_dir(place.path()).stdin(Stdio::null());
         Ok((example.to_owned(), run(with_doca(&mut shell)?)?))
@@ -107,7 +112,13 @@ impl Said {
     }
 
     fn ended_with(self, code: i32) -> Result<String> {
-        ensure!(self.code == Some(code), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
+        ensure!(
+            self.code == Some(code),
+            "it ended with {:?}:\n{}{}",
+            self.code,
+            self.out,
+            self.err
+        );
         Ok(self.err)
     }
 }
@@ -150,8 +161,12 @@ pub(crate) fn copy_of(plugin: &str, directory: &Path, name: &str) -> Result<Path
 pub(crate) fn patch(file: &Path, from: &[u8], to: &[u8]) -> Result<()> {
     assert_eq!(from.len(), to.len(), "a file whose parts move is another file");
     let mut bytes = fs::read(file)?;
-    let places: Vec<_> =
-        bytes.windows(from.len()).enumerate().filter(|(_, part)| *part == from).map(|(at, _)| at).collect();
+    let places: Vec<_> = bytes
+        .windows(from.len())
+        .enumerate()
+        .filter(|(_, part)| *part == from)
+        .map(|(at, _)| at)
+        .collect();
     ensure!(!places.is_empty(), "{} does not have these bytes", file.display());
     for at in places {
         bytes[at..at + to.len()].copy_from_slice(to);

@@ -48,8 +48,12 @@ impl Calc {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(words).current_dir(self.root().join(directory));
         cargo.env("CARGO_TARGET_DIR", &self.target).env("CARGO_NET_OFFLINE", "true");
-        for name in ["CARGO_MANIFEST_DIR", "UROM_PLUGIN_PATH", "DOCA_UROM_SERVICE_FILE", "UROM_DOCA_LIBRARY"]
-        {
+        for name in [
+            "CARGO_MANIFEST_DIR",
+            "UROM_PLUGIN_PATH",
+            "DOCA_UROM_SERVICE_FILE",
+            "UROM_DOCA_LIBRARY",
+        ] {
             cargo.env_remove(name);
         }
         run(&mut cargo)
@@ -98,7 +102,11 @@ fn after_an_edit_no_old_plugin_runs_however_the_host_is_started() -> Result<()> 
     // A second host, so that cargo does not know which program `cargo run` means.
     fs::create_dir(calc.root().join("host/src/bin"))?;
     fs::copy(calc.root().join("host/src/main.rs"), calc.root().join("host/src/bin/second.rs"))?;
-    calc.edit("host/src/main.rs", "fn main()", "#[test]\nfn sums() {\n    main().unwrap();\n}\n\nfn main()")?;
+    calc.edit(
+        "host/src/main.rs",
+        "fn main()",
+        "#[test]\nfn sums() {\n    main().unwrap();\n}\n\nfn main()",
+    )?;
     calc.cargo("", &["build", "--workspace"])?.good()?;
     let starts: [(&str, &[&str]); 5] = [
         ("", &["run", "-p", "edited-host", "--bin", "edited-host"]),
@@ -140,7 +148,8 @@ fn after_an_edit_no_old_plugin_runs_however_the_host_is_started() -> Result<()> 
 }
 
 #[test]
-fn an_edit_during_the_build_and_a_source_that_is_gone_are_found_and_mended_by_the_command() -> Result<()> {
+fn an_edit_during_the_build_and_a_source_that_is_gone_are_found_and_mended_by_the_command()
+-> Result<()> {
     let calc = Calc::new("during")?;
     calc.edit("plugin/src/lib.rs", "use std::cell::Cell;", "mod extra;\nuse std::cell::Cell;")?;
     fs::write(calc.root().join("plugin/src/extra.rs"), "")?;
@@ -151,7 +160,10 @@ fn an_edit_during_the_build_and_a_source_that_is_gone_are_found_and_mended_by_th
     )?;
     // Older than the library will ever be made.
     let old = SystemTime::now() - Duration::from_secs(1 << 20);
-    fs::File::options().append(true).open(calc.root().join("plugin/build.rs"))?.set_modified(old)?;
+    fs::File::options()
+        .append(true)
+        .open(calc.root().join("plugin/build.rs"))?
+        .set_modified(old)?;
     let run = || calc.cargo("", &["run", "-p", "during-host"]);
     let build = || -> Result<()> {
         calc.cargo("", &["build", "--workspace"])?.good()?;
@@ -193,7 +205,10 @@ fn lists_without_the_workspaces_directory_are_understood() -> Result<()> {
     let target = fs::canonicalize(&calc.target)?;
     fs::create_dir(calc.root().join(".cargo"))?;
     let base = target.to_str().context("a text")?;
-    fs::write(calc.root().join(".cargo/config.toml"), format!("[build]\ndep-info-basedir = {base:?}\n"))?;
+    fs::write(
+        calc.root().join(".cargo/config.toml"),
+        format!("[build]\ndep-info-basedir = {base:?}\n"),
+    )?;
     calc.cargo("", &["build", "--workspace"])?.good()?;
     let list = fs::read_to_string(calc.target.join("debug/libworker_based.d"))?;
     assert!(list.starts_with("debug/libworker_based.so: "), "{list}");
@@ -208,7 +223,11 @@ fn lists_without_the_workspaces_directory_are_understood() -> Result<()> {
 #[test]
 fn a_host_that_cargo_builds_elsewhere_finds_the_plugin() -> Result<()> {
     let calc = Calc::new("apart")?;
-    calc.edit("host/src/main.rs", "fn main()", "#[test]\nfn sums() {\n    main().unwrap();\n}\n\nfn main()")?;
+    calc.edit(
+        "host/src/main.rs",
+        "fn main()",
+        "#[test]\nfn sums() {\n    main().unwrap();\n}\n\nfn main()",
+    )?;
     let elsewhere = calc.target.join("elsewhere");
     fs::create_dir(calc.root().join(".cargo"))?;
     fs::write(

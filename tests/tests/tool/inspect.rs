@@ -18,7 +18,8 @@ const PLUGINS: [(&str, &Protocol); 2] = [
 #[test]
 fn the_table_shows_every_command_with_its_fields_and_payloads() -> Result<()> {
     let table = tool_says(["inspect", &rust("worker_sandbox")?])?.good()?;
-    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    let lines: Vec<Vec<&str>> =
+        table.lines().map(|line| line.split_whitespace().collect()).collect();
     for line in [
         "plugin worker_sandbox",
         "version 1",
@@ -47,7 +48,8 @@ fn the_table_shows_every_command_with_its_fields_and_payloads() -> Result<()> {
 
 /// What JSON has to say of the messages of one direction.
 fn stated(of: &Messages) -> Value {
-    let field = |field: &urom_abi::describe::Field| json!([field.name, field.offset, field.ty.size()]);
+    let field =
+        |field: &urom_abi::describe::Field| json!([field.name, field.offset, field.ty.size()]);
     let variants = of.variants.iter().map(|variant| {
         json!({
             "name": variant.name,
@@ -85,7 +87,10 @@ fn json_says_what_the_definition_says() -> Result<()> {
             let shown = tool_says([&["inspect", &rust(name)?], words].concat())?.json()?;
             assert_eq!((&shown["plugin"], &shown["described"]), (&json!(name), &json!(true)));
             let shown = &shown["protocol"];
-            assert_eq!((&shown["name"], &shown["version"]), (&json!(name), &json!(protocol.version)));
+            assert_eq!(
+                (&shown["name"], &shown["version"]),
+                (&json!(name), &json!(protocol.version))
+            );
             assert_eq!(shown["fingerprint"], format!("{:#018x}", protocol.fingerprint()));
             assert_eq!(said(&shown["commands"]), stated(&protocol.commands));
             assert_eq!(said(&shown["notifications"]), stated(&protocol.notifications));

@@ -83,13 +83,20 @@ fn the_templates_answers_give_the_workspace_that_lies_in_the_template() -> Resul
         symlink(fs::canonicalize(CLONE)?.join(part), place.0.path().join(part))?;
     }
     fs::create_dir(place.0.path().join("templates"))?;
-    let output = place.new_in(&["templates/example", "--plugin", "worker_example", "--kit", "path=../.."])?;
+    let output = place.new_in(&[
+        "templates/example",
+        "--plugin",
+        "worker_example",
+        "--kit",
+        "path=../..",
+    ])?;
     assert_eq!(output.code, Some(0), "{output:?}");
     let made = files(&place.0.path().join("templates/example"))?;
     let mut template = files(&Path::new(CLONE).join("templates/plugin"))?;
     template.retain(|path, _| {
-        let is_source =
-            !["target", "Cargo.lock", "cargo-generate.toml"].iter().any(|other| path.starts_with(other));
+        let is_source = !["target", "Cargo.lock", "cargo-generate.toml"]
+            .iter()
+            .any(|other| path.starts_with(other));
         is_source && path.extension().is_none_or(|extension| extension != "liquid")
     });
     assert_eq!(made.keys().collect::<Vec<_>>(), template.keys().collect::<Vec<_>>());
@@ -161,7 +168,10 @@ fn the_kit_comes_from_where_it_is_told_to() -> Result<()> {
     let registry = place.make(&["registry", "--kit", "registry"])?;
     let path = place.make(&["path", "--kit", &format!("path={CLONE}")])?;
     assert!(text(&git, "Cargo.toml")?.contains("urom-pdk = { git = \"file:///somewhere/kit\" }"));
-    assert!(text(&path, "Cargo.toml")?.contains(&format!("urom-pdk = {{ path = \"{CLONE}/urom-pdk\" }}")));
+    assert!(
+        text(&path, "Cargo.toml")?
+            .contains(&format!("urom-pdk = {{ path = \"{CLONE}/urom-pdk\" }}"))
+    );
     // This release, and what a registry has for it.
     let version = format!("urom-pdk = \"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(text(&registry, "Cargo.toml")?.contains(&version), "{version}");
@@ -172,9 +182,12 @@ fn the_kit_comes_from_where_it_is_told_to() -> Result<()> {
 fn a_kit_that_is_not_there_is_told_before_anything_is_made() -> Result<()> {
     let place = Place::new()?;
     place.refuse(1, &["calc", "--kit", "path=../nowhere"], &["../nowhere", "as seen from calc"])?;
-    for (kit, words) in
-        [("somewhere", "expected"), ("path=", "DIRECTORY"), ("git", "ADDRESS"), ("path=a\"b", "quotes")]
-    {
+    for (kit, words) in [
+        ("somewhere", "expected"),
+        ("path=", "DIRECTORY"),
+        ("git", "ADDRESS"),
+        ("path=a\"b", "quotes"),
+    ] {
         place.refuse(2, &["calc", "--kit", kit], &[words])?;
     }
     assert!(place.is_empty()?);

@@ -31,7 +31,8 @@ impl Running {
         let lines = lines_of(child.stdout.take().context("it has an output")?);
         let mut running = Running { child, lines, address: String::new() };
         let line = running.line()?;
-        running.address = line.strip_prefix("listening on ").with_context(|| line.clone())?.to_owned();
+        running.address =
+            line.strip_prefix("listening on ").with_context(|| line.clone())?.to_owned();
         Ok(running)
     }
 
@@ -46,7 +47,9 @@ impl Running {
         loop {
             match self.lines.recv_timeout(DEADLINE) {
                 Ok(line) => rest.push(line),
-                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok((self.child.wait()?.code(), rest)),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Ok((self.child.wait()?.code(), rest));
+                }
                 Err(timeout) => bail!("it does not end: {timeout}"),
             }
         }
@@ -138,7 +141,8 @@ fn one_file_is_served_alone() -> Result<()> {
 fn a_plugin_in_c_finds_its_log_in_the_tool() -> Result<()> {
     let library = urom_tests::c::prefix()?.library_path();
     let file = Source::new("graph_plugin.c").plugin("worker_graph")?;
-    let mut running = Running::start(tool_with(["run"])?.arg(&file).env("LD_LIBRARY_PATH", library))?;
+    let mut running =
+        Running::start(tool_with(["run"])?.arg(&file).env("LD_LIBRARY_PATH", library))?;
     assert_eq!(running.line()?, "serving worker_graph, version 1");
     assert_eq!(running.end(Signal::TERM)?.0, Some(0));
     Ok(())

@@ -43,7 +43,8 @@ fn an_output_that_takes_nothing_is_told_and_changes_no_code() -> Result<()> {
     let said = words("1")?.stdout(full()?).output()?;
     let error = String::from_utf8(said.stderr)?;
     ensure!(
-        said.status.code() == Some(1) && error.contains("cannot write to standard output: No space"),
+        said.status.code() == Some(1)
+            && error.contains("cannot write to standard output: No space"),
         "{error}"
     );
     // A reader that has gone, as `head` does, wants no more.
@@ -78,14 +79,18 @@ fn what_a_handler_prints_is_not_among_what_the_tool_prints() -> Result<()> {
 fn uromd_prints_its_address_first_and_nothing_else() -> Result<()> {
     let file = rust("worker_faulty")?;
     let mut uromd = Command::new(built("uromd")?);
-    uromd.args(["--listen", "127.0.0.1:0"]).env("UROM_PLUGIN_PATH", &file).env("UCX_LOG_LEVEL", "debug");
+    uromd
+        .args(["--listen", "127.0.0.1:0"])
+        .env("UROM_PLUGIN_PATH", &file)
+        .env("UCX_LOG_LEVEL", "debug");
     let mut child = uromd.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut out = child.stdout.take().context("it has an output")?;
     let mut line = [0; 128];
     // One write, so one read.
     let length = out.read(&mut line)?;
     let line = String::from_utf8_lossy(&line[..length]).into_owned();
-    let address = line.trim_end().strip_prefix("uromd: listening on ").with_context(|| line.clone())?;
+    let address =
+        line.trim_end().strip_prefix("uromd: listening on ").with_context(|| line.clone())?;
 
     let service = Service::builder().address(address).connect()?;
     let faulty = service.plugin::<faulty_protocol::Protocol>()?;

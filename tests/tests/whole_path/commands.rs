@@ -81,7 +81,9 @@ fn check(sent: u64, task: urom_host::Completion<graph_protocol::Loopback>) -> Re
     Ok(())
 }
 
-pub(crate) fn commands_of_many_tasks_can_be_submitted_from_callbacks(provider: &Provider) -> Result<()> {
+pub(crate) fn commands_of_many_tasks_can_be_submitted_from_callbacks(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (graph, worker) = graph_worker(&service)?;
     let worker = Rc::new(worker);
@@ -111,7 +113,9 @@ pub(crate) fn commands_of_many_tasks_can_be_submitted_from_callbacks(provider: &
     Ok(())
 }
 
-pub(crate) fn a_panic_in_a_handler_is_one_error_and_the_plugin_lives(provider: &Provider) -> Result<()> {
+pub(crate) fn a_panic_in_a_handler_is_one_error_and_the_plugin_lives(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
     let panicked = faulty.task_panic(&worker).submit()?.wait();
@@ -143,7 +147,9 @@ pub(crate) fn a_handler_that_waits_is_woken(provider: &Provider) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(provider: &Provider) -> Result<()> {
+pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
     let answers = Rc::new(RefCell::new(Vec::new()));
@@ -168,9 +174,14 @@ pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(provider: 
 pub(crate) fn bytes_that_are_no_command_are_invalid(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let (graph, worker) = graph_worker(&service)?;
-    for bytes in
-        [&[][..], &[0; 8], &[0; 15], &[0; 17], &[0; 40], &[9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]]
-    {
+    for bytes in [
+        &[][..],
+        &[0; 8],
+        &[0; 15],
+        &[0; 17],
+        &[0; 40],
+        &[9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
+    ] {
         let answer = worker.command(&graph, bytes)?.wait()?;
         assert_eq!(answer.status, DocaError::INVALID_VALUE, "{bytes:?}");
         assert_eq!(
@@ -188,8 +199,10 @@ pub(crate) fn two_plugins_in_one_worker_answer_side_by_side(provider: &Provider)
     let (graph, faulty) = (graph(&service)?, faulty(&service)?);
     let worker = service.worker().plugin(&graph).plugin(&faulty).start().wait()?;
     for data in 0..100 {
-        let (a, b) =
-            (graph.task_loopback(&worker, data).submit()?, faulty.task_echo(&worker, !data).submit()?);
+        let (a, b) = (
+            graph.task_loopback(&worker, data).submit()?,
+            faulty.task_echo(&worker, !data).submit()?,
+        );
         assert_eq!((b.wait()?.data, a.wait()?.data), (!data, data));
     }
     Ok(())

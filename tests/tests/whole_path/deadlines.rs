@@ -22,7 +22,9 @@ type Notes = Rc<RefCell<Vec<Result<u64, DocaError>>>>;
 /// A callback that notes what it gets.
 fn note(notes: &Notes) -> impl FnOnce(Result<Echoed, Error>) + use<> {
     let notes = Rc::clone(notes);
-    move |answer| notes.borrow_mut().push(answer.map(|echoed| echoed.data).map_err(|error| error.code()))
+    move |answer| {
+        notes.borrow_mut().push(answer.map(|echoed| echoed.data).map_err(|error| error.code()))
+    }
 }
 
 pub(crate) fn progress_until(service: &Service, done: impl Fn() -> bool) -> Result<()> {
@@ -39,14 +41,22 @@ fn has_timed_out(answer: Result<Echoed, Error>) -> bool {
 }
 
 /// Has the handlers that wait for `key` answer, and waits until their answers were thrown away.
-fn answer_late(service: &Service, faulty: &Client<Host>, worker: &Worker, key: u64, late: u64) -> Result<()> {
+fn answer_late(
+    service: &Service,
+    faulty: &Client<Host>,
+    worker: &Worker,
+    key: u64,
+    late: u64,
+) -> Result<()> {
     faulty.task_tell(worker, key).submit()?.wait()?;
     progress_until(service, || worker.late_answers() == late)?;
     ensure!((worker.given_up(), worker.in_flight()?) == (0, 0));
     Ok(())
 }
 
-pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(provider: &Provider) -> Result<()> {
+pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
     let start = Instant::now();
@@ -67,7 +77,9 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(provider: &
     Ok(())
 }
 
-pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(provider: &Provider) -> Result<()> {
+pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
     block_on_for(LIMIT, async {
@@ -130,8 +142,12 @@ pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     let mut command = [0; 64];
     // What the typed task sends, sent by hand.
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
-    let answer =
-        worker.task(&faulty)?.deadline(SHORT).submit(&command[..length]).map_err(Error::from)?.wait()?;
+    let answer = worker
+        .task(&faulty)?
+        .deadline(SHORT)
+        .submit(&command[..length])
+        .map_err(Error::from)?
+        .wait()?;
     assert_eq!((answer.status, answer.bytes), (DocaError::TIME_OUT, None));
     let cancelled = worker.command(&faulty, &command[..length])?;
     assert!(cancelled.cancel() && !cancelled.cancel());
@@ -139,7 +155,9 @@ pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     answer_late(&service, &faulty, &worker, 3, 2)
 }
 
-pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(provider: &Provider) -> Result<()> {
+pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
     let worker = service.worker().plugin(&faulty).deadline(SHORT).start().wait()?;
@@ -165,7 +183,12 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
     for round in 0..500_u64 {
         let limit = Duration::from_micros(round % 100 * 4);
         let flights: Vec<_> = (0..4)
-            .map(|n| Ok((round * 4 + n, faulty.task_echo(&worker, round * 4 + n).deadline(limit).submit()?)))
+            .map(|n| {
+                Ok((
+                    round * 4 + n,
+                    faulty.task_echo(&worker, round * 4 + n).deadline(limit).submit()?,
+                ))
+            })
             .collect::<Result<_, Error>>()?;
         for (value, flight) in flights {
             match flight.wait() {
@@ -186,7 +209,9 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
     Ok(())
 }
 
-pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(provider: &Provider) -> Result<()> {
+pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
     let slow = faulty.task_await(&worker, 1, 1).deadline(Duration::ZERO).submit()?;
@@ -223,7 +248,9 @@ pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
     Ok(())
 }
 
-pub(crate) fn a_callback_may_cancel_a_future_and_another_callback(provider: &Provider) -> Result<()> {
+pub(crate) fn a_callback_may_cancel_a_future_and_another_callback(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
     let notes = Notes::default();
@@ -259,7 +286,9 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     let text = error.to_string();
     assert!(
-        text.contains("no task is free: 4 tasks allocated, 3 of them for commands that were given up"),
+        text.contains(
+            "no task is free: 4 tasks allocated, 3 of them for commands that were given up"
+        ),
         "{text}"
     );
     last.cancel();
@@ -292,7 +321,11 @@ pub(crate) fn a_worker_with_late_tasks_stops_and_can_be_dropped(provider: &Provi
             true => worker.stop().wait()?,
             false => drop(worker),
         }
-        assert!(start.elapsed() < LIMIT / 4, "it does not wait for handlers: {:?}", start.elapsed());
+        assert!(
+            start.elapsed() < LIMIT / 4,
+            "it does not wait for handlers: {:?}",
+            start.elapsed()
+        );
         // It passed its deadline, and the stop came afterwards.
         assert!(has_timed_out(untold.wait()));
     }

@@ -13,7 +13,9 @@ use crate::provider::{Provider, graph, graph_worker, reader};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(crate) fn eight_workers_in_four_processes_read_each_other_s_buffers(provider: &Provider) -> Result<()> {
+pub(crate) fn eight_workers_in_four_processes_read_each_other_s_buffers(
+    provider: &Provider,
+) -> Result<()> {
     provider.participants("domain_participant", 4)?.finish()
 }
 
@@ -45,15 +47,22 @@ pub(crate) fn members_know_each_other_s_buffers_however_many(provider: &Provider
                 let domain = block_on_for(LIMIT, builder.start())??;
                 for (other, count) in (0..).zip(COUNTS) {
                     let mut addresses = Vec::new();
-                    for (buffer, segment) in buffers(other, count).zip(0..).filter(|(_, at)| at % 50 == 0) {
-                        let found =
-                            reader.task_look(&worker, other << 40, buffer.address + 0x7ff).submit()?;
+                    for (buffer, segment) in
+                        buffers(other, count).zip(0..).filter(|(_, at)| at % 50 == 0)
+                    {
+                        let found = reader
+                            .task_look(&worker, other << 40, buffer.address + 0x7ff)
+                            .submit()?;
                         let found = block_on_for(LIMIT, found)??;
-                        let (handle, key) = (checksum(&buffer.memory_handle), checksum(&buffer.key));
+                        let (handle, key) =
+                            (checksum(&buffer.memory_handle), checksum(&buffer.key));
                         assert_eq!(found, Found { segment, address: found.address, handle, key });
                         addresses.push(found.address);
-                        let gap = reader.task_look(&worker, other << 40, buffer.address + 0x800).submit()?;
-                        let error = block_on_for(LIMIT, gap)?.err().context("there is no such address")?;
+                        let gap = reader
+                            .task_look(&worker, other << 40, buffer.address + 0x800)
+                            .submit()?;
+                        let error =
+                            block_on_for(LIMIT, gap)?.err().context("there is no such address")?;
                         assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
                     }
                     addresses.dedup();
@@ -63,7 +72,9 @@ pub(crate) fn members_know_each_other_s_buffers_however_many(provider: &Provider
                 Ok(())
             }));
         }
-        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?)
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?)
     })
 }
 
@@ -74,7 +85,10 @@ pub(crate) fn several_domains_share_a_worker_and_end_one_by_one(provider: &Provi
     let start = |id: u64| {
         let alone = InProcess::group(1).remove(0);
         let builder = service.domain().worker(id, &worker).gather(alone);
-        block_on_for(LIMIT, builder.buffer(Buffer { address: 16, length: 16, ..Buffer::default() }).start())
+        block_on_for(
+            LIMIT,
+            builder.buffer(Buffer { address: 16, length: 16, ..Buffer::default() }).start(),
+        )
     };
     let look = |id| -> Result<DocaError> {
         let found = block_on_for(LIMIT, reader.task_look(&worker, id, 17).submit()?)?;
@@ -98,7 +112,9 @@ pub(crate) fn several_domains_share_a_worker_and_end_one_by_one(provider: &Provi
     Ok(())
 }
 
-pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(provider: &Provider) -> Result<()> {
+pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (graph, worker) = graph_worker(&service)?;
     let mut group = InProcess::group(2);
@@ -112,11 +128,14 @@ pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(provider: &P
     Ok(())
 }
 
-pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(provider: &Provider) -> Result<()> {
+pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (_graph, worker) = graph_worker(&service)?;
     let group = InProcess::group(2);
-    let starts = group.into_iter().map(|gather| service.domain().worker(7, &worker).gather(gather).start());
+    let starts =
+        group.into_iter().map(|gather| service.domain().worker(7, &worker).gather(gather).start());
     for start in starts.collect::<Vec<_>>() {
         let error = block_on_for(LIMIT, start)?.err().context("they have one id")?;
         assert!(error.to_string().contains('7'), "{error}");
@@ -145,8 +164,9 @@ pub(crate) fn a_domain_is_on_the_engine_of_its_workers(provider: &Provider) -> R
     let worker = service.worker().engine(&engine).plugin(&graph).start().wait()?;
     let domain = || service.domain().worker(0, &worker).gather(InProcess::group(1).remove(0));
     drop(block_on_for(LIMIT, domain().start())??);
-    let error =
-        block_on_for(LIMIT, domain().engine(service.engine()).start())?.err().context("two engines")?;
+    let error = block_on_for(LIMIT, domain().engine(service.engine()).start())?
+        .err()
+        .context("two engines")?;
     assert!(error.to_string().contains("another progress engine"), "{error}");
     Ok(())
 }

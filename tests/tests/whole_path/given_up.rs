@@ -59,7 +59,9 @@ pub(crate) fn a_question_that_is_given_up_disturbs_no_other(provider: &Provider)
     Ok(())
 }
 
-pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(provider: &Provider) -> Result<()> {
+pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
+    provider: &Provider,
+) -> Result<()> {
     let Some(daemon) = provider.pid() else { return Ok(()) };
     let service = provider.connect()?;
     let (_faulty, worker) = faulty_worker(&service)?;

@@ -24,7 +24,9 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(provider: &Provider) -> Result<()> {
+pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (plugin, first) = faulty_worker(&service)?;
     // Each connection is a host of its own.

@@ -5,10 +5,13 @@ use urom_abi::DocaError;
 
 use crate::provider::{Provider, faulty, faulty_worker};
 
-pub(crate) fn a_task_that_never_ends_is_answered_when_its_worker_stops(provider: &Provider) -> Result<()> {
+pub(crate) fn a_task_that_never_ends_is_answered_when_its_worker_stops(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let (faulty, worker) = faulty_worker(&service)?;
-    let tasks: Vec<_> = (0..10).map(|_| faulty.task_hang(&worker).submit()).collect::<Result<_, _>>()?;
+    let tasks: Vec<_> =
+        (0..10).map(|_| faulty.task_hang(&worker).submit()).collect::<Result<_, _>>()?;
     let stopping = worker.stop();
     for task in tasks {
         assert_eq!(task.wait().map(drop).map_err(|error| error.code()), Err(DocaError::SHUTDOWN));

@@ -24,8 +24,9 @@ impl Provider {
     /// Processes: a daemon of its own for each test.
     pub(crate) fn uromd() -> Result<Provider> {
         let plugins = plugins()?;
-        let daemon =
-            Uromd::start_with(plugins.variable(), |command| command.args(["--cpus", "0-7", "-l", "30"]))?;
+        let daemon = Uromd::start_with(plugins.variable(), |command| {
+            command.args(["--cpus", "0-7", "-l", "30"])
+        })?;
         Ok(Provider { library: None, daemon: Some(daemon), plugins })
     }
 

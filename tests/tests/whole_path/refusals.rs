@@ -18,8 +18,15 @@ pub(crate) fn a_payload_over_the_limit_is_too_big_and_the_task_stays_with_the_ca
     assert!(rejected.error.to_string().contains("4073"), "{}", rejected.error);
     // The same task goes again, with bytes that fit.
     let task = rejected.task;
-    let full = task.submit(&vec![0; capacity]).map_err(|rejected| anyhow!("{}", rejected.error))?.wait()?;
-    assert_eq!(full.status, DocaError::INVALID_VALUE, "it fits, and the plugin says what is wrong with it");
+    let full = task
+        .submit(&vec![0; capacity])
+        .map_err(|rejected| anyhow!("{}", rejected.error))?
+        .wait()?;
+    assert_eq!(
+        full.status,
+        DocaError::INVALID_VALUE,
+        "it fits, and the plugin says what is wrong with it"
+    );
     Ok(())
 }
 
@@ -27,7 +34,8 @@ pub(crate) fn more_tasks_than_agreed_are_refused(provider: &Provider) -> Result<
     let service = provider.connect()?;
     let graph = graph(&service)?;
     let worker = service.worker().plugin(&graph).max_inflight(2).start().wait()?;
-    let tasks = [graph.task_loopback(&worker, 1).submit()?, graph.task_loopback(&worker, 2).submit()?];
+    let tasks =
+        [graph.task_loopback(&worker, 1).submit()?, graph.task_loopback(&worker, 2).submit()?];
     let third = graph.task_loopback(&worker, 3).submit().map(drop).expect_err("two is all");
     assert_eq!(third.code(), DocaError::NO_MEMORY);
     for task in tasks {
@@ -37,7 +45,9 @@ pub(crate) fn more_tasks_than_agreed_are_refused(provider: &Provider) -> Result<
     Ok(())
 }
 
-pub(crate) fn an_environment_for_a_worker_that_exists_is_refused(provider: &Provider) -> Result<()> {
+pub(crate) fn an_environment_for_a_worker_that_exists_is_refused(
+    provider: &Provider,
+) -> Result<()> {
     let service = provider.connect()?;
     let graph = graph(&service)?;
     let _first = service.worker().id(1).plugin(&graph).start().wait()?;
@@ -82,8 +92,14 @@ pub(crate) fn a_plugin_of_another_layout_is_refused_with_the_first_difference(
 pub(crate) fn cpus_the_service_does_not_have_are_refused(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let graph = graph(&service)?;
-    let error =
-        service.worker().plugin(&graph).cpus("1000".parse()?).start().wait().map(drop).expect_err("none");
+    let error = service
+        .worker()
+        .plugin(&graph)
+        .cpus("1000".parse()?)
+        .start()
+        .wait()
+        .map(drop)
+        .expect_err("none");
     assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
     Ok(())
 }
@@ -93,7 +109,8 @@ pub(crate) fn a_plugin_the_service_does_not_have_is_not_found(provider: &Provide
     let faulty = faulty(&service)?;
     let graph_only = service.worker().id(3).plugin(&graph(&service)?).start().wait()?;
     // A host that joins a worker must do with the plugins it has.
-    let joined = service.worker().id(3).plugin(&faulty).start().wait().map(drop).expect_err("graph only");
+    let joined =
+        service.worker().id(3).plugin(&faulty).start().wait().map(drop).expect_err("graph only");
     assert_eq!(joined.code(), DocaError::INVALID_VALUE);
     assert!(joined.to_string().contains("worker 3"), "{joined}");
     let stray = graph_only.command(&faulty, &[0; 40]).map(drop).expect_err("graph only");

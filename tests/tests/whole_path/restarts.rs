@@ -29,13 +29,16 @@ pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result
     Ok(())
 }
 
-pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(provider: &Provider) -> Result<()> {
+pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
+    provider: &Provider,
+) -> Result<()> {
     if !provider.has_processes() {
         return Ok(());
     }
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
-    let settings = service.worker().group(3).env("UROM_TEST_MARK", "kept").max_inflight(8).deadline(LIMIT);
+    let settings =
+        service.worker().group(3).env("UROM_TEST_MARK", "kept").max_inflight(8).deadline(LIMIT);
     let mut worker = settings.plugin(&faulty).start().wait()?;
     for round in 0..3 {
         let (id, pid) = (worker.id(), process(&faulty, &worker)?);
@@ -44,9 +47,15 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(provid
         let error = lost.wait().err().context("it was answered")?;
         assert_eq!(error.code(), DocaError::CONNECTION_RESET, "{error}");
         let again = worker.restart().wait()?;
-        assert_eq!((again.id(), again.group()?, again.max_inflight(), again.in_flight()?), (id, 3, 8, 0));
+        assert_eq!(
+            (again.id(), again.group()?, again.max_inflight(), again.in_flight()?),
+            (id, 3, 8, 0)
+        );
         assert!(process(&faulty, &again)? != pid);
-        let value = faulty.task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK")).submit()?.wait()?;
+        let value = faulty
+            .task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK"))
+            .submit()?
+            .wait()?;
         assert_eq!(&value.value[..4], b"kept");
         // The old one stays what it was.
         assert_eq!(
@@ -59,7 +68,9 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(provid
 }
 
 /// The host notices the silence of such a worker, the service ends it some time later, and until then it would be joined as it is.
-pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(provider: &Provider) -> Result<()> {
+pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
+    provider: &Provider,
+) -> Result<()> {
     if !provider.has_processes() {
         return Ok(());
     }
@@ -73,7 +84,8 @@ pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(provide
     assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
     let again = worker.restart().wait()?;
     assert!(again.id() == worker.id() && process(&faulty, &again)? != pid);
-    let value = faulty.task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK")).submit()?.wait()?;
+    let value =
+        faulty.task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK")).submit()?.wait()?;
     assert_eq!(&value.value[..4], b"kept");
     Ok(())
 }
@@ -86,7 +98,10 @@ pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result
     kill_process(daemon, Signal::KILL)?;
     assert!(lost.wait().is_err());
     let error = worker.restart().wait().err().context("it was restarted")?;
-    assert!(error.to_string().contains(&format!("starting worker {}", WorkerId(worker.id()))), "{error}");
+    assert!(
+        error.to_string().contains(&format!("starting worker {}", WorkerId(worker.id()))),
+        "{error}"
+    );
     assert!(error.code() != DocaError::IN_USE && error.code() != DocaError::TIME_OUT, "{error}");
     Ok(())
 }
@@ -100,7 +115,9 @@ fn kill(faulty: &Client<Host>, worker: &Worker) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(provider: &Provider) -> Result<()> {
+pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
+    provider: &Provider,
+) -> Result<()> {
     if !provider.has_processes() {
         return Ok(());
     }
@@ -125,7 +142,11 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(provider: &
         assert_eq!(second.task_echo(&b, round).submit()?.wait()?.data, round);
         // Next time, too: what `a` was started with makes no difference to that.
         kill(&first, &a)?;
-        second.task_echo(&b, round).submit().and_then(|task| task.wait()).expect_err("it was killed");
+        second
+            .task_echo(&b, round)
+            .submit()
+            .and_then(|task| task.wait())
+            .expect_err("it was killed");
         b = b.restart().wait()?;
     }
     // Alone again, it has its own environment.

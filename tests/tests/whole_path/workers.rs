@@ -51,10 +51,17 @@ pub(crate) fn two_hosts_share_one_worker(provider: &Provider) -> Result<()> {
     let a = one.worker().id(9).plugin(&first).start().wait()?;
     let b = other.worker().id(9).plugin(&second).start().wait()?;
     let pid = |task: urom_host::Result<faulty_protocol::Process>| task.map(|process| process.pid);
-    assert_eq!(pid(first.task_pid(&a).submit()?.wait())?, pid(second.task_pid(&b).submit()?.wait())?);
+    assert_eq!(
+        pid(first.task_pid(&a).submit()?.wait())?,
+        pid(second.task_pid(&b).submit()?.wait())?
+    );
     let mut pairs = Vec::new();
     for data in 0..32 {
-        pairs.push((data, first.task_echo(&a, data).submit()?, second.task_echo(&b, !data).submit()?));
+        pairs.push((
+            data,
+            first.task_echo(&a, data).submit()?,
+            second.task_echo(&b, !data).submit()?,
+        ));
     }
     for (data, from_a, from_b) in pairs {
         assert_eq!(
@@ -97,7 +104,8 @@ pub(crate) fn a_stopped_worker_s_id_can_be_used_again(provider: &Provider) -> Re
 pub(crate) fn environment_reaches_the_worker(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
-    let worker = service.worker().plugin(&faulty).env("UROM_TEST_COLOUR", "deep=blue").start().wait()?;
+    let worker =
+        service.worker().plugin(&faulty).env("UROM_TEST_COLOUR", "deep=blue").start().wait()?;
     let found = faulty.task_env(&worker, env_name("UROM_TEST_COLOUR")).submit()?.wait()?;
     if provider.has_processes() {
         assert_eq!(&found.value[..found.len as usize], b"deep=blue");

@@ -65,7 +65,8 @@ const _: () = {
     ["Size of ucs_sock_addr"][::core::mem::size_of::<ucs_sock_addr>() - 16usize];
     ["Alignment of ucs_sock_addr"][::core::mem::align_of::<ucs_sock_addr>() - 8usize];
     ["Offset of field: ucs_sock_addr::addr"][::core::mem::offset_of!(ucs_sock_addr, addr) - 0usize];
-    ["Offset of field: ucs_sock_addr::addrlen"][::core::mem::offset_of!(ucs_sock_addr, addrlen) - 8usize];
+    ["Offset of field: ucs_sock_addr::addrlen"]
+        [::core::mem::offset_of!(ucs_sock_addr, addrlen) - 8usize];
 };
 pub type ucs_sock_addr_t = ucs_sock_addr;
 pub type ucp_tag_recv_info_t = ucp_tag_recv_info;
@@ -133,10 +134,14 @@ pub struct ucp_mem_attr {
 const _: () = {
     ["Size of ucp_mem_attr"][::core::mem::size_of::<ucp_mem_attr>() - 32usize];
     ["Alignment of ucp_mem_attr"][::core::mem::align_of::<ucp_mem_attr>() - 8usize];
-    ["Offset of field: ucp_mem_attr::field_mask"][::core::mem::offset_of!(ucp_mem_attr, field_mask) - 0usize];
-    ["Offset of field: ucp_mem_attr::address"][::core::mem::offset_of!(ucp_mem_attr, address) - 8usize];
-    ["Offset of field: ucp_mem_attr::length"][::core::mem::offset_of!(ucp_mem_attr, length) - 16usize];
-    ["Offset of field: ucp_mem_attr::mem_type"][::core::mem::offset_of!(ucp_mem_attr, mem_type) - 24usize];
+    ["Offset of field: ucp_mem_attr::field_mask"]
+        [::core::mem::offset_of!(ucp_mem_attr, field_mask) - 0usize];
+    ["Offset of field: ucp_mem_attr::address"]
+        [::core::mem::offset_of!(ucp_mem_attr, address) - 8usize];
+    ["Offset of field: ucp_mem_attr::length"]
+        [::core::mem::offset_of!(ucp_mem_attr, length) - 16usize];
+    ["Offset of field: ucp_mem_attr::mem_type"]
+        [::core::mem::offset_of!(ucp_mem_attr, mem_type) - 24usize];
 };
 pub type ucp_mem_attr_t = ucp_mem_attr;
 pub const UCP_MEM_ATTR_FIELD_ADDRESS: ucp_mem_attr_field = 1;
@@ -161,8 +166,9 @@ pub type ucp_request_init_callback_t =
     ::core::option::Option<unsafe extern "C" fn(request: *mut ::core::ffi::c_void)>;
 pub type ucp_request_cleanup_callback_t =
     ::core::option::Option<unsafe extern "C" fn(request: *mut ::core::ffi::c_void)>;
-pub type ucp_send_callback_t =
-    ::core::option::Option<unsafe extern "C" fn(request: *mut ::core::ffi::c_void, status: ucs_status_t)>;
+pub type ucp_send_callback_t = ::core::option::Option<
+    unsafe extern "C" fn(request: *mut ::core::ffi::c_void, status: ucs_status_t),
+>;
 pub type ucp_send_nbx_callback_t = ::core::option::Option<
     unsafe extern "C" fn(
         request: *mut ::core::ffi::c_void,
@@ -184,7 +190,8 @@ const _: () = {
     ["Size of ucp_err_handler"][::core::mem::size_of::<ucp_err_handler>() - 16usize];
     ["Alignment of ucp_err_handler"][::core::mem::align_of::<ucp_err_handler>() - 8usize];
     ["Offset of field: ucp_err_handler::cb"][::core::mem::offset_of!(ucp_err_handler, cb) - 0usize];
-    ["Offset of field: ucp_err_handler::arg"][::core::mem::offset_of!(ucp_err_handler, arg) - 8usize];
+    ["Offset of field: ucp_err_handler::arg"]
+        [::core::mem::offset_of!(ucp_err_handler, arg) - 8usize];
 };
 pub type ucp_err_handler_t = ucp_err_handler;
 pub type ucp_listener_accept_callback_t =
@@ -200,8 +207,10 @@ pub struct ucp_listener_conn_handler {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ucp_listener_conn_handler"][::core::mem::size_of::<ucp_listener_conn_handler>() - 16usize];
-    ["Alignment of ucp_listener_conn_handler"][::core::mem::align_of::<ucp_listener_conn_handler>() - 8usize];
+    ["Size of ucp_listener_conn_handler"]
+        [::core::mem::size_of::<ucp_listener_conn_handler>() - 16usize];
+    ["Alignment of ucp_listener_conn_handler"]
+        [::core::mem::align_of::<ucp_listener_conn_handler>() - 8usize];
     ["Offset of field: ucp_listener_conn_handler::cb"]
         [::core::mem::offset_of!(ucp_listener_conn_handler, cb) - 0usize];
     ["Offset of field: ucp_listener_conn_handler::arg"]
@@ -289,17 +298,22 @@ const _: () = {
     ["Alignment of ucp_ep_params"][::core::mem::align_of::<ucp_ep_params>() - 8usize];
     ["Offset of field: ucp_ep_params::field_mask"]
         [::core::mem::offset_of!(ucp_ep_params, field_mask) - 0usize];
-    ["Offset of field: ucp_ep_params::address"][::core::mem::offset_of!(ucp_ep_params, address) - 8usize];
-    ["Offset of field: ucp_ep_params::err_mode"][::core::mem::offset_of!(ucp_ep_params, err_mode) - 16usize];
+    ["Offset of field: ucp_ep_params::address"]
+        [::core::mem::offset_of!(ucp_ep_params, address) - 8usize];
+    ["Offset of field: ucp_ep_params::err_mode"]
+        [::core::mem::offset_of!(ucp_ep_params, err_mode) - 16usize];
     ["Offset of field: ucp_ep_params::err_handler"]
         [::core::mem::offset_of!(ucp_ep_params, err_handler) - 24usize];
     ["Offset of field: ucp_ep_params::user_data"]
         [::core::mem::offset_of!(ucp_ep_params, user_data) - 40usize];
-    ["Offset of field: ucp_ep_params::flags"][::core::mem::offset_of!(ucp_ep_params, flags) - 48usize];
-    ["Offset of field: ucp_ep_params::sockaddr"][::core::mem::offset_of!(ucp_ep_params, sockaddr) - 56usize];
+    ["Offset of field: ucp_ep_params::flags"]
+        [::core::mem::offset_of!(ucp_ep_params, flags) - 48usize];
+    ["Offset of field: ucp_ep_params::sockaddr"]
+        [::core::mem::offset_of!(ucp_ep_params, sockaddr) - 56usize];
     ["Offset of field: ucp_ep_params::conn_request"]
         [::core::mem::offset_of!(ucp_ep_params, conn_request) - 72usize];
-    ["Offset of field: ucp_ep_params::name"][::core::mem::offset_of!(ucp_ep_params, name) - 80usize];
+    ["Offset of field: ucp_ep_params::name"]
+        [::core::mem::offset_of!(ucp_ep_params, name) - 80usize];
     ["Offset of field: ucp_ep_params::local_sockaddr"]
         [::core::mem::offset_of!(ucp_ep_params, local_sockaddr) - 88usize];
 };
@@ -313,7 +327,8 @@ pub struct ucp_transport_entry_t {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     ["Size of ucp_transport_entry_t"][::core::mem::size_of::<ucp_transport_entry_t>() - 16usize];
-    ["Alignment of ucp_transport_entry_t"][::core::mem::align_of::<ucp_transport_entry_t>() - 8usize];
+    ["Alignment of ucp_transport_entry_t"]
+        [::core::mem::align_of::<ucp_transport_entry_t>() - 8usize];
     ["Offset of field: ucp_transport_entry_t::transport_name"]
         [::core::mem::offset_of!(ucp_transport_entry_t, transport_name) - 0usize];
     ["Offset of field: ucp_transport_entry_t::device_name"]
@@ -345,7 +360,8 @@ pub struct ucp_listener_accept_handler {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ucp_listener_accept_handler"][::core::mem::size_of::<ucp_listener_accept_handler>() - 16usize];
+    ["Size of ucp_listener_accept_handler"]
+        [::core::mem::size_of::<ucp_listener_accept_handler>() - 16usize];
     ["Alignment of ucp_listener_accept_handler"]
         [::core::mem::align_of::<ucp_listener_accept_handler>() - 8usize];
     ["Offset of field: ucp_listener_accept_handler::cb"]
@@ -404,7 +420,8 @@ pub struct ucs_cpu_set_t {
 const _: () = {
     ["Size of ucs_cpu_set_t"][::core::mem::size_of::<ucs_cpu_set_t>() - 128usize];
     ["Alignment of ucs_cpu_set_t"][::core::mem::align_of::<ucs_cpu_set_t>() - 8usize];
-    ["Offset of field: ucs_cpu_set_t::ucs_bits"][::core::mem::offset_of!(ucs_cpu_set_t, ucs_bits) - 0usize];
+    ["Offset of field: ucs_cpu_set_t::ucs_bits"]
+        [::core::mem::offset_of!(ucs_cpu_set_t, ucs_bits) - 0usize];
 };
 pub const UCP_PARAM_FIELD_FEATURES: ucp_params_field = 1;
 pub const UCP_PARAM_FIELD_REQUEST_SIZE: ucp_params_field = 2;
@@ -598,7 +615,8 @@ pub struct ucp_generic_dt_ops {
             count: usize,
         ) -> *mut ::core::ffi::c_void,
     >,
-    pub packed_size: ::core::option::Option<unsafe extern "C" fn(state: *mut ::core::ffi::c_void) -> usize>,
+    pub packed_size:
+        ::core::option::Option<unsafe extern "C" fn(state: *mut ::core::ffi::c_void) -> usize>,
     pub pack: ::core::option::Option<
         unsafe extern "C" fn(
             state: *mut ::core::ffi::c_void,
@@ -675,8 +693,10 @@ pub struct ucp_params {
 const _: () = {
     ["Size of ucp_params"][::core::mem::size_of::<ucp_params>() - 80usize];
     ["Alignment of ucp_params"][::core::mem::align_of::<ucp_params>() - 8usize];
-    ["Offset of field: ucp_params::field_mask"][::core::mem::offset_of!(ucp_params, field_mask) - 0usize];
-    ["Offset of field: ucp_params::features"][::core::mem::offset_of!(ucp_params, features) - 8usize];
+    ["Offset of field: ucp_params::field_mask"]
+        [::core::mem::offset_of!(ucp_params, field_mask) - 0usize];
+    ["Offset of field: ucp_params::features"]
+        [::core::mem::offset_of!(ucp_params, features) - 8usize];
     ["Offset of field: ucp_params::request_size"]
         [::core::mem::offset_of!(ucp_params, request_size) - 16usize];
     ["Offset of field: ucp_params::request_init"]
@@ -704,7 +724,8 @@ pub struct ucp_lib_attr {
 const _: () = {
     ["Size of ucp_lib_attr"][::core::mem::size_of::<ucp_lib_attr>() - 16usize];
     ["Alignment of ucp_lib_attr"][::core::mem::align_of::<ucp_lib_attr>() - 8usize];
-    ["Offset of field: ucp_lib_attr::field_mask"][::core::mem::offset_of!(ucp_lib_attr, field_mask) - 0usize];
+    ["Offset of field: ucp_lib_attr::field_mask"]
+        [::core::mem::offset_of!(ucp_lib_attr, field_mask) - 0usize];
     ["Offset of field: ucp_lib_attr::max_thread_level"]
         [::core::mem::offset_of!(ucp_lib_attr, max_thread_level) - 8usize];
 };
@@ -730,7 +751,8 @@ const _: () = {
         [::core::mem::offset_of!(ucp_context_attr, thread_mode) - 16usize];
     ["Offset of field: ucp_context_attr::memory_types"]
         [::core::mem::offset_of!(ucp_context_attr, memory_types) - 24usize];
-    ["Offset of field: ucp_context_attr::name"][::core::mem::offset_of!(ucp_context_attr, name) - 32usize];
+    ["Offset of field: ucp_context_attr::name"]
+        [::core::mem::offset_of!(ucp_context_attr, name) - 32usize];
 };
 pub type ucp_context_attr_t = ucp_context_attr;
 #[repr(C)]
@@ -761,7 +783,8 @@ const _: () = {
         [::core::mem::offset_of!(ucp_worker_attr, address_length) - 24usize];
     ["Offset of field: ucp_worker_attr::max_am_header"]
         [::core::mem::offset_of!(ucp_worker_attr, max_am_header) - 32usize];
-    ["Offset of field: ucp_worker_attr::name"][::core::mem::offset_of!(ucp_worker_attr, name) - 40usize];
+    ["Offset of field: ucp_worker_attr::name"]
+        [::core::mem::offset_of!(ucp_worker_attr, name) - 40usize];
     ["Offset of field: ucp_worker_attr::max_debug_string"]
         [::core::mem::offset_of!(ucp_worker_attr, max_debug_string) - 72usize];
 };
@@ -774,7 +797,8 @@ pub struct ucp_rkey_compare_params {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     ["Size of ucp_rkey_compare_params"][::core::mem::size_of::<ucp_rkey_compare_params>() - 8usize];
-    ["Alignment of ucp_rkey_compare_params"][::core::mem::align_of::<ucp_rkey_compare_params>() - 8usize];
+    ["Alignment of ucp_rkey_compare_params"]
+        [::core::mem::align_of::<ucp_rkey_compare_params>() - 8usize];
     ["Offset of field: ucp_rkey_compare_params::field_mask"]
         [::core::mem::offset_of!(ucp_rkey_compare_params, field_mask) - 0usize];
 };
@@ -811,7 +835,8 @@ const _: () = {
         [::core::mem::offset_of!(ucp_worker_params, event_fd) - 160usize];
     ["Offset of field: ucp_worker_params::flags"]
         [::core::mem::offset_of!(ucp_worker_params, flags) - 168usize];
-    ["Offset of field: ucp_worker_params::name"][::core::mem::offset_of!(ucp_worker_params, name) - 176usize];
+    ["Offset of field: ucp_worker_params::name"]
+        [::core::mem::offset_of!(ucp_worker_params, name) - 176usize];
     ["Offset of field: ucp_worker_params::am_alignment"]
         [::core::mem::offset_of!(ucp_worker_params, am_alignment) - 184usize];
     ["Offset of field: ucp_worker_params::client_id"]
@@ -826,8 +851,10 @@ pub struct ucp_worker_address_attr {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ucp_worker_address_attr"][::core::mem::size_of::<ucp_worker_address_attr>() - 16usize];
-    ["Alignment of ucp_worker_address_attr"][::core::mem::align_of::<ucp_worker_address_attr>() - 8usize];
+    ["Size of ucp_worker_address_attr"]
+        [::core::mem::size_of::<ucp_worker_address_attr>() - 16usize];
+    ["Alignment of ucp_worker_address_attr"]
+        [::core::mem::align_of::<ucp_worker_address_attr>() - 8usize];
     ["Offset of field: ucp_worker_address_attr::field_mask"]
         [::core::mem::offset_of!(ucp_worker_address_attr, field_mask) - 0usize];
     ["Offset of field: ucp_worker_address_attr::worker_uid"]
@@ -859,7 +886,8 @@ pub struct ucp_ep_evaluate_perf_attr_t {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of ucp_ep_evaluate_perf_attr_t"][::core::mem::size_of::<ucp_ep_evaluate_perf_attr_t>() - 16usize];
+    ["Size of ucp_ep_evaluate_perf_attr_t"]
+        [::core::mem::size_of::<ucp_ep_evaluate_perf_attr_t>() - 16usize];
     ["Alignment of ucp_ep_evaluate_perf_attr_t"]
         [::core::mem::align_of::<ucp_ep_evaluate_perf_attr_t>() - 8usize];
     ["Offset of field: ucp_ep_evaluate_perf_attr_t::field_mask"]
@@ -891,7 +919,8 @@ pub struct ucp_conn_request_attr {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     ["Size of ucp_conn_request_attr"][::core::mem::size_of::<ucp_conn_request_attr>() - 144usize];
-    ["Alignment of ucp_conn_request_attr"][::core::mem::align_of::<ucp_conn_request_attr>() - 8usize];
+    ["Alignment of ucp_conn_request_attr"]
+        [::core::mem::align_of::<ucp_conn_request_attr>() - 8usize];
     ["Offset of field: ucp_conn_request_attr::field_mask"]
         [::core::mem::offset_of!(ucp_conn_request_attr, field_mask) - 0usize];
     ["Offset of field: ucp_conn_request_attr::client_address"]
@@ -933,7 +962,8 @@ pub struct ucp_stream_poll_ep {
 const _: () = {
     ["Size of ucp_stream_poll_ep"][::core::mem::size_of::<ucp_stream_poll_ep>() - 40usize];
     ["Alignment of ucp_stream_poll_ep"][::core::mem::align_of::<ucp_stream_poll_ep>() - 8usize];
-    ["Offset of field: ucp_stream_poll_ep::ep"][::core::mem::offset_of!(ucp_stream_poll_ep, ep) - 0usize];
+    ["Offset of field: ucp_stream_poll_ep::ep"]
+        [::core::mem::offset_of!(ucp_stream_poll_ep, ep) - 0usize];
     ["Offset of field: ucp_stream_poll_ep::user_data"]
         [::core::mem::offset_of!(ucp_stream_poll_ep, user_data) - 8usize];
     ["Offset of field: ucp_stream_poll_ep::flags"]
@@ -1052,7 +1082,8 @@ const _: () = {
         [::core::mem::offset_of!(ucp_request_param_t, flags) - 4usize];
     ["Offset of field: ucp_request_param_t::request"]
         [::core::mem::offset_of!(ucp_request_param_t, request) - 8usize];
-    ["Offset of field: ucp_request_param_t::cb"][::core::mem::offset_of!(ucp_request_param_t, cb) - 16usize];
+    ["Offset of field: ucp_request_param_t::cb"]
+        [::core::mem::offset_of!(ucp_request_param_t, cb) - 16usize];
     ["Offset of field: ucp_request_param_t::datatype"]
         [::core::mem::offset_of!(ucp_request_param_t, datatype) - 24usize];
     ["Offset of field: ucp_request_param_t::user_data"]
@@ -1105,7 +1136,8 @@ const _: () = {
     ["Alignment of ucp_am_handler_param"][::core::mem::align_of::<ucp_am_handler_param>() - 8usize];
     ["Offset of field: ucp_am_handler_param::field_mask"]
         [::core::mem::offset_of!(ucp_am_handler_param, field_mask) - 0usize];
-    ["Offset of field: ucp_am_handler_param::id"][::core::mem::offset_of!(ucp_am_handler_param, id) - 8usize];
+    ["Offset of field: ucp_am_handler_param::id"]
+        [::core::mem::offset_of!(ucp_am_handler_param, id) - 8usize];
     ["Offset of field: ucp_am_handler_param::flags"]
         [::core::mem::offset_of!(ucp_am_handler_param, flags) - 12usize];
     ["Offset of field: ucp_am_handler_param::cb"]
@@ -1169,7 +1201,10 @@ unsafe extern "C" {
     pub fn ucp_cleanup(context_p: ucp_context_h);
 }
 unsafe extern "C" {
-    pub fn ucp_context_query(context_p: ucp_context_h, attr: *mut ucp_context_attr_t) -> ucs_status_t;
+    pub fn ucp_context_query(
+        context_p: ucp_context_h,
+        attr: *mut ucp_context_attr_t,
+    ) -> ucs_status_t;
 }
 unsafe extern "C" {
     pub fn ucp_worker_create(
@@ -1210,7 +1245,10 @@ unsafe extern "C" {
     pub fn ucp_listener_destroy(listener: ucp_listener_h);
 }
 unsafe extern "C" {
-    pub fn ucp_listener_query(listener: ucp_listener_h, attr: *mut ucp_listener_attr_t) -> ucs_status_t;
+    pub fn ucp_listener_query(
+        listener: ucp_listener_h,
+        attr: *mut ucp_listener_attr_t,
+    ) -> ucs_status_t;
 }
 unsafe extern "C" {
     pub fn ucp_conn_request_query(
@@ -1235,7 +1273,10 @@ unsafe extern "C" {
     pub fn ucp_ep_close_nbx(ep: ucp_ep_h, param: *const ucp_request_param_t) -> ucs_status_ptr_t;
 }
 unsafe extern "C" {
-    pub fn ucp_listener_reject(listener: ucp_listener_h, conn_request: ucp_conn_request_h) -> ucs_status_t;
+    pub fn ucp_listener_reject(
+        listener: ucp_listener_h,
+        conn_request: ucp_conn_request_h,
+    ) -> ucs_status_t;
 }
 unsafe extern "C" {
     pub fn ucp_ep_flush_nbx(ep: ucp_ep_h, param: *const ucp_request_param_t) -> ucs_status_ptr_t;
@@ -1268,7 +1309,8 @@ pub struct ucp_mem_advise_params {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     ["Size of ucp_mem_advise_params"][::core::mem::size_of::<ucp_mem_advise_params>() - 32usize];
-    ["Alignment of ucp_mem_advise_params"][::core::mem::align_of::<ucp_mem_advise_params>() - 8usize];
+    ["Alignment of ucp_mem_advise_params"]
+        [::core::mem::align_of::<ucp_mem_advise_params>() - 8usize];
     ["Offset of field: ucp_mem_advise_params::field_mask"]
         [::core::mem::offset_of!(ucp_mem_advise_params, field_mask) - 0usize];
     ["Offset of field: ucp_mem_advise_params::address"]
@@ -1336,7 +1378,11 @@ unsafe extern "C" {
     ) -> ucs_status_t;
 }
 unsafe extern "C" {
-    pub fn ucp_rkey_ptr(rkey: ucp_rkey_h, raddr: u64, addr_p: *mut *mut ::core::ffi::c_void) -> ucs_status_t;
+    pub fn ucp_rkey_ptr(
+        rkey: ucp_rkey_h,
+        raddr: u64,
+        addr_p: *mut *mut ::core::ffi::c_void,
+    ) -> ucs_status_t;
 }
 unsafe extern "C" {
     pub fn ucp_rkey_destroy(rkey: ucp_rkey_h);
@@ -1460,7 +1506,10 @@ unsafe extern "C" {
     pub fn ucp_worker_fence(worker: ucp_worker_h) -> ucs_status_t;
 }
 unsafe extern "C" {
-    pub fn ucp_worker_flush_nbx(worker: ucp_worker_h, param: *const ucp_request_param_t) -> ucs_status_ptr_t;
+    pub fn ucp_worker_flush_nbx(
+        worker: ucp_worker_h,
+        param: *const ucp_request_param_t,
+    ) -> ucs_status_ptr_t;
 }
 pub const UCP_EP_ATTR_FIELD_NAME: ucp_ep_attr_field = 1;
 pub const UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR: ucp_ep_attr_field = 2;
@@ -1479,13 +1528,15 @@ pub struct ucp_ep_attr {
 const _: () = {
     ["Size of ucp_ep_attr"][::core::mem::size_of::<ucp_ep_attr>() - 320usize];
     ["Alignment of ucp_ep_attr"][::core::mem::align_of::<ucp_ep_attr>() - 8usize];
-    ["Offset of field: ucp_ep_attr::field_mask"][::core::mem::offset_of!(ucp_ep_attr, field_mask) - 0usize];
+    ["Offset of field: ucp_ep_attr::field_mask"]
+        [::core::mem::offset_of!(ucp_ep_attr, field_mask) - 0usize];
     ["Offset of field: ucp_ep_attr::name"][::core::mem::offset_of!(ucp_ep_attr, name) - 8usize];
     ["Offset of field: ucp_ep_attr::local_sockaddr"]
         [::core::mem::offset_of!(ucp_ep_attr, local_sockaddr) - 40usize];
     ["Offset of field: ucp_ep_attr::remote_sockaddr"]
         [::core::mem::offset_of!(ucp_ep_attr, remote_sockaddr) - 168usize];
-    ["Offset of field: ucp_ep_attr::transports"][::core::mem::offset_of!(ucp_ep_attr, transports) - 296usize];
+    ["Offset of field: ucp_ep_attr::transports"]
+        [::core::mem::offset_of!(ucp_ep_attr, transports) - 296usize];
 };
 pub type ucp_ep_attr_t = ucp_ep_attr;
 unsafe extern "C" {

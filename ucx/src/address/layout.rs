@@ -138,7 +138,8 @@ fn device(rest: &mut Reader, layout: Layout, transports: &mut Vec<Transport>) ->
     rest.bytes(length.into())?;
     if unused & NO_TRANSPORT == 0 {
         // Before 1.20 the first layout had two flags in so high a number.
-        let memory_domain = if has_flags_there(layout) { memory_domain & 0x1f } else { memory_domain };
+        let memory_domain =
+            if has_flags_there(layout) { memory_domain & 0x1f } else { memory_domain };
         (memory_domain < MEMORY_DOMAINS).then_some(())?;
         while !transport(rest, layout, length != 0, transports)? {}
     }

@@ -123,7 +123,8 @@ fn a_transport_that_takes_messages_has_room_for_one() {
 
 #[test]
 fn a_transport_must_have_the_addresses_that_its_like_has() {
-    let usable = |one: Transport| one.is_usable(&[known([9, 9], true, true), known([1, 2], true, false)]);
+    let usable =
+        |one: Transport| one.is_usable(&[known([9, 9], true, true), known([1, 2], true, false)]);
     assert!(usable(known([1, 2], true, false)));
     assert!(usable(known([1, 2], true, true)));
     assert!(!usable(known([1, 2], false, true)));

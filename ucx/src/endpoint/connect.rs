@@ -146,7 +146,8 @@ impl EndpointBuilder {
     pub fn connect_socket(self, address: SocketAddr) -> Result<Endpoint> {
         let socket = CSocketAddr::from(address);
         let mut params = sys::ucp_ep_params_t::zeroed();
-        params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_FLAGS | sys::UCP_EP_PARAM_FIELD_SOCK_ADDR);
+        params.field_mask =
+            u64::from(sys::UCP_EP_PARAM_FIELD_FLAGS | sys::UCP_EP_PARAM_FIELD_SOCK_ADDR);
         params.flags = sys::UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
         if self.worker.context().queues() != Queues::default() {
             params.flags |= sys::UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID;
@@ -164,7 +165,9 @@ impl EndpointBuilder {
     /// them, so one that is not made with this crate sends none.
     pub fn accept(self, request: ConnectionRequest) -> Result<Endpoint> {
         if request.worker().as_ptr() != self.worker.as_ptr() {
-            return Err(Status::INVALID_PARAM.during("accepting a connection of another worker's listener"));
+            return Err(
+                Status::INVALID_PARAM.during("accepting a connection of another worker's listener")
+            );
         }
         let peer = request.peer();
         let queues = self.worker.context().queues();
@@ -176,7 +179,11 @@ impl EndpointBuilder {
         self.create(params, || format!("accepting the connection of {peer:?}"))
     }
 
-    fn create(self, mut params: sys::ucp_ep_params_t, what: impl FnOnce() -> String) -> Result<Endpoint> {
+    fn create(
+        self,
+        mut params: sys::ucp_ep_params_t,
+        what: impl FnOnce() -> String,
+    ) -> Result<Endpoint> {
         let shared = Rc::new(Shared {
             worker: self.worker.as_ptr(),
             failed: Cell::new(None),
@@ -185,8 +192,9 @@ impl EndpointBuilder {
             watched: Cell::new(None),
             atomics: Cell::new(false),
         });
-        params.field_mask |=
-            u64::from(sys::UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | sys::UCP_EP_PARAM_FIELD_ERR_HANDLER);
+        params.field_mask |= u64::from(
+            sys::UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | sys::UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        );
         params.err_mode = match self.mode {
             ErrorMode::Peer => sys::UCP_ERR_HANDLING_MODE_PEER,
             ErrorMode::None => sys::UCP_ERR_HANDLING_MODE_NONE,

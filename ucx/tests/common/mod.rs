@@ -6,7 +6,9 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ucx::{CloseMode, Context, ContextBuilder, Endpoint, ErrorMode, Features, Request, Status, Worker};
+use ucx::{
+    CloseMode, Context, ContextBuilder, Endpoint, ErrorMode, Features, Request, Status, Worker,
+};
 
 /// Over which transports a test runs.
 pub(crate) const TRANSPORTS: [&str; 2] = ["tcp", "shm,self"];
@@ -81,7 +83,10 @@ impl Pair {
     }
 
     /// Progresses both until the request ends.
-    pub(crate) fn finish<B, T: ucx::Outcome>(&self, request: Request<B, T>) -> (Result<T, Status>, B) {
+    pub(crate) fn finish<B, T: ucx::Outcome>(
+        &self,
+        request: Request<B, T>,
+    ) -> (Result<T, Status>, B) {
         finish(&[&self.a, &self.b], request)
     }
 }

@@ -1,7 +1,13 @@
 //! The kit under other names: renamed in `Cargo.toml`, and re-exported by a module of the user's own. That it compiles
 //! is the test.
 
-#![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub, unused_qualifications)]
+#![deny(
+    warnings,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unused_qualifications
+)]
 #![deny(clippy::all, clippy::pedantic, clippy::allow_attributes_without_reason)]
 
 pub mod documented;
@@ -58,7 +64,9 @@ pub mod by_name {
 
 /// By a path within the crate.
 pub mod by_path {
-    use crate::reexport::abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
+    use crate::reexport::abi::{
+        Data, Elements, Payload, Received, urom_command, urom_notification,
+    };
     use crate::reexport::pdk::{Context, OpenContext, Result, urom_plugin};
 
     /// Commands.

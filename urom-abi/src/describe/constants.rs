@@ -132,7 +132,9 @@ pub const fn constant<T, R: Reading<T>, F: Fn() -> R>(
 ) -> Constant {
     let Some(signed) = R::SIGNED else { return Constant { name, value: None } };
     // SAFETY: a number's bytes are initialized, and live as long as the reference.
-    let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
+    let bytes = unsafe {
+        std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>())
+    };
     let (mut number, mut at) = (0u64, bytes.len());
     while at > 0 {
         at -= 1;
@@ -141,7 +143,8 @@ pub const fn constant<T, R: Reading<T>, F: Fn() -> R>(
     }
     // Moves the sign to the top and back.
     let unused = 64 - 8 * bytes.len();
-    let value = if signed { (((number << unused) as i64) >> unused) as i128 } else { number as i128 };
+    let value =
+        if signed { (((number << unused) as i64) >> unused) as i128 } else { number as i128 };
     Constant { name, value: Some(value) }
 }
 
@@ -152,7 +155,8 @@ mod tests {
     macro_rules! value {
         ($ty:ty, $value:expr) => {{
             const VALUE: $ty = $value;
-            const FOUND: Constant = constant("VALUE", &VALUE, &|| (&TypeOf::value(&VALUE)).reading());
+            const FOUND: Constant =
+                constant("VALUE", &VALUE, &|| (&TypeOf::value(&VALUE)).reading());
             FOUND.value
         }};
     }

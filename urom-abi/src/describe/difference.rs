@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type,
+    Variant,
 };
 
 impl Protocol {
@@ -41,7 +42,9 @@ impl Protocol {
             facts.iter().any(|other| (other.of_commands, &other.of) == (fact.of_commands, &fact.of))
         };
         let text = match pairs.find(|(ours, theirs)| ours != theirs) {
-            Some((ours, theirs)) if (ours.of_commands, &ours.of) == (theirs.of_commands, &theirs.of) => {
+            Some((ours, theirs))
+                if (ours.of_commands, &ours.of) == (theirs.of_commands, &theirs.of) =>
+            {
                 format!("{} is {} at the host, {} at the plugin", ours.of, ours.is, theirs.is)
             }
             Some((our, their)) => match (is_in(&theirs, our), is_in(&ours, their)) {
@@ -159,7 +162,10 @@ impl Facts {
             }
             Type::Enum(of) => {
                 let sign = if of.signed { "i" } else { "u" };
-                self.add(format!("the integer type of `{path}`"), format!("{sign}{}", 8 * of.bytes));
+                self.add(
+                    format!("the integer type of `{path}`"),
+                    format!("{sign}{}", 8 * of.bytes),
+                );
                 for EnumValue { name, value, .. } in of.values {
                     self.add(format!("value {value} of `{}`", of.name), format!("`{name}`"));
                 }
@@ -180,11 +186,13 @@ impl Facts {
         facts.extend(address.map(|address| format!("address in `{address}`")));
         facts.extend(when.map(|when| format!("present when `{when}`")));
         facts.extend(registered.then(|| "inline or registered".to_owned()));
-        let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
+        let facts =
+            if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
         let is = format!("a payload of {number}{ty}{facts}");
         self.add(format!("`{owner}.{name}`"), is);
         for Constant { name: constant, value } in *constants {
-            let in_length = matches!(count, Count::Given(expression) if expression.contains(constant));
+            let in_length =
+                matches!(count, Count::Given(expression) if expression.contains(constant));
             let key = if in_length { "length" } else { "condition" };
             let is = value.map_or_else(|| "no number".to_owned(), |value| value.to_string());
             self.add(format!("`{constant}` in the {key} of `{owner}.{name}`"), is);

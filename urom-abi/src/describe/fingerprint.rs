@@ -1,7 +1,8 @@
 //! One number for all that two builds of a protocol must agree on.
 
 use super::{
-    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type,
+    Variant,
 };
 use crate::hash::Hash;
 
@@ -103,7 +104,8 @@ const fn ty(hash: Hash, of: &Type) -> Hash {
         Type::Float { bytes } => hash.number(1).number(bytes as u64),
         Type::Array { of, len } => ty(hash.number(2).number(len as u64), of),
         Type::Struct(of) => {
-            let mut hash = hash.number(3).text(of.name).number(of.size as u64).number(of.align as u64);
+            let mut hash =
+                hash.number(3).text(of.name).number(of.size as u64).number(of.align as u64);
             list!(hash, of.fields, member);
             hash
         }
@@ -114,7 +116,8 @@ const fn ty(hash: Hash, of: &Type) -> Hash {
         Type::Char => hash.number(6),
         Type::Utf8 => hash.number(7),
         Type::Enum(of) => {
-            let mut hash = hash.number(8).text(of.name).number(of.bytes as u64).number(of.signed as u64);
+            let mut hash =
+                hash.number(8).text(of.name).number(of.bytes as u64).number(of.signed as u64);
             list!(hash, of.values, value);
             hash
         }

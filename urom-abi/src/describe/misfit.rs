@@ -73,7 +73,10 @@ impl fmt::Display for Misfit {
         match self.place().1 {
             Type::Bool => write!(f, "{found} is no `bool`: expected 0 or 1"),
             Type::Char => {
-                write!(f, "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff")
+                write!(
+                    f,
+                    "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff"
+                )
             }
             Type::Enum(of) => {
                 let found = signed(found, of.bytes, of.signed);
@@ -110,10 +113,13 @@ fn first_misfit(ty: &Type, bytes: &[u8]) -> Option<usize> {
     let fits = match *ty {
         Type::Bool => own <= 1,
         Type::Char => u32::try_from(own).is_ok_and(|own| char::from_u32(own).is_some()),
-        Type::Enum(of) => of.values.iter().any(|value| value.value == signed(own, of.bytes, of.signed)),
+        Type::Enum(of) => {
+            of.values.iter().any(|value| value.value == signed(own, of.bytes, of.signed))
+        }
         Type::Array { of, .. } if of.size() > 0 => {
             let mut elements = bytes.chunks_exact(of.size()).enumerate();
-            return elements.find_map(|(i, element)| Some(i * of.size() + first_misfit(of, element)?));
+            return elements
+                .find_map(|(i, element)| Some(i * of.size() + first_misfit(of, element)?));
         }
         Type::Struct(of) => {
             return of.fields.iter().find_map(|field| {
@@ -151,7 +157,8 @@ fn leaf(of: &Type, at: usize) -> (String, Type) {
                 (ty, at) = (*of, at % of.size());
             }
             Type::Struct(of) => {
-                let inner = of.fields.iter().rfind(|field| field.offset <= at && field.ty.size() > 0);
+                let inner =
+                    of.fields.iter().rfind(|field| field.offset <= at && field.ty.size() > 0);
                 let Some(field) = inner else { return (path, ty) };
                 path.push_str(&format!(".{}", field.name));
                 (ty, at) = (field.ty, at - field.offset);
@@ -216,7 +223,10 @@ mod tests {
         const FLAGS: Type = Type::Opaque { name: "Flags", size: 2, align: 1 };
         assert_eq!(wrong(&FLAGS, &[2, 1]), None);
         let whole = Misfit::found(&FLAGS, &[2, 1]);
-        assert_eq!((whole.path().as_str(), whole.to_string().as_str()), ("", "0x102 is no `Flags`"));
+        assert_eq!(
+            (whole.path().as_str(), whole.to_string().as_str()),
+            ("", "0x102 is no `Flags`")
+        );
     }
 
     #[test]
@@ -233,11 +243,15 @@ mod tests {
             (wrong.path(), wrong.to_string())
         };
         let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
-        const ONE: Type = Type::Struct(&structure(&[member("a", 0, Type::Bool), member("u", 1, UND)]));
+        const ONE: Type =
+            Type::Struct(&structure(&[member("a", 0, Type::Bool), member("u", 1, UND)]));
         assert_eq!(found(&ONE, &[1, 9, 1, 1]), text(".u", "0x9 is no `Und`"));
         assert_eq!(found(&ONE, &[7, 9, 1, 1]), text(".a", "7 is no `bool`: expected 0 or 1"));
-        const TWO: Type =
-            Type::Struct(&structure(&[member("a", 0, Type::Bool), member("u", 1, UND), member("v", 2, UND)]));
+        const TWO: Type = Type::Struct(&structure(&[
+            member("a", 0, Type::Bool),
+            member("u", 1, UND),
+            member("v", 2, UND),
+        ]));
         assert_eq!(found(&TWO, &[1, 9, 1, 1]), text("", "these bytes are no `M`"));
         const MANY: Type = Type::Array { of: &UND, len: 1 << 20 };
         assert_eq!(found(&MANY, &[1, 9]), text("", "these bytes are no `[Und; 1048576]`"));

@@ -18,7 +18,9 @@ pub mod section;
 mod types;
 
 pub use c_header::c_header;
-pub use constants::{AsNumber, Constant, IsAnything, IsNumber, NotAtAll, Number, Reading, TypeOf, constant};
+pub use constants::{
+    AsNumber, Constant, IsAnything, IsNumber, NotAtAll, Number, Reading, TypeOf, constant,
+};
 pub use misfit::Misfit;
 pub use types::{
     Described, Enum, EnumValue, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque,
@@ -306,14 +308,24 @@ mod tests {
     }
 
     const fn messages(bytes: usize) -> Messages {
-        const VARIANTS: &[Variant] = &[variant("Send", 2, None), variant("Receive", 0x0102, Some(7))];
+        const VARIANTS: &[Variant] =
+            &[variant("Send", 2, None), variant("Receive", 0x0102, Some(7))];
         let tag = Type::Int { bytes, signed: false };
-        Messages { name: "Command", docs: "", tag, len: 8, union_at: 8, header: &[], variants: VARIANTS }
+        Messages {
+            name: "Command",
+            docs: "",
+            tag,
+            len: 8,
+            union_at: 8,
+            header: &[],
+            variants: VARIANTS,
+        }
     }
 
     #[test]
     fn a_message_is_found_by_its_tag_and_by_its_second_one() {
-        let name = |bytes, message: &[u8]| messages(bytes).find(message).map(|variant| variant.name);
+        let name =
+            |bytes, message: &[u8]| messages(bytes).find(message).map(|variant| variant.name);
         assert_eq!(name(1, &[2]), Some("Send"));
         assert_eq!(name(2, &[2, 1, 9]), Some("Receive"));
         assert_eq!(name(1, &[2, 1, 9]), Some("Send"));
@@ -330,7 +342,8 @@ mod tests {
 
     #[test]
     fn a_tag_that_none_has_or_that_was_cut_finds_nothing() {
-        for (bytes, message) in [(1, &[][..]), (1, &[3]), (8, &[2, 0, 0, 0]), (8, &[2, 0, 0, 0, 0, 0, 0, 1])]
+        for (bytes, message) in
+            [(1, &[][..]), (1, &[3]), (8, &[2, 0, 0, 0]), (8, &[2, 0, 0, 0, 0, 0, 0, 1])]
         {
             assert_eq!(messages(bytes).find(message), None);
         }

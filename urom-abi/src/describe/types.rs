@@ -73,9 +73,12 @@ impl Type {
     #[must_use]
     pub const fn align(&self) -> usize {
         match *self {
-            Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 | Type::Enum(_) => {
-                self.size()
-            }
+            Type::Int { .. }
+            | Type::Float { .. }
+            | Type::Bool
+            | Type::Char
+            | Type::Utf8
+            | Type::Enum(_) => self.size(),
             Type::Array { of, .. } => of.align(),
             Type::Struct(of) => of.align,
             Type::Opaque { align, .. } => align,
@@ -356,6 +359,9 @@ mod tests {
         assert_eq!(type_of!(u32), u32::TYPE);
         assert_eq!(type_of!([f32; 2]), <[f32; 2]>::TYPE);
         assert_eq!(type_of!(Unknown), Type::Opaque { name: "Unknown", size: 6, align: 2 });
-        assert_eq!(type_of!([Unknown; 2]), Type::Opaque { name: "[Unknown; 2]", size: 12, align: 2 });
+        assert_eq!(
+            type_of!([Unknown; 2]),
+            Type::Opaque { name: "[Unknown; 2]", size: 12, align: 2 }
+        );
     }
 }

@@ -52,7 +52,8 @@ pub struct OfUrom {
     /// The functions that Rust hosts call, too.
     pub api: Api,
     /// `doca_devinfo_is_equal_pci_addr`.
-    pub is_equal_pci_addr: unsafe extern "C" fn(*const DevInfo, *const c_char, *mut u8) -> DocaError,
+    pub is_equal_pci_addr:
+        unsafe extern "C" fn(*const DevInfo, *const c_char, *mut u8) -> DocaError,
     /// `doca_devinfo_get_iface_name`.
     pub get_iface_name: unsafe extern "C" fn(*const DevInfo, *mut c_char, u32) -> DocaError,
     /// Called after the limits of SDK messages changed.
@@ -76,6 +77,9 @@ assert_layout!(OfCommon, 32, align 8, { head @ 0, wants @ 16, write @ 24 });
 const _: () = {
     const API: usize = size_of::<Api>();
     assert!(offset_of!(OfUrom, api) == 16 && offset_of!(OfUrom, is_equal_pci_addr) == 16 + API);
-    assert!(offset_of!(OfUrom, get_iface_name) == 24 + API && offset_of!(OfUrom, limits_changed) == 32 + API);
+    assert!(
+        offset_of!(OfUrom, get_iface_name) == 24 + API
+            && offset_of!(OfUrom, limits_changed) == 32 + API
+    );
     assert!(size_of::<OfUrom>() == 40 + API && align_of::<OfUrom>() == 8);
 };

@@ -136,9 +136,11 @@ const _: () = {
 };
 
 /// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
-pub type CmdTaskCallback = unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
+pub type CmdTaskCallback =
+    unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
 /// Completion of a group query.
-pub type GidTaskCallback = unsafe extern "C" fn(task: *mut GidTask, task_data: Data, ctx_data: Data);
+pub type GidTaskCallback =
+    unsafe extern "C" fn(task: *mut GidTask, task_data: Data, ctx_data: Data);
 /// Called after a context changed state; the context is in `next` already.
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);

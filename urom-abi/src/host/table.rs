@@ -100,10 +100,14 @@ mod tests {
     #[test]
     fn a_library_that_lacks_functions_is_refused_with_their_names() {
         let known = NonNull::<u64>::dangling().cast();
-        let find = |name: &'static CStr| (!name.to_bytes().starts_with(b"doca_pe_c")).then_some(known);
+        let find =
+            |name: &'static CStr| (!name.to_bytes().starts_with(b"doca_pe_c")).then_some(known);
         // SAFETY: nothing in the table is called.
         let missing = unsafe { Api::from_symbols(find) }.map(|_| ()).unwrap_err();
-        assert_eq!(missing, ["doca_pe_create", "doca_pe_connect_ctx", "doca_pe_clear_notification"]);
+        assert_eq!(
+            missing,
+            ["doca_pe_create", "doca_pe_connect_ctx", "doca_pe_clear_notification"]
+        );
     }
 
     #[test]

@@ -189,7 +189,11 @@ mod tests {
     #[test]
     fn bytes_that_are_no_whole_number_of_elements_are_none() {
         for len in 0..=16 {
-            assert_eq!(Elements::<u32>::from_bytes(&[0; 16][..len]).is_some(), len % 4 == 0, "{len} bytes");
+            assert_eq!(
+                Elements::<u32>::from_bytes(&[0; 16][..len]).is_some(),
+                len % 4 == 0,
+                "{len} bytes"
+            );
         }
     }
 

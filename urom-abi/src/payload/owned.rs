@@ -149,7 +149,8 @@ impl Payload {
         if count == 0 {
             return Payload::default();
         }
-        let front = Payload { bytes: self.bytes, len: count, owner: self.owner.share(), of: PhantomData };
+        let front =
+            Payload { bytes: self.bytes, len: count, owner: self.owner.share(), of: PhantomData };
         self.advance(count);
         front
     }
@@ -172,7 +173,10 @@ impl Payload {
     pub(crate) fn into_descriptor(self, from: usize) -> Result<NotificationDesc, Payload> {
         match self {
             Payload { bytes, len, owner: Owner::Descriptor(mut desc), .. }
-                if desc.payload().get(from..).is_some_and(|tail| tail.as_ptr() == bytes.as_ptr()) =>
+                if desc
+                    .payload()
+                    .get(from..)
+                    .is_some_and(|tail| tail.as_ptr() == bytes.as_ptr()) =>
             {
                 desc.truncate(from + len);
                 Ok(desc)
@@ -237,7 +241,8 @@ impl From<Box<[u8]>> for Payload {
 impl<T: Plain> From<&[T]> for Payload<T> {
     fn from(elements: &[T]) -> Self {
         let _ = unit::<T>();
-        let Payload { bytes, len, owner, .. } = Payload::on_heap(bytemuck::cast_slice(elements).into());
+        let Payload { bytes, len, owner, .. } =
+            Payload::on_heap(bytemuck::cast_slice(elements).into());
         Payload { bytes, len, owner, of: PhantomData }
     }
 }

@@ -101,7 +101,9 @@ impl fmt::Display for DecodeError {
                 write!(f, "{found}, but this message has {expected}")
             }
             DecodeProblem::NotEchoed => write!(f, "does not repeat the value the command carried"),
-            DecodeProblem::OutOfRange { found, most } => write!(f, "{found}, but at most {most} is possible"),
+            DecodeProblem::OutOfRange { found, most } => {
+                write!(f, "{found}, but at most {most} is possible")
+            }
             DecodeProblem::NoValue(misfit) => misfit.fmt(f),
             DecodeProblem::NotUtf8 { at, found } => {
                 write!(f, "no UTF-8: its byte {at} is {found:#04x}, which cannot stand there")
@@ -156,8 +158,12 @@ impl fmt::Display for EncodeError {
                 "{message}: takes {need} bytes, but {room} fit: send less, or raise ServiceBuilder::max_message_size and \
                  uromd --max-msg-size"
             ),
-            EncodeError::Mismatch { message, field, what } => write!(f, "{message}: {field}: {what}"),
-            EncodeError::NoMemory { message } => write!(f, "{message}: no memory for its descriptor"),
+            EncodeError::Mismatch { message, field, what } => {
+                write!(f, "{message}: {field}: {what}")
+            }
+            EncodeError::NoMemory { message } => {
+                write!(f, "{message}: no memory for its descriptor")
+            }
         }
     }
 }
@@ -183,7 +189,10 @@ mod tests {
         let unknown = DecodeError {
             message: "Command",
             field: "tag",
-            problem: DecodeProblem::UnknownTag { found: 9, known: &[("MemMap", 0), ("TagSend", 1)] },
+            problem: DecodeProblem::UnknownTag {
+                found: 9,
+                known: &[("MemMap", 0), ("TagSend", 1)],
+            },
         };
         assert_eq!(unknown.to_string(), "Command: tag: 9 is none of 0 (MemMap), 1 (TagSend)");
         let short = DecodeError {
@@ -191,9 +200,13 @@ mod tests {
             field: "length",
             problem: DecodeProblem::TooShort { found: 3, least: 16 },
         };
-        assert_eq!(short.to_string(), "Loopback: length: 3 bytes, but the fixed part alone takes 16");
+        assert_eq!(
+            short.to_string(),
+            "Loopback: length: 3 bytes, but the fixed part alone takes 16"
+        );
         assert_eq!(DocaError::from(short), DocaError::INVALID_VALUE);
-        let mismatch = EncodeError::Mismatch { message: "Send", field: "data", what: "is too long" };
+        let mismatch =
+            EncodeError::Mismatch { message: "Send", field: "data", what: "is too long" };
         assert_eq!(mismatch.to_string(), "Send: data: is too long");
         assert_eq!(DocaError::from(mismatch), DocaError::INVALID_VALUE);
     }

@@ -128,7 +128,10 @@ impl Tag for u64 {}
 /// # Errors
 /// [`DecodeProblem::TooShort`] when there are not even the tag's bytes.
 #[inline]
-pub fn tag<T: Tag, const LEN: usize>(message: &'static str, bytes: &[u8]) -> Result<u64, DecodeError> {
+pub fn tag<T: Tag, const LEN: usize>(
+    message: &'static str,
+    bytes: &[u8],
+) -> Result<u64, DecodeError> {
     // What is read next has as many bytes, and then it knows so.
     if let Some(fixed) = bytes.first_chunk::<LEN>() {
         return Ok(field::<T, 0, LEN>().read(fixed).into());
@@ -138,7 +141,11 @@ pub fn tag<T: Tag, const LEN: usize>(message: &'static str, bytes: &[u8]) -> Res
 
 /// The tag of a message that ends before its fixed part does.
 #[cold]
-fn short_tag<T: Tag>(message: &'static str, bytes: &[u8], least: usize) -> Result<u64, DecodeError> {
+fn short_tag<T: Tag>(
+    message: &'static str,
+    bytes: &[u8],
+    least: usize,
+) -> Result<u64, DecodeError> {
     let tag = super::get::<T>(bytes, 0).ok_or_else(|| too_short(message, bytes.len(), least))?;
     Ok(tag.into())
 }
@@ -211,7 +218,11 @@ pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> De
 
 /// The error for a tag that belongs to no variant.
 #[inline(always)]
-pub fn unknown_tag(message: &'static str, found: u64, known: &'static [(&'static str, u64)]) -> DecodeError {
+pub fn unknown_tag(
+    message: &'static str,
+    found: u64,
+    known: &'static [(&'static str, u64)],
+) -> DecodeError {
     DecodeError { message, field: "tag", problem: DecodeProblem::UnknownTag { found, known } }
 }
 
@@ -223,7 +234,12 @@ pub fn other_tag(message: &'static str, found: u64, expected: u64) -> DecodeErro
 
 /// The error for bytes that are no value of their field's type.
 #[cold]
-fn no_value(message: &'static str, field: &'static str, of: &'static Type, bytes: &[u8]) -> DecodeError {
+fn no_value(
+    message: &'static str,
+    field: &'static str,
+    of: &'static Type,
+    bytes: &[u8],
+) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::NoValue(Misfit::found(of, bytes)) }
 }
 
@@ -294,7 +310,10 @@ mod tests {
         let mut out = [7; 4];
         assert_eq!(room::<3>("M", &mut out), Ok(&mut [0; 3]));
         assert_eq!(out, [0, 0, 0, 7]);
-        assert_eq!(room::<5>("M", &mut out), Err(EncodeError::TooBig { message: "M", need: 5, room: 4 }));
+        assert_eq!(
+            room::<5>("M", &mut out),
+            Err(EncodeError::TooBig { message: "M", need: 5, room: 4 })
+        );
         assert_eq!(out, [0, 0, 0, 7]);
     }
 

@@ -106,8 +106,11 @@ mod tests {
 
     #[test]
     fn a_union_is_as_large_and_as_aligned_as_its_most_demanding_members() {
-        let members =
-            [Extent { size: 12, align: 4 }, Extent { size: 8, align: 8 }, Extent { size: 0, align: 1 }];
+        let members = [
+            Extent { size: 12, align: 4 },
+            Extent { size: 8, align: 8 },
+            Extent { size: 0, align: 1 },
+        ];
         assert_eq!(union(&members), Extent { size: 16, align: 8 });
         assert_eq!(union(&[]), Extent { size: 0, align: 1 });
     }

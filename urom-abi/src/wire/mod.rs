@@ -23,7 +23,8 @@ mod write;
 pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fixed::{
-    Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag, unknown_tag,
+    Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag,
+    unknown_tag,
 };
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;
@@ -38,8 +39,8 @@ pub use serve::serve;
 pub use value::{AnyBytes, NotAnyBytes, Plain, Value, Zero};
 pub use word::{Count, Word};
 pub use write::{
-    address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message, payload, reply,
-    selector_word, total, unset,
+    address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message,
+    payload, reply, selector_word, total, unset,
 };
 
 // For generated code, whose crate may have no `std` in scope.

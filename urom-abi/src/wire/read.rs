@@ -72,8 +72,13 @@ impl<'a> Behind<'a> {
     /// # Errors
     /// [`DecodeProblem::Length`] when the bytes end before the payload does.
     #[inline]
-    pub fn fixed<P: Borrowed<'a>>(&mut self, field: &'static str, there: bool) -> Result<P, DecodeError> {
-        let bytes = const { P::FIXED.expect("only a payload of fixed length is read without a count") };
+    pub fn fixed<P: Borrowed<'a>>(
+        &mut self,
+        field: &'static str,
+        there: bool,
+    ) -> Result<P, DecodeError> {
+        let bytes =
+            const { P::FIXED.expect("only a payload of fixed length is read without a count") };
         self.read(field, there, bytes / P::UNIT)
     }
 
@@ -91,9 +96,11 @@ impl<'a> Behind<'a> {
     ) -> Result<Data<'a>, DecodeError> {
         match std::num::NonZeroU64::new(selector.into()) {
             None => self.read(field, true, len).map(Data::Inline),
-            Some(memory) => {
-                Ok(Data::Registered(Registered { memory, address: address.into(), len: len.into() }))
-            }
+            Some(memory) => Ok(Data::Registered(Registered {
+                memory,
+                address: address.into(),
+                len: len.into(),
+            })),
         }
     }
 
@@ -110,7 +117,8 @@ impl<'a> Behind<'a> {
         count: impl Count,
     ) -> Result<(P::View<'a>, Part), DecodeError> {
         let view: P::View<'a> = self.read(field, there, count)?;
-        let part = Part { there: view.is_there(), length: view.length(), bytes: view.bytes().len() };
+        let part =
+            Part { there: view.is_there(), length: view.length(), bytes: view.bytes().len() };
         Ok((view, part))
     }
 
@@ -171,7 +179,12 @@ impl Tail {
 }
 
 #[inline(always)]
-fn length(message: &'static str, field: &'static str, found: usize, expected: usize) -> DecodeError {
+fn length(
+    message: &'static str,
+    field: &'static str,
+    found: usize,
+    expected: usize,
+) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
 }
 

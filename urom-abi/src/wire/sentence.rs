@@ -54,7 +54,12 @@ impl Sentence {
 
 /// What is said of messages that are too big: the largest of the `variants`, each with its size within the union, makes every
 /// message take `len` bytes behind a header of `header`.
-pub const fn too_big(variants: &[(&str, usize)], len: usize, header: usize, advice: &str) -> Sentence {
+pub const fn too_big(
+    variants: &[(&str, usize)],
+    len: usize,
+    header: usize,
+    advice: &str,
+) -> Sentence {
     let (mut largest, mut i) = (("", 0), 0);
     while i < variants.len() {
         if variants[i].1 >= largest.1 {
@@ -99,7 +104,8 @@ const fn no_notification(notifications: &Messages, reply: &str) -> Option<Senten
         }
         i += 1;
     }
-    let sentence = Sentence::new().text("`").text(notifications.name).text("` has no variant `").text(reply);
+    let sentence =
+        Sentence::new().text("`").text(notifications.name).text("` has no variant `").text(reply);
     let mut sentence = if 3 * nearest.1 <= reply.len() {
         sentence.text("`: did you mean `").text(nearest.0).text("`? There is ")
     } else {
@@ -153,8 +159,12 @@ mod tests {
 
     #[test]
     fn the_largest_variant_is_named_with_its_size() {
-        let text = too_big(&[("Small", 8), ("Large", 4072), ("Other", 9)], 4080, 24, "4096 is the most");
-        assert_eq!(text.as_str(), "`Large` takes 4080 bytes and its header 24, but 4096 is the most");
+        let text =
+            too_big(&[("Small", 8), ("Large", 4072), ("Other", 9)], 4080, 24, "4096 is the most");
+        assert_eq!(
+            text.as_str(),
+            "`Large` takes 4080 bytes and its header 24, but 4096 is the most"
+        );
     }
 
     #[test]
@@ -185,8 +195,7 @@ mod tests {
         let two = notifications(&TWO);
         let of = |reply| no_notification(&two, reply).map(|text| text.as_str().to_owned());
         assert_eq!(of("Pong"), None);
-        let text =
-            "`Notification` has no variant `TagSendt`: did you mean `TagSent`? There is `TagSent`, `Pong`";
+        let text = "`Notification` has no variant `TagSendt`: did you mean `TagSent`? There is `TagSent`, `Pong`";
         assert_eq!(of("TagSendt").as_deref(), Some(text));
         let text = "`Notification` has no variant `Gone`: there is `TagSent`, `Pong`";
         assert_eq!(of("Gone").as_deref(), Some(text));
@@ -199,7 +208,9 @@ mod tests {
 
     #[test]
     fn slips_are_counted() {
-        for (a, b, count) in [("", "", 0), ("", "ab", 2), ("Pnog", "Pong", 2), ("TagSendt", "TagSent", 1)] {
+        for (a, b, count) in
+            [("", "", 0), ("", "ab", 2), ("Pnog", "Pong", 2), ("TagSendt", "TagSent", 1)]
+        {
             assert_eq!(
                 (slips(a.as_bytes(), b.as_bytes()), slips(b.as_bytes(), a.as_bytes())),
                 (count, count)

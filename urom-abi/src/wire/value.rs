@@ -117,6 +117,9 @@ mod tests {
             (Some(true), None, None)
         );
         assert_eq!(char::of_bytes(&[0, 0xd8, 0, 0]), None);
-        assert_eq!((<bool as Zero<false>>::zero(), <[u16; 2] as Zero<true>>::zero()), (false, [0, 0]));
+        assert_eq!(
+            (<bool as Zero<false>>::zero(), <[u16; 2] as Zero<true>>::zero()),
+            (false, [0, 0])
+        );
     }
 }

@@ -33,8 +33,9 @@ pub fn length_word<W: Word, P: Outgoing>(
     field: &'static str,
     payload: &P,
 ) -> Result<W, EncodeError> {
-    W::from_u64(payload.length())
-        .ok_or_else(|| mismatch(message, field, "is longer than its length word can say: send less"))
+    W::from_u64(payload.length()).ok_or_else(|| {
+        mismatch(message, field, "is longer than its length word can say: send less")
+    })
 }
 
 /// The address word of a payload that no condition over other fields decides about.
@@ -93,10 +94,16 @@ pub fn agrees<P: Outgoing, C: Count>(
     }
     match count.count() {
         Ok(count) if count as u64 == payload.length() => Ok(()),
-        Ok(_) => Err(mismatch(message, field, "does not have the length that the fields before it call for")),
-        Err(_) => {
-            Err(mismatch(message, field, "has a length, by the fields before it, that no payload can have"))
-        }
+        Ok(_) => Err(mismatch(
+            message,
+            field,
+            "does not have the length that the fields before it call for",
+        )),
+        Err(_) => Err(mismatch(
+            message,
+            field,
+            "has a length, by the fields before it, that no payload can have",
+        )),
     }
 }
 
@@ -147,7 +154,8 @@ pub fn message<const LEN: usize, const N: usize>(
     let room = out.len();
     let total = total(LEN, &payloads.map(length));
     let too_big = || EncodeError::TooBig { message, need: total.unwrap_or(usize::MAX), room };
-    let behind = total.and_then(|total| out.get_mut(..total)).and_then(<[u8]>::split_first_chunk_mut::<LEN>);
+    let behind =
+        total.and_then(|total| out.get_mut(..total)).and_then(<[u8]>::split_first_chunk_mut::<LEN>);
     let (fixed, behind) = behind.ok_or_else(too_big)?;
     // Before the payloads: so that nothing has to be kept while those are copied.
     fixed.fill(0);
@@ -179,10 +187,15 @@ fn length(bytes: &[u8]) -> usize {
 /// # Errors
 /// [`EncodeError::NoMemory`] when the C heap has no room.
 #[inline]
-pub fn payload<const LEN: usize, T>(message: &'static str, count: usize) -> Result<Payload<T>, EncodeError> {
+pub fn payload<const LEN: usize, T>(
+    message: &'static str,
+    count: usize,
+) -> Result<Payload<T>, EncodeError> {
     let no_memory = || EncodeError::NoMemory { message };
-    let total =
-        count.checked_mul(unit::<T>()).and_then(|bytes| bytes.checked_add(LEN)).ok_or_else(no_memory)?;
+    let total = count
+        .checked_mul(unit::<T>())
+        .and_then(|bytes| bytes.checked_add(LEN))
+        .ok_or_else(no_memory)?;
     let desc = NotificationDesc::zeroed(total).map_err(|_| no_memory())?;
     Payload::in_descriptor(desc, LEN).of_elements().map_err(|_| no_memory())
 }
@@ -212,7 +225,9 @@ pub fn reply<const LEN: usize, const N: usize>(
 }
 
 #[inline]
-fn own_descriptor<const LEN: usize, const N: usize>(payloads: &mut [Payload; N]) -> Option<NotificationDesc> {
+fn own_descriptor<const LEN: usize, const N: usize>(
+    payloads: &mut [Payload; N],
+) -> Option<NotificationDesc> {
     let longest = (0..payloads.len()).max_by_key(|at| payloads[*at].len())?;
     if payloads.iter().enumerate().any(|(at, payload)| at != longest && !payload.is_empty()) {
         return None;
@@ -232,7 +247,8 @@ fn copied<const LEN: usize>(
 ) -> Result<NotificationDesc, EncodeError> {
     let no_memory = || EncodeError::NoMemory { message };
     let total = payloads.iter().try_fold(LEN, |sum, payload| sum.checked_add(payload.len()));
-    let mut desc = NotificationDesc::zeroed(total.ok_or_else(no_memory)?).map_err(|_| no_memory())?;
+    let mut desc =
+        NotificationDesc::zeroed(total.ok_or_else(no_memory)?).map_err(|_| no_memory())?;
     let mut behind = desc.payload_mut().get_mut(LEN..).unwrap_or_default();
     for payload in payloads {
         // It fits: the lengths add up to that of `behind`.

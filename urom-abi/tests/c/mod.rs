@@ -15,8 +15,11 @@ pub(crate) enum Language {
 
 impl Language {
     /// Those whose compilers the set-up brings: C++ on the machine it is made for, C everywhere.
-    pub(crate) const ALL: &[Language] =
-        if cfg!(target_arch = "x86_64") { &[Language::C11, Language::Cxx17] } else { &[Language::C11] };
+    pub(crate) const ALL: &[Language] = if cfg!(target_arch = "x86_64") {
+        &[Language::C11, Language::Cxx17]
+    } else {
+        &[Language::C11]
+    };
 }
 
 /// The compiler for the machine this test was compiled for, strict about warnings.
@@ -50,8 +53,10 @@ pub(crate) fn build(include: &Path, code: &str, program: &Path) -> Result<(), St
 
 /// Runs a program that was built here, behind cargo's runner when there is one, and gives what it printed.
 pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
-    let variable =
-        format!("CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER", std::env::consts::ARCH.to_ascii_uppercase());
+    let variable = format!(
+        "CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER",
+        std::env::consts::ARCH.to_ascii_uppercase()
+    );
     let runner = std::env::var(variable).unwrap_or_default();
     let program = program.to_str().expect("a readable path");
     let mut words = runner.split_whitespace().chain([program]).chain(arguments.iter().copied());
@@ -62,14 +67,17 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
 }
 
 fn feed(command: &mut Command, code: &str) -> Result<(), String> {
-    let mut compiling = command
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{command:?} does not start ({error}): run `cargo xtask setup`"));
+    let mut compiling =
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap_or_else(|error| {
+            panic!("{command:?} does not start ({error}): run `cargo xtask setup`")
+        });
     let mut input = compiling.stdin.take().expect("a pipe");
     input.write_all(code.as_bytes()).expect("the compiler reads");
     drop(input);
     let done = compiling.wait_with_output().expect("the compiler ends");
-    if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned()) }
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&done.stderr).into_owned())
+    }
 }

@@ -304,7 +304,13 @@ fn words_without_names_are_named_after_their_payload() {
                 when: Some("maybe_addr != 0"),
                 ..DATA
             },
-            Payload { name: "key", docs: "", count: Count::Fixed(12), address: Some("key_addr"), ..DATA },
+            Payload {
+                name: "key",
+                docs: "",
+                count: Count::Fixed(12),
+                address: Some("key_addr"),
+                ..DATA
+            },
         ],
     };
     const DONE: Variant = Variant {
@@ -339,7 +345,14 @@ fn words_without_names_are_named_after_their_payload() {
     assert_eq!(derived.commands, COMMANDS);
     assert_eq!(
         derived.notifications,
-        Messages { name: "Notification", docs: "", tag: u16::TYPE, len: 24, variants: &[DONE], ..COMMANDS }
+        Messages {
+            name: "Notification",
+            docs: "",
+            tag: u16::TYPE,
+            len: 24,
+            variants: &[DONE],
+            ..COMMANDS
+        }
     );
     holds(
         derived,

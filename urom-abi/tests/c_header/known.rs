@@ -1,7 +1,8 @@
 //! The protocols of DOCA's samples and of UCC, as their C headers have them.
 
 use urom_abi::describe::{
-    Count, Described, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type, Variant,
+    Count, Described, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type,
+    Variant,
 };
 
 use crate::holds;
@@ -28,7 +29,11 @@ pub(crate) const fn variant(name: &'static str, tag: u64, fields: &'static [Fiel
     Variant { name, docs: "", tag, also: None, reply: None, fields, payloads: &[] }
 }
 
-pub(crate) const fn bytes(name: &'static str, count: Count, address: Option<&'static str>) -> Payload {
+pub(crate) const fn bytes(
+    name: &'static str,
+    count: Count,
+    address: Option<&'static str>,
+) -> Payload {
     Payload {
         name,
         docs: "",
@@ -101,7 +106,8 @@ pub(crate) const SANDBOX: Protocol = {
         ],
     });
     const CONTEXT: Field = field("context", FieldKind::Echo, U64, 8);
-    const DATA: Payload = Payload { registered: true, ..bytes("data", Count::Word("count"), Some("buffer")) };
+    const DATA: Payload =
+        Payload { registered: true, ..bytes("data", Count::Word("count"), Some("buffer")) };
     Protocol {
         name: "worker_sandbox",
         version: 1,
@@ -264,7 +270,11 @@ const RDMO: Protocol = Protocol {
         header: &[],
         variants: &[Variant {
             payloads: &[bytes("addr", Count::Word("addr_len"), Some("addr"))],
-            ..variant("ClientInitDone", 0, &[address("addr", "addr", 8), length("addr_len", "addr", 16)])
+            ..variant(
+                "ClientInitDone",
+                0,
+                &[address("addr", "addr", 8), length("addr_len", "addr", 16)],
+            )
         }],
     },
 };
@@ -324,7 +334,10 @@ pub(crate) const UCC: Protocol = {
                 Variant {
                     reply: Some("CollDone"),
                     payloads: &[
-                        Payload { ty: COLL_ARGS, ..bytes("args", Count::Fixed(1), Some("coll_args")) },
+                        Payload {
+                            ty: COLL_ARGS,
+                            ..bytes("args", Count::Fixed(1), Some("coll_args"))
+                        },
                         bytes("work", Count::Word("work_buffer_size"), Some("work_buffer")),
                         Payload {
                             when: Some("is_vector(args)"),

@@ -36,7 +36,8 @@ fn check(protocol: &Protocol, code: &str) -> Result<(), String> {
 #[track_caller]
 fn holds(protocol: &Protocol, facts: &str) {
     let facts = facts.lines().map(str::trim).filter(|fact| !fact.is_empty());
-    let code = facts.map(|fact| format!("static_assert({fact}, \"{}\");\n", fact.replace('"', "'")));
+    let code =
+        facts.map(|fact| format!("static_assert({fact}, \"{}\");\n", fact.replace('"', "'")));
     if let Err(complaints) = check(protocol, &code.collect::<String>()) {
         panic!("{complaints}");
     }

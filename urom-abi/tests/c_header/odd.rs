@@ -11,8 +11,14 @@ use crate::known::{GRAPH, field, variant};
 use crate::{check, holds};
 
 /// A protocol with these commands, whose tag is `tag`, and the notification of graph.
-const fn commands(tag: Type, len: usize, union_at: usize, variants: &'static [Variant]) -> Protocol {
-    let commands = Messages { name: "Command", docs: "", tag, len, union_at, header: &[], variants };
+const fn commands(
+    tag: Type,
+    len: usize,
+    union_at: usize,
+    variants: &'static [Variant],
+) -> Protocol {
+    let commands =
+        Messages { name: "Command", docs: "", tag, len, union_at, header: &[], variants };
     Protocol { name: "odd", version: u64::MAX, commands, notifications: GRAPH.notifications }
 }
 
@@ -24,18 +30,28 @@ const fn plain(name: &'static str, ty: Type, offset: usize) -> Field {
 fn a_tag_of_any_width_has_its_size_and_its_values() {
     const ONE: &[Field] = &[plain("x", u8::TYPE, 1)];
     const SMALL: Protocol = commands(u8::TYPE, 2, 1, &[variant("A", 255, ONE)]);
-    holds(&SMALL, "sizeof(struct odd_command) == 2\nODD_COMMAND_A == 255\nODD_PLUGIN_VERSION == UINT64_MAX");
+    holds(
+        &SMALL,
+        "sizeof(struct odd_command) == 2\nODD_COMMAND_A == 255\nODD_PLUGIN_VERSION == UINT64_MAX",
+    );
     const TWO: &[Field] = &[plain("x", u8::TYPE, 2)];
     const SHORT: Protocol = commands(u16::TYPE, 4, 2, &[variant("A", 0xffff, TWO)]);
     holds(&SHORT, "sizeof(struct odd_command) == 4\nODD_COMMAND_A == 65535");
     const FOUR: &[Field] = &[plain("x", u8::TYPE, 4)];
     const INT: Protocol = commands(u32::TYPE, 8, 4, &[variant("A", 0x7fff_ffff, FOUR)]);
-    holds(&INT, "sizeof(struct odd_command) == 8\n(enum odd_command_type)0x7fffffff == ODD_COMMAND_A");
+    holds(
+        &INT,
+        "sizeof(struct odd_command) == 8\n(enum odd_command_type)0x7fffffff == ODD_COMMAND_A",
+    );
     const BIG: Protocol = commands(u32::TYPE, 8, 4, &[variant("A", 0xffff_ffff, FOUR)]);
     holds(&BIG, "sizeof(struct odd_command) == 8\nODD_COMMAND_A == UINT32_MAX");
     const EIGHT: &[Field] = &[plain("x", u8::TYPE, 8)];
-    const WIDE: Protocol = commands(u64::TYPE, 16, 8, &[variant("A", 0, EIGHT), variant("B", u64::MAX, &[])]);
-    holds(&WIDE, "sizeof(struct odd_command) == 16\nODD_COMMAND_B == UINT64_MAX\nODD_COMMAND_A == 0");
+    const WIDE: Protocol =
+        commands(u64::TYPE, 16, 8, &[variant("A", 0, EIGHT), variant("B", u64::MAX, &[])]);
+    holds(
+        &WIDE,
+        "sizeof(struct odd_command) == 16\nODD_COMMAND_B == UINT64_MAX\nODD_COMMAND_A == 0",
+    );
     const ALSO: Protocol =
         commands(u64::TYPE, 16, 8, &[Variant { also: Some(1 << 31), ..variant("A", 0, EIGHT) }]);
     holds(&ALSO, "ODD_COMMAND_A == 0");
@@ -43,7 +59,8 @@ fn a_tag_of_any_width_has_its_size_and_its_values() {
 
 #[test]
 fn commands_without_fields_are_their_tag() {
-    const UNITS: Protocol = commands(u16::TYPE, 2, 2, &[variant("A", 0, &[]), variant("B", 1, &[])]);
+    const UNITS: Protocol =
+        commands(u16::TYPE, 2, 2, &[variant("A", 0, &[]), variant("B", 1, &[])]);
     holds(&UNITS, "sizeof(struct odd_command) == 2\nODD_COMMAND_B == 1");
 }
 
@@ -99,7 +116,11 @@ fn every_keyword_can_be_the_name_of_a_field_and_of_a_message() {
         names.map(|(i, name)| plain(name, u8::TYPE, 8 + i)).collect()
     });
     static VARIANTS: LazyLock<Vec<Variant>> = LazyLock::new(|| {
-        KEYWORDS.split_whitespace().zip(0..).map(|(name, tag)| variant(name, tag, &FIELDS)).collect()
+        KEYWORDS
+            .split_whitespace()
+            .zip(0..)
+            .map(|(name, tag)| variant(name, tag, &FIELDS))
+            .collect()
     });
     let len = 8 + FIELDS.len().next_multiple_of(8);
     holds(&commands(u64::TYPE, len, 8, &VARIANTS), "ODD_COMMAND_CLASS > 0");
@@ -116,8 +137,7 @@ fn a_plugin_with_a_name_of_its_own_kind_has_a_header() {
 
 #[test]
 fn no_documentation_ends_its_comment() {
-    const DOCS: &str =
-        " Ends */ int broken; /* here.\n /* nested */ ??/\n // and this \\\n\n `a/*b*/c` \u{202e}\u{0}\n*/";
+    const DOCS: &str = " Ends */ int broken; /* here.\n /* nested */ ??/\n // and this \\\n\n `a/*b*/c` \u{202e}\u{0}\n*/";
     const FIELDS: &[Field] = &[Field { docs: DOCS, ..plain("x", u64::TYPE, 8) }];
     const VARIANTS: &[Variant] = &[Variant { docs: DOCS, ..variant("A", 0, FIELDS) }];
     let protocol = commands(u64::TYPE, 16, 8, VARIANTS);
@@ -234,15 +254,34 @@ fn two_types_of_one_name_are_told_apart() {
     const fn pair(ty: Type, size: usize) -> StructField {
         StructField { name: "odd_pair", docs: "", offset: size, ty }
     }
-    const SMALL: Type =
-        Type::Struct(&Struct { name: "Pair", docs: "", size: 1, align: 1, fields: &[pair(u8::TYPE, 0)] });
-    const LARGE: Type =
-        Type::Struct(&Struct { name: "Pair", docs: "", size: 8, align: 8, fields: &[pair(u64::TYPE, 0)] });
+    const SMALL: Type = Type::Struct(&Struct {
+        name: "Pair",
+        docs: "",
+        size: 1,
+        align: 1,
+        fields: &[pair(u8::TYPE, 0)],
+    });
+    const LARGE: Type = Type::Struct(&Struct {
+        name: "Pair",
+        docs: "",
+        size: 8,
+        align: 8,
+        fields: &[pair(u64::TYPE, 0)],
+    });
     // Called like the whole command.
-    const COMMAND: Type =
-        Type::Struct(&Struct { name: "Command", docs: "", size: 8, align: 8, fields: &[pair(LARGE, 0)] });
-    const FIELDS: &[Field] =
-        &[plain("a", SMALL, 8), plain("b", LARGE, 16), plain("c", SMALL, 24), plain("d", COMMAND, 32)];
+    const COMMAND: Type = Type::Struct(&Struct {
+        name: "Command",
+        docs: "",
+        size: 8,
+        align: 8,
+        fields: &[pair(LARGE, 0)],
+    });
+    const FIELDS: &[Field] = &[
+        plain("a", SMALL, 8),
+        plain("b", LARGE, 16),
+        plain("c", SMALL, 24),
+        plain("d", COMMAND, 32),
+    ];
     const VARIANTS: &[Variant] = &[variant("A", 0, FIELDS)];
     let protocol = commands(u64::TYPE, 40, 8, VARIANTS);
     holds(

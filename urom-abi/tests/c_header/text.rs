@@ -17,14 +17,20 @@ fn says(header: &str, lines: &[&str]) {
             .to_owned()
     };
     let all = header.lines().map(clean).collect::<Vec<_>>();
-    assert!(all.windows(lines.len()).any(|window| window == lines), "{lines:?} is not in\n{header}");
+    assert!(
+        all.windows(lines.len()).any(|window| window == lines),
+        "{lines:?} is not in\n{header}"
+    );
 }
 
 #[test]
 fn a_command_says_what_answers_it() {
     says(
         &c_header(&GRAPH),
-        &["Answered by WORKER_GRAPH_NOTIFICATION_LOOPBACK_DONE.", "WORKER_GRAPH_COMMAND_LOOPBACK = 0,"],
+        &[
+            "Answered by WORKER_GRAPH_NOTIFICATION_LOOPBACK_DONE.",
+            "WORKER_GRAPH_COMMAND_LOOPBACK = 0,",
+        ],
     );
 }
 

@@ -57,8 +57,12 @@ fn payloads_follow_one_another_without_padding_and_their_words_describe_them() {
 
 #[test]
 fn address_words_say_not_null_only_for_bytes_that_are_there_or_that_they_decide_about() {
-    let empty =
-        Everything { flags: 1, extra: Some(Elements::default()), maybe: Some(&[]), ..Everything::default() };
+    let empty = Everything {
+        flags: 1,
+        extra: Some(Elements::default()),
+        maybe: Some(&[]),
+        ..Everything::default()
+    };
     let bytes = empty.to_bytes();
     assert_eq!((words(&bytes), body_words(&bytes)), ([(1, 0), (0, 0)], (0, 0, 0)));
     assert_eq!(Everything::decode(&bytes), Ok(empty));
@@ -66,7 +70,8 @@ fn address_words_say_not_null_only_for_bytes_that_are_there_or_that_they_decide_
 
 #[test]
 fn registered_memory_travels_in_its_words_alone() {
-    let command = Everything { body: registered(9, 0x8000_0000, u64::MAX), ..Everything::default() };
+    let command =
+        Everything { body: registered(9, 0x8000_0000, u64::MAX), ..Everything::default() };
     let bytes = command.to_bytes();
     assert_eq!(bytes.len(), LEN + 4);
     assert_eq!(body_words(&bytes), (0x8000_0000, u64::MAX, 9));
@@ -125,7 +130,8 @@ fn a_length_that_cannot_be_counted_is_none() {
 /// The problem of the one field that `change` makes wrong.
 fn refused(field: &str, change: impl FnOnce(&mut [u8; LEN])) -> DecodeProblem {
     let mut bytes =
-        Everything { flags: 1, extra: Some(Elements::default()), ..Everything::default() }.to_bytes();
+        Everything { flags: 1, extra: Some(Elements::default()), ..Everything::default() }
+            .to_bytes();
     change(bytes.first_chunk_mut().unwrap());
     let error = Everything::decode(&bytes).unwrap_err();
     assert_eq!((error.message, error.field), ("Everything", field));
@@ -221,8 +227,10 @@ impl Parts {
 fn parts() -> impl Strategy<Value = Parts> {
     use proptest::collection::vec;
     use proptest::option::of;
-    let body =
-        prop_oneof![vec(any::<u8>(), 0..40).prop_map(Ok), any::<(NonZeroU64, u32, u64)>().prop_map(Err)];
+    let body = prop_oneof![
+        vec(any::<u8>(), 0..40).prop_map(Ok),
+        any::<(NonZeroU64, u32, u64)>().prop_map(Err)
+    ];
     (
         vec(any::<u8>(), 0..40),
         any::<[u8; 4]>(),

@@ -117,15 +117,20 @@ impl Incoming for Response<'_> {
 
 #[test]
 fn a_reply_keeps_the_memory_it_came_in_until_its_last_payload_is_gone() {
-    let sent =
-        Brought { data: Payload::from(b"data").into(), list: (&[1, 2]).into(), note: Some((&[3]).into()) };
+    let sent = Brought {
+        data: Payload::from(b"data").into(),
+        list: (&[1, 2]).into(),
+        note: Some((&[3]).into()),
+    };
     let mut bytes = sent.clone().into_descriptor().unwrap().payload().to_vec();
     let start = bytes.as_ptr();
     let state = Cell::new((0, 0));
     let reply = Brought::decode(Response { bytes: &mut bytes, state: &state }).unwrap();
     assert_eq!(reply, sent);
     assert_eq!(reply.list.as_bytes().as_ptr(), start.wrapping_add(LEN + 4));
-    let Brought { data: Received::Inline(mut data), list, note } = reply else { panic!("it was inline") };
+    let Brought { data: Received::Inline(mut data), list, note } = reply else {
+        panic!("it was inline")
+    };
     data.fill(0);
     assert_eq!((list.to_vec(), note.unwrap().to_vec()), (vec![1, 2], vec![3]));
     drop(list);
@@ -163,8 +168,9 @@ fn brought() -> impl Strategy<Value = Brought> {
         vec(any::<u8>(), 0..20).prop_map(|bytes| Received::Inline(bytes.into())),
         any::<u64>().prop_map(|len| Received::Registered { len }),
     ];
-    (data, vec(any::<u32>(), 0..6), proptest::option::of(vec(any::<u16>(), 0..6)))
-        .prop_map(|(data, list, note)| Brought { data, list: list.into(), note: note.map(Payload::from) })
+    (data, vec(any::<u32>(), 0..6), proptest::option::of(vec(any::<u16>(), 0..6))).prop_map(
+        |(data, list, note)| Brought { data, list: list.into(), note: note.map(Payload::from) },
+    )
 }
 
 proptest! {

@@ -8,8 +8,8 @@ use proptest::option;
 use proptest::prelude::*;
 use urom_abi::describe::section::{Build, Panic};
 use urom_abi::describe::{
-    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField,
-    Type, Variant,
+    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct,
+    StructField, Type, Variant,
 };
 
 /// What stays for the process, in reach of whoever looks for leaks.
@@ -45,7 +45,8 @@ fn enumeration() -> impl Strategy<Value = Type> {
     let values = |(bytes, signed): (usize, bool)| {
         let bits = 8 * bytes as u32;
         let range = if signed { -(1i128 << (bits - 1))..1 << (bits - 1) } else { 0..1 << bits };
-        let value = (text(), text(), range).prop_map(|(name, docs, value)| EnumValue { name, docs, value });
+        let value =
+            (text(), text(), range).prop_map(|(name, docs, value)| EnumValue { name, docs, value });
         (text(), text(), list(value)).prop_map(move |(name, docs, values)| {
             Type::Enum(kept(Enum { name, docs, bytes, signed, values }))
         })
@@ -60,7 +61,11 @@ fn any_type() -> impl Strategy<Value = Type> {
         unsigned(),
         prop::sample::select(&[1, 2, 4, 8]).prop_map(|bytes| Type::Int { bytes, signed: true }),
         prop::sample::select(&[4, 8]).prop_map(|bytes| Type::Float { bytes }),
-        (text(), 0usize..4096, align()).prop_map(|(name, size, align)| Type::Opaque { name, size, align }),
+        (text(), 0usize..4096, align()).prop_map(|(name, size, align)| Type::Opaque {
+            name,
+            size,
+            align
+        }),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let member = (text(), text(), 0usize..4096, inner.clone())
@@ -83,8 +88,9 @@ fn field() -> impl Strategy<Value = Field> {
         text().prop_map(|of| FieldKind::Length { of }),
         text().prop_map(|of| FieldKind::Selector { of }),
     ];
-    (text(), text(), kind, any_type(), 0usize..4096, any::<bool>())
-        .prop_map(|(name, docs, kind, ty, offset, optional)| Field { name, docs, kind, ty, offset, optional })
+    (text(), text(), kind, any_type(), 0usize..4096, any::<bool>()).prop_map(
+        |(name, docs, kind, ty, offset, optional)| Field { name, docs, kind, ty, offset, optional },
+    )
 }
 
 fn payload() -> impl Strategy<Value = Payload> {
@@ -114,8 +120,8 @@ fn payload() -> impl Strategy<Value = Payload> {
 
 fn variant() -> impl Strategy<Value = Variant> {
     let also = option::of(any::<u64>());
-    (text(), text(), any::<u64>(), also, option::of(text()), list(field()), list(payload())).prop_map(
-        |(name, docs, tag, also, reply, fields, payloads)| Variant {
+    (text(), text(), any::<u64>(), also, option::of(text()), list(field()), list(payload()))
+        .prop_map(|(name, docs, tag, also, reply, fields, payloads)| Variant {
             name,
             docs,
             tag,
@@ -123,13 +129,12 @@ fn variant() -> impl Strategy<Value = Variant> {
             reply,
             fields,
             payloads,
-        },
-    )
+        })
 }
 
 fn messages() -> impl Strategy<Value = Messages> {
-    (text(), text(), unsigned(), 0usize..8192, 0usize..4096, list(field()), list(variant())).prop_map(
-        |(name, docs, tag, len, union_at, header, variants)| Messages {
+    (text(), text(), unsigned(), 0usize..8192, 0usize..4096, list(field()), list(variant()))
+        .prop_map(|(name, docs, tag, len, union_at, header, variants)| Messages {
             name,
             docs,
             tag,
@@ -137,15 +142,16 @@ fn messages() -> impl Strategy<Value = Messages> {
             union_at,
             header,
             variants,
-        },
-    )
+        })
 }
 
 /// A protocol.
 pub(crate) fn any_protocol() -> impl Strategy<Value = &'static Protocol> {
-    (text(), any::<u64>(), messages(), messages()).prop_map(|(name, version, commands, notifications)| {
-        kept(Protocol { name, version, commands, notifications })
-    })
+    (text(), any::<u64>(), messages(), messages()).prop_map(
+        |(name, version, commands, notifications)| {
+            kept(Protocol { name, version, commands, notifications })
+        },
+    )
 }
 
 /// A build.

@@ -127,7 +127,8 @@ fn a_description_that_is_too_long_is_refused_before_it_is_read() {
         let error = section::read(&bytes).unwrap_err();
         assert_eq!(
             error,
-            expected.unwrap_or(ReadError::Length { stated: real::BYTES.len() - 16, found: len - 16 })
+            expected
+                .unwrap_or(ReadError::Length { stated: real::BYTES.len() - 16, found: len - 16 })
         );
     }
 }

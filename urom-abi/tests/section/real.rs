@@ -6,7 +6,9 @@ use urom_abi::{Data, Described, Elements, Received, urom_command, urom_notificat
 
 /// Where a tile lies.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, urom_abi::bytemuck::Pod, urom_abi::bytemuck::Zeroable, Described)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, urom_abi::bytemuck::Pod, urom_abi::bytemuck::Zeroable, Described,
+)]
 #[bytemuck(crate = "urom_abi::bytemuck")]
 pub(crate) struct Tile {
     /// Column and row.

@@ -42,7 +42,13 @@ pub struct DomainBuilder {
 
 impl DomainBuilder {
     pub(crate) fn new(library: Library) -> DomainBuilder {
-        DomainBuilder { library, engine: None, workers: Vec::new(), buffers: Vec::new(), gather: None }
+        DomainBuilder {
+            library,
+            engine: None,
+            workers: Vec::new(),
+            buffers: Vec::new(),
+            gather: None,
+        }
     }
 
     /// A running worker of this process, and its id in the domain, which nobody else in the domain has; call it once for
@@ -116,13 +122,15 @@ impl DomainBuilder {
 
     fn create(mut self) -> Result<Owner> {
         let Some(gather) = self.gather.take() else {
-            let hint =
-                "give it one with DomainBuilder::gather; gather::InProcess::alone() will do for one process";
+            let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will do for one process";
             return Err(invalid("it has no all-gather", hint));
         };
         let exchange = Exchange::new(gather);
         if exchange.index >= exchange.participants {
-            let why = format!("its all-gather calls itself {} of {}", exchange.index, exchange.participants);
+            let why = format!(
+                "its all-gather calls itself {} of {}",
+                exchange.index, exchange.participants
+            );
             return Err(invalid(why, "indices go from 0 to one less than the participants"));
         }
         self.check_workers()?;
@@ -133,7 +141,10 @@ impl DomainBuilder {
         };
         if engine.library() != self.library {
             let hint = "make the engine with ProgressEngine::with_library(service.library())";
-            return Err(invalid("its progress engine is of another library than its service", hint));
+            return Err(invalid(
+                "its progress engine is of another library than its service",
+                hint,
+            ));
         }
         let owner = Owner::create(self.library, engine, exchange, self.workers)?;
         owner.configure(&self.buffers)?;
@@ -151,7 +162,9 @@ impl DomainBuilder {
                     "ids are unique in a domain",
                 ));
             }
-            if let Some((other, _)) = self.workers[..at].iter().find(|(_, other)| Rc::ptr_eq(other, worker)) {
+            if let Some((other, _)) =
+                self.workers[..at].iter().find(|(_, other)| Rc::ptr_eq(other, worker))
+            {
                 let why = format!("{} is in it twice, as {other} and as {id}", worker.name());
                 return Err(invalid(
                     why,
@@ -179,8 +192,9 @@ impl Owner {
     fn configure(&self, buffers: &[Buffer]) -> Result<()> {
         let (api, domain) = (self.api(), self.domain());
         let set = |code: DocaError, what: &'static str| {
-            let refused =
-                |code| Error::new(code, format!("setting {what} of {}", self.name())).why(self.failure());
+            let refused = |code| {
+                Error::new(code, format!("setting {what} of {}", self.name())).why(self.failure())
+            };
             code.check().map_err(refused)
         };
         let mut oob = self.exchange.oob();
@@ -192,7 +206,12 @@ impl Owner {
         // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied. The workers are live as
         // long as the domain, which keeps them.
         let code = unsafe {
-            (api.doca_urom_domain_set_workers)(domain, ids.as_mut_ptr(), workers.as_mut_ptr(), workers.len())
+            (api.doca_urom_domain_set_workers)(
+                domain,
+                ids.as_mut_ptr(),
+                workers.as_mut_ptr(),
+                workers.len(),
+            )
         };
         set(code, "the workers")?;
         if buffers.is_empty() {

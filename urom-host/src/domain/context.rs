@@ -63,9 +63,14 @@ impl Context {
             }
             None => {
                 let why = self.failure();
-                let hint =
-                    if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
-                Error::new(code.unwrap_or(DocaError::INITIALIZATION), self.starting()).why(why).hint(hint)
+                let hint = if why.is_empty() {
+                    "the service's log says why"
+                } else {
+                    "nothing was left behind"
+                };
+                Error::new(code.unwrap_or(DocaError::INITIALIZATION), self.starting())
+                    .why(why)
+                    .hint(hint)
             }
         }
     }
@@ -100,7 +105,8 @@ impl Context {
     /// Destroys the context; `false` when the library would not have it.
     fn destroy(&self) -> bool {
         // SAFETY: the domain is live and has no other user: its owner is being dropped.
-        let code = thread::calling(|| unsafe { (self.api().doca_urom_domain_destroy)(self.domain()) });
+        let code =
+            thread::calling(|| unsafe { (self.api().doca_urom_domain_destroy)(self.domain()) });
         if let Err(code) = code.check() {
             tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
         }
@@ -108,7 +114,12 @@ impl Context {
     }
 }
 
-unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: CtxState, next: CtxState) {
+unsafe extern "C" fn on_state_changed(
+    data: Data,
+    _ctx: *mut Ctx,
+    _previous: CtxState,
+    next: CtxState,
+) {
     thread::guard(|| {
         // SAFETY: a domain's context data is the pointer that `Owner::create` put there, or NULL before.
         let pointer = unsafe { data.ptr };
@@ -202,8 +213,9 @@ impl Leaver for Owner {
 
     fn handles(&self) -> usize {
         // Workers that nobody else has are stopped with the domain.
-        let own =
-            |worker: &Rc<worker::Owner>| Rc::strong_count(worker) == 1 && worker.engine.is_same(&self.engine);
+        let own = |worker: &Rc<worker::Owner>| {
+            Rc::strong_count(worker) == 1 && worker.engine.is_same(&self.engine)
+        };
         1 + self.workers.iter().filter(|(_, worker)| own(worker)).count()
     }
 

@@ -68,8 +68,9 @@ impl Exchange {
         if self.request.get().is_some() {
             return Err(DocaError::BAD_STATE);
         }
-        let total =
-            length.checked_mul(self.participants as usize).filter(|total| isize::try_from(*total).is_ok());
+        let total = length
+            .checked_mul(self.participants as usize)
+            .filter(|total| isize::try_from(*total).is_ok());
         let total = total.ok_or(DocaError::TOO_BIG)?;
         // Buffers without bytes may be NULL.
         let bytes = |pointer| match total {
@@ -90,7 +91,8 @@ impl Exchange {
         let mut request = self.request.get().ok_or(DocaError::INVALID_VALUE)?;
         if !request.over {
             // SAFETY: `begin` was promised these bytes and has initialised them; they are its until the exchange is over.
-            let blocks = unsafe { std::slice::from_raw_parts_mut(request.blocks.as_ptr(), request.length) };
+            let blocks =
+                unsafe { std::slice::from_raw_parts_mut(request.blocks.as_ptr(), request.length) };
             request.over = self.run(|gather| gather.test(blocks))?;
             self.request.set(Some(request));
         }
@@ -102,7 +104,10 @@ impl Exchange {
     }
 
     /// Asks the all-gather for something, and keeps its error.
-    fn run<T>(&self, ask: impl FnOnce(&mut dyn AllGather) -> Result<T, BoxError>) -> Result<T, DocaError> {
+    fn run<T>(
+        &self,
+        ask: impl FnOnce(&mut dyn AllGather) -> Result<T, BoxError>,
+    ) -> Result<T, DocaError> {
         if !self.usable.replace(false) {
             return Err(DocaError::BAD_STATE);
         }

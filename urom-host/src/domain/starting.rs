@@ -67,7 +67,9 @@ impl Future for StartingDomain {
             None => panic!("a start was polled after it had resolved"),
         };
         let start = self.start.take();
-        Poll::Ready(start.unwrap_or_else(|| unreachable!()).and_then(|owner| running(owner, state?)))
+        Poll::Ready(
+            start.unwrap_or_else(|| unreachable!()).and_then(|owner| running(owner, state?)),
+        )
     }
 }
 

@@ -63,9 +63,9 @@ impl std::error::Error for Error {}
 pub(super) fn code_of_io(error: &io::Error) -> DocaError {
     match error.kind() {
         io::ErrorKind::TimedOut => DocaError::TIME_OUT,
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
-            DocaError::CONNECTION_RESET
-        }
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => DocaError::CONNECTION_RESET,
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotConnected => DocaError::NOT_CONNECTED,
         io::ErrorKind::InvalidInput => DocaError::INVALID_VALUE,
         _ => DocaError::IO_FAILED,

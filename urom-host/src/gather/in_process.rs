@@ -78,7 +78,8 @@ struct Round {
 
 impl Group {
     fn of(participants: u32) -> Arc<Group> {
-        let state = State { first: 0, rounds: VecDeque::new(), gone: vec![false; participants as usize] };
+        let state =
+            State { first: 0, rounds: VecDeque::new(), gone: vec![false; participants as usize] };
         Arc::new(Group { participants, state: Mutex::new(state) })
     }
 
@@ -135,7 +136,9 @@ impl AllGather for InProcess {
                 Some(block) if block.len() == length => {}
                 Some(block) => {
                     let (found, own) = (block.len(), self.index);
-                    let text = format!("participant {index} gives {found} bytes, participant {own} {length}");
+                    let text = format!(
+                        "participant {index} gives {found} bytes, participant {own} {length}"
+                    );
                     return Err(Error::new(DocaError::INVALID_VALUE, text).into());
                 }
                 None if gone[index] => {
@@ -148,7 +151,9 @@ impl AllGather for InProcess {
         if !complete {
             return Ok(false);
         }
-        for (block, room) in round.blocks.iter().flatten().zip(blocks.chunks_exact_mut(length.max(1))) {
+        for (block, room) in
+            round.blocks.iter().flatten().zip(blocks.chunks_exact_mut(length.max(1)))
+        {
             room.copy_from_slice(block);
         }
         round.taken += 1;

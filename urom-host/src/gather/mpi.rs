@@ -133,9 +133,14 @@ impl AllGather for Mpi {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
         };
         if blocks.len() != exchange.block.len() * participants {
-            return Err(Error::new(DocaError::INVALID_VALUE, "room for other blocks than were given").into());
+            return Err(Error::new(
+                DocaError::INVALID_VALUE,
+                "room for other blocks than were given",
+            )
+            .into());
         }
-        let over = exchange.go_on(&self.communicator, blocks).inspect_err(|_| self.broken = true)?;
+        let over =
+            exchange.go_on(&self.communicator, blocks).inspect_err(|_| self.broken = true)?;
         if over {
             self.exchange = None;
         }
@@ -146,7 +151,8 @@ impl AllGather for Mpi {
 impl Mpi {
     fn whole(&self) -> Result<(), Error> {
         if self.broken {
-            let text = "an exchange over MPI failed before: make another all-gather, in all processes";
+            let text =
+                "an exchange over MPI failed before: make another all-gather, in all processes";
             return Err(Error::new(DocaError::BAD_STATE, text));
         }
         Ok(())
@@ -155,7 +161,11 @@ impl Mpi {
 
 impl Exchange {
     /// Does what can be done now; whether all parts of the blocks are there.
-    fn go_on(&mut self, communicator: &SimpleCommunicator, blocks: &mut [u8]) -> Result<bool, Error> {
+    fn go_on(
+        &mut self,
+        communicator: &SimpleCommunicator,
+        blocks: &mut [u8],
+    ) -> Result<bool, Error> {
         while self.is_complete()? {
             self.take(blocks);
             if self.done == self.block.len() {
@@ -182,7 +192,16 @@ impl Exchange {
         // SAFETY: `length` bytes can be read, and so many times the participants written. Both stay where they are until
         // the request is over: nothing touches either vector before, and `Mpi::drop` keeps them.
         let code = unsafe {
-            ffi::MPI_Iallgather(from, count, byte, to, count, byte, communicator.as_raw(), &mut request)
+            ffi::MPI_Iallgather(
+                from,
+                count,
+                byte,
+                to,
+                count,
+                byte,
+                communicator.as_raw(),
+                &mut request,
+            )
         };
         check(code, "beginning MPI_Iallgather")?;
         self.request = Some(request);
@@ -254,7 +273,8 @@ fn check(code: c_int, what: &str) -> Result<(), Error> {
     let known = unsafe {
         ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), ptr::from_mut(&mut length))
     };
-    let length = if known == ffi::MPI_SUCCESS as c_int { length.unsigned_abs() as usize } else { 0 };
+    let length =
+        if known == ffi::MPI_SUCCESS as c_int { length.unsigned_abs() as usize } else { 0 };
     let text = String::from_utf8_lossy(&text[..length.min(text.len())]).into_owned();
     Err(Error::new(DocaError::DRIVER, format!("{what} failed: MPI error {code}: {text}")))
 }

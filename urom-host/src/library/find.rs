@@ -82,18 +82,26 @@ impl Surroundings {
         match &self.variable {
             Some(value) if value == BUILTIN && self.builtin => return Ok(Choice::Builtin),
             Some(value) if value == BUILTIN => {
-                return Err(Error::new(DocaError::NOT_SUPPORTED, format!("using {VARIABLE}={BUILTIN}"))
-                    .why("this program was built without a library of its own")
-                    .hint("name a file there, or build it with the feature `builtin` of urom-host"));
+                return Err(Error::new(
+                    DocaError::NOT_SUPPORTED,
+                    format!("using {VARIABLE}={BUILTIN}"),
+                )
+                .why("this program was built without a library of its own")
+                .hint("name a file there, or build it with the feature `builtin` of urom-host"));
             }
-            Some(value) => return Ok(Choice::File { path: value.into(), origin: VARIABLE.to_owned() }),
+            Some(value) => {
+                return Ok(Choice::File { path: value.into(), origin: VARIABLE.to_owned() });
+            }
             None => {}
         }
         let installed = self.installed.iter().find(|path| path.exists());
         match installed {
             Some(path) if self.service_file && need == Need::Nothing => {
-                let instead =
-                    if self.builtin { "; UROM_DOCA_LIBRARY=builtin takes the built-in one" } else { "" };
+                let instead = if self.builtin {
+                    "; UROM_DOCA_LIBRARY=builtin takes the built-in one"
+                } else {
+                    ""
+                };
                 let origin = format!("DOCA's install place, as {SERVICE_FILE} is set{instead}");
                 Ok(Choice::File { path: path.clone(), origin })
             }
@@ -148,7 +156,10 @@ mod tests {
     fn the_variable_comes_first_whatever_is_needed() {
         for need in [Need::Nothing, Need::Extension] {
             let named = Surroundings { variable: Some("/a/b.so".into()), ..host(&[HERE]) };
-            assert_eq!(file(named.choose(need)), ("/a/b.so".into(), "UROM_DOCA_LIBRARY".to_owned()));
+            assert_eq!(
+                file(named.choose(need)),
+                ("/a/b.so".into(), "UROM_DOCA_LIBRARY".to_owned())
+            );
             let builtin = Surroundings { variable: Some("builtin".into()), ..host(&[HERE]) };
             assert_eq!(builtin.choose(need).unwrap(), Choice::Builtin);
         }
@@ -159,7 +170,8 @@ mod tests {
         let (path, origin) = file(host(&[MISSING, HERE]).choose(Need::Nothing));
         assert_eq!(path, Path::new(HERE));
         assert!(
-            origin.contains("DOCA_UROM_SERVICE_FILE") && origin.contains("UROM_DOCA_LIBRARY=builtin"),
+            origin.contains("DOCA_UROM_SERVICE_FILE")
+                && origin.contains("UROM_DOCA_LIBRARY=builtin"),
             "{origin}"
         );
         let without = Surroundings { builtin: false, ..host(&[HERE]) };
@@ -171,13 +183,20 @@ mod tests {
         let no_service = Surroundings { service_file: false, ..host(&[HERE]) };
         assert_eq!(no_service.choose(Need::Nothing).unwrap(), Choice::Builtin);
         assert_eq!(host(&[MISSING]).choose(Need::Nothing).unwrap(), Choice::Builtin);
-        assert_eq!(host(&[HERE]).choose(Need::Extension).unwrap(), Choice::Builtin, "DOCA's cannot do that");
+        assert_eq!(
+            host(&[HERE]).choose(Need::Extension).unwrap(),
+            Choice::Builtin,
+            "DOCA's cannot do that"
+        );
     }
 
     #[test]
     fn a_program_without_one_that_finds_none_is_told_what_was_tried() {
-        let without =
-            |service_file, installed| Surroundings { builtin: false, service_file, ..host(installed) };
+        let without = |service_file, installed| Surroundings {
+            builtin: false,
+            service_file,
+            ..host(installed)
+        };
         for (surroundings, need, part) in [
             (without(true, &[MISSING]), Need::Nothing, "there is no /nonexistent/libdoca_urom.so"),
             (without(false, &[HERE]), Need::Nothing, "DOCA_UROM_SERVICE_FILE is not set"),
@@ -185,9 +204,12 @@ mod tests {
         ] {
             let error = surroundings.choose(need).unwrap_err();
             assert_eq!(error.code(), DocaError::NOT_FOUND);
-            for part in
-                [part, "UROM_DOCA_LIBRARY is not set", "set UROM_DOCA_LIBRARY to", "feature `builtin`"]
-            {
+            for part in [
+                part,
+                "UROM_DOCA_LIBRARY is not set",
+                "set UROM_DOCA_LIBRARY to",
+                "feature `builtin`",
+            ] {
                 assert!(error.to_string().contains(part), "{part}: {error}");
             }
         }

@@ -63,7 +63,8 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     let api = table(&handle, &version, &what)?;
     check_together(&api, &what)?;
     tracing::debug!("{} is loaded: DOCA {version}", path.display());
-    let new: &'static Loaded = Box::leak(Box::new(Loaded { identity, api, file: File { path, version } }));
+    let new: &'static Loaded =
+        Box::leak(Box::new(Loaded { identity, api, file: File { path, version } }));
     loaded.push(new);
     Ok(new.library())
 }
@@ -81,10 +82,13 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
     let opened = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     opened.map(ManuallyDrop::new).map_err(|error| {
         // The loader's sentence, without the wrapping of `libloading`.
-        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        let said = std::error::Error::source(&error)
+            .map_or_else(|| error.to_string(), ToString::to_string);
         let failed = Error::new(DocaError::INITIALIZATION, what.to_owned());
         match foreign(path) {
-            Some(foreign) => failed.why(format!("{foreign}: {said}")).hint("name one for this machine"),
+            Some(foreign) => {
+                failed.why(format!("{foreign}: {said}")).hint("name one for this machine")
+            }
             // The loader begins with the file that is wrong: this one, or one that it needs.
             None if !said.starts_with(&*path.to_string_lossy()) => {
                 failed.why(said).hint("it needs that library: add its directory to LD_LIBRARY_PATH")
@@ -104,7 +108,9 @@ fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
 /// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C may.
 fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> {
     // What is not there at all is reported with everything else that is not.
-    let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else { return Ok(()) };
+    let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else {
+        return Ok(());
+    };
     let is_named = fs::metadata(&owner).map(|owner| (owner.dev(), owner.ino()) == identity);
     if is_named.unwrap_or(true) {
         return Ok(());
@@ -146,8 +152,9 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
         ));
     };
     // SAFETY: DOCA's function of this name is of this type.
-    let function =
-        unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> *const c_char>(function) };
+    let function = unsafe {
+        std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> *const c_char>(function)
+    };
     // SAFETY: it may be called at any time.
     let text = unsafe { function() };
     if text.is_null() {
@@ -159,13 +166,15 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
     match judge(&text) {
         Verdict::Known => Ok(text),
         Verdict::Newer => {
-            tracing::warn!("{what}: DOCA {text} is newer than this crate knows: its calls may have changed");
+            tracing::warn!(
+                "{what}: DOCA {text} is newer than this crate knows: its calls may have changed"
+            );
             Ok(text)
         }
         Verdict::TooOld => Err(refused(format!("it is of DOCA {}", text.escape_debug()))),
-        Verdict::NoRelease => {
-            Err(refused(format!("its doca_version_runtime says {text:?}, which is no release of DOCA")))
-        }
+        Verdict::NoRelease => Err(refused(format!(
+            "its doca_version_runtime says {text:?}, which is no release of DOCA"
+        ))),
     }
 }
 

@@ -183,7 +183,11 @@ impl Library {
             let room = text.len();
             // SAFETY: the caller vouches for `ctx`; `room` bytes can be written.
             let length = unsafe {
-                (extensions.urom_ctx_get_failure)(ctx.as_ptr(), text.as_mut_ptr().cast::<c_char>(), room)
+                (extensions.urom_ctx_get_failure)(
+                    ctx.as_ptr(),
+                    text.as_mut_ptr().cast::<c_char>(),
+                    room,
+                )
             };
             if length <= room {
                 text.truncate(length);
@@ -215,6 +219,7 @@ impl fmt::Debug for Library {
 /// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this program's.
 pub(crate) fn non_null<T>(pointer: *mut T, what: &'static str) -> Result<NonNull<T>> {
     NonNull::new(pointer).ok_or_else(|| {
-        Error::new(DocaError::UNEXPECTED, what).why("the library reported success with a NULL pointer")
+        Error::new(DocaError::UNEXPECTED, what)
+            .why("the library reported success with a NULL pointer")
     })
 }

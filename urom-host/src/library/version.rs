@@ -41,7 +41,8 @@ fn parse(text: &str) -> Option<Release> {
     let (major, rest) = text.trim().split_once('.')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (minor, rest) = rest.split_at(end);
-    let number = |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?;
+    let number =
+        |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?;
     let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric());
     ends.then_some(Release { major: number(major)?, minor: number(minor)? })
 }
@@ -52,7 +53,9 @@ mod tests {
 
     #[test]
     fn releases_from_2_7_on_are_taken() {
-        for text in ["2.7.0", "2.7", "2.7.0085-1", "2.10.1", "3.0.0058", "3.1.0105", "3.99", " 2.9.1\n"] {
+        for text in
+            ["2.7.0", "2.7", "2.7.0085-1", "2.10.1", "3.0.0058", "3.1.0105", "3.99", " 2.9.1\n"]
+        {
             assert_eq!(judge(text), Verdict::Known, "{text:?}");
         }
         for text in ["4.0.0", "10.1", "4.0"] {

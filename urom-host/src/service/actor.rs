@@ -61,8 +61,9 @@ impl ServiceCore {
     pub(super) fn connect(library: Library, settings: Settings) -> Result<ServiceCore> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let what = settings.what();
-        let system =
-            |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error);
+        let system = |error: std::io::Error| {
+            Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error)
+        };
         let mailbox = Arc::new(Mailbox::new().map_err(system)?);
         let (report, connected) = mpsc::sync_channel(1);
         let theirs = Arc::clone(&mailbox);
@@ -73,8 +74,10 @@ impl ServiceCore {
             name.spawn(move || serve(library, &settings, &theirs, &report))
         })
         .map_err(system)?;
-        let gone = || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
-        let Connected { service, plugins, cpus } = match connected.recv().unwrap_or_else(|_| gone()) {
+        let gone =
+            || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
+        let Connected { service, plugins, cpus } = match connected.recv().unwrap_or_else(|_| gone())
+        {
             Ok(connected) => connected,
             Err(error) => {
                 // The thread has nothing left but to end; a panic in it was reported already.
@@ -84,7 +87,8 @@ impl ServiceCore {
         };
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let plugins = plugins.into_iter();
-        let plugins = plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
+        let plugins =
+            plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
         let counts = Arc::default();
         let thread = Some(thread);
         Ok(ServiceCore {
@@ -241,7 +245,8 @@ fn serve(
             let mut state = mailbox.state();
             if state.failure.is_none() && !session.is_running() {
                 let why = session.failure();
-                state.failure = Some(if why.is_empty() { "the service is gone".into() } else { why });
+                state.failure =
+                    Some(if why.is_empty() { "the service is gone".into() } else { why });
             }
             timed.add(std::mem::take(&mut state.timed));
             let described = std::mem::take(&mut state.described);

@@ -66,8 +66,13 @@ pub(super) enum Place {
 impl ServiceBuilder {
     pub(super) fn new() -> ServiceBuilder {
         let place = Place::Environment;
-        let settings =
-            Settings { place, device: None, key_file: None, max_workers: None, max_message_size: None };
+        let settings = Settings {
+            place,
+            device: None,
+            key_file: None,
+            max_workers: None,
+            max_message_size: None,
+        };
         ServiceBuilder { library: Choice::Any, settings, engine: None }
     }
 

@@ -184,6 +184,8 @@ impl GroupQueryHandle {
 
 impl fmt::Debug for GroupQueryHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupQueryHandle").field("group", &self.inquiry.group).finish_non_exhaustive()
+        f.debug_struct("GroupQueryHandle")
+            .field("group", &self.inquiry.group)
+            .finish_non_exhaustive()
     }
 }

@@ -307,20 +307,24 @@ impl ServiceCore {
         }
         let description = self.describe(&found);
         let difference = description.ok().and_then(|theirs| protocol.difference(theirs.protocol));
-        let why = difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
-        Err(refused(why).hint("rebuild the plugin, or raise `version` in the definition that changed"))
+        let why =
+            difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
+        Err(refused(why)
+            .hint("rebuild the plugin, or raise `version` in the definition that changed"))
     }
 
     fn plugin_named(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {
         if let Some(found) = self.plugins().iter().find(|plugin| plugin.name() == name) {
             return Ok(*found);
         }
-        let names: Vec<_> = self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
+        let names: Vec<_> =
+            self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
         let why = match names.is_empty() {
             true => "the service serves no plugin".to_owned(),
             false => format!("the service has {}", names.join(", ")),
         };
-        let failed = |why, hint| Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
+        let failed =
+            |why, hint| Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
         // Cargo's own name for the file.
         let as_built = format!("lib{name}");
         if self.plugins().iter().any(|plugin| plugin.name() == as_built) {
@@ -342,7 +346,11 @@ impl ServiceCore {
         self.library().extensions()?;
         let path = match self.place() {
             Place::Embedded { plugin_path } => plugin_path.as_ref(),
-            Place::Environment if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) => None,
+            Place::Environment
+                if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) =>
+            {
+                None
+            }
             Place::Environment | Place::Address { .. } => return None,
         };
         Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))

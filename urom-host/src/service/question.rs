@@ -55,7 +55,8 @@ impl Question {
             let question = unsafe { Box::from_raw(data.cast::<Question>()) };
             // SAFETY: the task was not submitted, so it is still this function's.
             unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
-            let error = question.0.as_ref().map(|inquiry| inquiry.error(code).why(session.failure()));
+            let error =
+                question.0.as_ref().map(|inquiry| inquiry.error(code).why(session.failure()));
             if let Some(error) = error {
                 question.settle(Err(error), false);
             }

@@ -57,7 +57,9 @@ impl Session {
             Ok((service, non_null(ctx, "creating a service")?))
         });
         match created {
-            Ok((service, ctx)) => Ok(Session { library, pe, service, ctx, device: None, handle: -1 }),
+            Ok((service, ctx)) => {
+                Ok(Session { library, pe, service, ctx, device: None, handle: -1 })
+            }
             Err(error) => {
                 // SAFETY: the engine was just created and nothing is connected to it.
                 unsafe { (api.doca_pe_destroy)(pe.as_ptr()) };
@@ -72,7 +74,8 @@ impl Session {
         let code = unsafe { (api.doca_pe_connect_ctx)(self.pe.as_ptr(), self.ctx.as_ptr()) };
         check(code, || "connecting the service to its progress engine")?;
         // SAFETY: the engine is live, and the pointer is to a field of this structure.
-        let code = unsafe { (api.doca_pe_get_notification_handle)(self.pe.as_ptr(), &mut self.handle) };
+        let code =
+            unsafe { (api.doca_pe_get_notification_handle)(self.pe.as_ptr(), &mut self.handle) };
         check(code, || "asking the service's progress engine for its notification handle")?;
         self.configure(settings)?;
         self.start(settings)?;
@@ -143,7 +146,11 @@ impl Session {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
                 // SAFETY: the service is live and idle; the strings live until the call returns, which copies them.
                 unsafe {
-                    (extensions()?.urom_service_set_address)(service, address.as_ptr(), origin.as_ptr())
+                    (extensions()?.urom_service_set_address)(
+                        service,
+                        address.as_ptr(),
+                        origin.as_ptr(),
+                    )
                 }
             }
             Place::Embedded { plugin_path } => {
@@ -260,9 +267,15 @@ impl Session {
         let (mut plugins, mut count) = (ptr::null(), 0);
         // SAFETY: the service is live, and the pointers are to local variables.
         let code = unsafe {
-            (self.api().doca_urom_service_get_plugins_list)(self.service.as_ptr(), &mut plugins, &mut count)
+            (self.api().doca_urom_service_get_plugins_list)(
+                self.service.as_ptr(),
+                &mut plugins,
+                &mut count,
+            )
         };
-        if code == DocaError::NOT_FOUND || (code == DocaError::SUCCESS && (count == 0 || plugins.is_null())) {
+        if code == DocaError::NOT_FOUND
+            || (code == DocaError::SUCCESS && (count == 0 || plugins.is_null()))
+        {
             return Ok(Vec::new());
         }
         check(code, || "asking the service for its plugins")?;
@@ -273,7 +286,8 @@ impl Session {
     pub(super) fn cpus(&self) -> Result<CpuSet> {
         let mut cpus = CpuSet::empty();
         // SAFETY: the service is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_urom_service_get_cpuset)(self.service.as_ptr(), &mut cpus) };
+        let code =
+            unsafe { (self.api().doca_urom_service_get_cpuset)(self.service.as_ptr(), &mut cpus) };
         check(code, || "asking the service for its CPUs")?;
         Ok(cpus)
     }

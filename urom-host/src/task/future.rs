@@ -58,7 +58,9 @@ impl Ticket {
         cx: &mut TaskContext<'_>,
         read: impl FnOnce(&Context, &Slot) -> T,
     ) -> Poll<T> {
-        let Some(slot) = self.slot() else { panic!("a completion was polled after it had resolved") };
+        let Some(slot) = self.slot() else {
+            panic!("a completion was polled after it had resolved")
+        };
         if slot.state.get() == State::Watched && self.owner.engine.is_undriven() {
             self.owner.end_undriven(slot);
         }
@@ -76,7 +78,9 @@ impl Ticket {
     /// When it is not, or was taken before.
     #[inline]
     pub(super) fn take<T>(&mut self, read: impl FnOnce(&Context, &Slot) -> T) -> T {
-        let Some(slot) = self.slot.take() else { panic!("a completion was polled after it had resolved") };
+        let Some(slot) = self.slot.take() else {
+            panic!("a completion was polled after it had resolved")
+        };
         // SAFETY: slots live as long as their owner, which is kept.
         let slot = unsafe { slot.as_ref() };
         read(&self.owner, slot)

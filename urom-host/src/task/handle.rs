@@ -35,7 +35,11 @@ pub struct TaskHandle {
 impl TaskHandle {
     #[inline]
     pub(crate) fn new(owner: &Rc<Owner>, slot: &Slot) -> TaskHandle {
-        TaskHandle { owner: Rc::downgrade(owner), slot: NonNull::from(slot), serial: slot.serial.get() }
+        TaskHandle {
+            owner: Rc::downgrade(owner),
+            slot: NonNull::from(slot),
+            serial: slot.serial.get(),
+        }
     }
 
     /// A hold on a task that is over.

@@ -90,7 +90,9 @@ impl<'a> Task<'a> {
             None => Task::make(context, plugin)?,
         };
         // It is read from the slot in both cases, so that the usual one need not pass it on in memory.
-        let Some(task) = Task::of(context, slot) else { unreachable!("a slot that is ready has a task") };
+        let Some(task) = Task::of(context, slot) else {
+            unreachable!("a slot that is ready has a task")
+        };
         if slot.plugin.get() != plugin.id() {
             task.address(plugin.id());
         }
@@ -99,7 +101,9 @@ impl<'a> Task<'a> {
 
     fn address(&self, plugin: u64) {
         // SAFETY: the task is live and not in flight.
-        unsafe { (self.api().doca_urom_worker_cmd_task_set_plugin)(self.doca.command.as_ptr(), plugin) };
+        unsafe {
+            (self.api().doca_urom_worker_cmd_task_set_plugin)(self.doca.command.as_ptr(), plugin)
+        };
         self.held.slot.plugin.set(plugin);
     }
 
@@ -111,7 +115,11 @@ impl<'a> Task<'a> {
         let mut command = ptr::null_mut();
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let code = unsafe {
-            (api.doca_urom_worker_cmd_task_allocate_init)(context.worker(), plugin.id(), &mut command)
+            (api.doca_urom_worker_cmd_task_allocate_init)(
+                context.worker(),
+                plugin.id(),
+                &mut command,
+            )
         };
         code.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
         let command = non_null(command, WHAT)?;
@@ -160,7 +168,8 @@ impl<'a> Task<'a> {
         if self.held.slot.length.get() == length {
             return Ok(());
         }
-        let (payload, data) = (self.doca.payload.as_ptr(), self.doca.data.as_ptr().cast::<c_void>());
+        let (payload, data) =
+            (self.doca.payload.as_ptr(), self.doca.data.as_ptr().cast::<c_void>());
         // SAFETY: the buffer is the task's, and the range starts where its data does.
         let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
         crate::error::check(code, || "setting the length of a command")?;
@@ -217,8 +226,9 @@ impl<'a> Task<'a> {
     #[inline]
     fn response_buffer(&self) -> Option<NonNull<Buf>> {
         // SAFETY: the task is live.
-        let buffer =
-            unsafe { (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr()) };
+        let buffer = unsafe {
+            (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
+        };
         NonNull::new(buffer)
     }
 

@@ -58,9 +58,9 @@ fn ended(what: String, end: End) -> Error {
 pub(super) fn stranger(context: &Context, plugin: &Plugin) -> Error {
     let error = Error::new(DocaError::INVALID_VALUE, what(context, plugin.name(), "command"));
     match plugin.service() == context.serial {
-        true => {
-            error.why("the worker was started without this plugin").hint("name it with WorkerBuilder::plugin")
-        }
+        true => error
+            .why("the worker was started without this plugin")
+            .hint("name it with WorkerBuilder::plugin"),
         false => error
             .why("the plugin was found on another service, and ids of one mean nothing to another")
             .hint("look the plugin up on this worker's service"),
@@ -109,9 +109,9 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
         // The library's words end in what to do.
         _ if !failure.is_empty() => error.why(failure),
         // The library finds that out by sending, and says more with the next progress.
-        DocaError::CONNECTION_RESET => {
-            error.why("the connection to it broke as the command was sent").hint("start a new worker")
-        }
+        DocaError::CONNECTION_RESET => error
+            .why("the connection to it broke as the command was sent")
+            .hint("start a new worker"),
         DocaError::TOO_BIG => error.hint(SEND_LESS),
         DocaError::BAD_STATE => error.hint("start a new worker"),
         _ => error,
@@ -132,9 +132,8 @@ pub(super) fn finish<C: Request>(
     echo: &<C::Reply as Reply>::Echo,
 ) -> Result<C::Reply> {
     match Arrived::of(context, slot) {
-        Some(arrived) => {
-            C::Reply::decode(&arrived, echo).map_err(|error| unreadable::<C>(context, error, arrived.reply()))
-        }
+        Some(arrived) => C::Reply::decode(&arrived, echo)
+            .map_err(|error| unreadable::<C>(context, error, arrived.reply())),
         None => finish_otherwise::<C>(context, slot, echo),
     }
 }
@@ -182,7 +181,12 @@ pub(super) fn read<C: Request>(
 
 /// A task that completed with a code other than `SUCCESS`.
 #[cold]
-pub(super) fn failed(context: &Context, what: String, code: DocaError, bytes: Option<&[u8]>) -> Error {
+pub(super) fn failed(
+    context: &Context,
+    what: String,
+    code: DocaError,
+    bytes: Option<&[u8]>,
+) -> Error {
     let error = Error::new(code, what);
     match bytes {
         Some(bytes) => error

@@ -71,8 +71,19 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
             command.env_remove(&*name);
         }
     }
-    command.args(["build", "--quiet", "--message-format", "json-render-diagnostics", "-p", package]);
-    command.args(targets).args(["--profile", &profile.name]).arg("--target-dir").arg(&profile.directory);
+    command.args([
+        "build",
+        "--quiet",
+        "--message-format",
+        "json-render-diagnostics",
+        "-p",
+        package,
+    ]);
+    command
+        .args(targets)
+        .args(["--profile", &profile.name])
+        .arg("--target-dir")
+        .arg(&profile.directory);
     if let Some(target) = &profile.target {
         command.args(["--target", target]);
     }
@@ -87,11 +98,15 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
 
 /// The file that `find` finds in the message about the last artifact of a kind: what was asked for comes after what it
 /// depends on.
-fn artifact(messages: &str, kind: &str, find: impl Fn(&JsonValue) -> Option<&str>) -> Option<PathBuf> {
+fn artifact(
+    messages: &str,
+    kind: &str,
+    find: impl Fn(&JsonValue) -> Option<&str>,
+) -> Option<PathBuf> {
     let messages = messages.lines().rev().filter_map(|line| line.parse::<JsonValue>().ok());
     let is_kind = |message: &JsonValue| {
-        let kinds =
-            member(message, "target").and_then(|target| member(target, "kind")?.get::<Vec<JsonValue>>());
+        let kinds = member(message, "target")
+            .and_then(|target| member(target, "kind")?.get::<Vec<JsonValue>>());
         let is_artifact = member(message, "reason").and_then(text) == Some("compiler-artifact");
         is_artifact && kinds.is_some_and(|kinds| kinds.iter().any(|one| text(one) == Some(kind)))
     };

@@ -20,7 +20,8 @@ impl Profile {
     /// The profile of a test program, whose libraries cargo leaves in `DIRECTORY[/TRIPLE]/PROFILE`. `None` for a program that
     /// does not lie where cargo builds. `libraries` is the value of `LD_LIBRARY_PATH`.
     pub(super) fn of(program: &Path, libraries: &OsStr) -> Option<Profile> {
-        let profile = beside(program, libraries).filter(|profile| Some(&**profile) != program.parent())?;
+        let profile =
+            beside(program, libraries).filter(|profile| Some(&**profile) != program.parent())?;
         let directory = profile.parent()?;
         // The directory `debug` is older than the profiles' names.
         let name = match profile.file_name()?.to_str()? {
@@ -73,7 +74,9 @@ mod tests {
     #[test]
     fn a_build_elsewhere_is_finished_where_cargo_says() {
         let libraries = OsStr::new("/w/target/debug:/elsewhere/debug/deps:/rust/lib");
-        for program in ["/elsewhere/debug/deps/t-0123", "/elsewhere/debug/build/host/0123/out/t-0123"] {
+        for program in
+            ["/elsewhere/debug/deps/t-0123", "/elsewhere/debug/build/host/0123/out/t-0123"]
+        {
             assert_eq!(
                 Profile::of(Path::new(program), libraries),
                 profile("dev", None, "/w/target"),

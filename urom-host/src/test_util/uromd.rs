@@ -67,14 +67,17 @@ impl Uromd {
         for name in TOOLS.iter().filter(|name| std::env::var_os(name).is_some()) {
             command.args(["--worker-env", name]);
         }
-        let failed =
-            |why| Error::new(DocaError::INITIALIZATION, format!("starting {}", program.display())).why(why);
+        let failed = |why| {
+            Error::new(DocaError::INITIALIZATION, format!("starting {}", program.display()))
+                .why(why)
+        };
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         let Some(output) = child.stdout.take() else {
             return Err(failed("it has no standard output".to_owned()));
         };
         let log = child.stderr.take().map(print);
-        let mut uromd = Uromd { child, address: String::new(), output: BufReader::new(output), log };
+        let mut uromd =
+            Uromd { child, address: String::new(), output: BufReader::new(output), log };
         let mut line = String::new();
         uromd.output.read_line(&mut line).map_err(|error| failed(error.to_string()))?;
         match line.trim_end().strip_prefix("uromd: listening on ") {

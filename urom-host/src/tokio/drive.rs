@@ -161,7 +161,14 @@ fn wake_sleepers() {
 impl Driver {
     fn new() -> Driver {
         let number = NUMBER.replace(NUMBER.get() + 1);
-        Driver { number, watched: Vec::new(), armed: false, cleared: false, turns: 0, moved: Instant::now() }
+        Driver {
+            number,
+            watched: Vec::new(),
+            armed: false,
+            cleared: false,
+            turns: 0,
+            moved: Instant::now(),
+        }
     }
 
     /// Begins a turn.

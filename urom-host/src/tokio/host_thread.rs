@@ -83,10 +83,12 @@ impl<S: 'static> HostThread<S> {
         F: AsyncFnOnce() -> Result<S, E> + Send + 'static,
     {
         const WHAT: &str = "starting a thread for a host's tasks";
-        let system = |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, WHAT).caused_by(error);
+        let system =
+            |error: std::io::Error| Error::new(DocaError::OPERATING_SYSTEM, WHAT).caused_by(error);
         let (jobs, queue) = mpsc::unbounded_channel();
         let (report, started) = oneshot::channel();
-        let runtime = ::tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
+        let runtime =
+            ::tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
         let (end, panic) = watch::channel(None);
         let body = move || {
             let life = || LocalSet::new().block_on(&runtime, serve(setup, report, queue));
@@ -116,9 +118,11 @@ impl<S: 'static> HostThread<S> {
             Box::pin(async move {
                 let given = {
                     let mut job = pin!(job(&state));
-                    let job = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(cx))) {
-                        Ok(polled) => polled.map(Ok),
-                        Err(payload) => Poll::Ready(Err(message(&*payload))),
+                    let job = poll_fn(|cx| {
+                        match catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(cx))) {
+                            Ok(polled) => polled.map(Ok),
+                            Err(payload) => Poll::Ready(Err(message(&*payload))),
+                        }
                     });
                     while_awaited(&mut answer, job).await
                 };
@@ -128,7 +132,9 @@ impl<S: 'static> HostThread<S> {
                 }
             })
         };
-        let failed = |why| Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread").why(why);
+        let failed = |why| {
+            Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread").why(why)
+        };
         // Without the thread it is dropped, and its answer with it.
         let _ = self.jobs.send(Box::new(job));
         match given.await {
@@ -156,7 +162,10 @@ fn message(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Runs a future to its end, or drops it once nobody waits for `answer`: `None` then.
-async fn while_awaited<T, A>(answer: &mut oneshot::Sender<A>, future: impl Future<Output = T>) -> Option<T> {
+async fn while_awaited<T, A>(
+    answer: &mut oneshot::Sender<A>,
+    future: impl Future<Output = T>,
+) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|cx| match answer.poll_closed(cx) {
         Poll::Ready(()) => Poll::Ready(None),

@@ -33,7 +33,9 @@ pub(crate) fn note_progress() {
 /// Whether nothing has progressed this thread's engines for long, nor polled a future that waits
 /// for them. Only a future may ask that was pending before.
 pub(crate) fn is_undriven() -> bool {
-    nobody_drives() && !PROGRESSED.get() && LOOKED.get().is_some_and(|looked| looked.elapsed() >= QUIET)
+    nobody_drives()
+        && !PROGRESSED.get()
+        && LOOKED.get().is_some_and(|looked| looked.elapsed() >= QUIET)
 }
 
 /// Has a future that is pending polled again after a while, if nothing progresses this thread's
@@ -48,7 +50,9 @@ pub(crate) fn look_again(cx: &Context<'_>) {
 }
 
 fn nobody_drives() -> bool {
-    !super::drive::is_driven() && !wait::is_waiting() && ::tokio::runtime::Handle::try_current().is_ok()
+    !super::drive::is_driven()
+        && !wait::is_waiting()
+        && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
 /// Wakes futures at a time. It is a thread, because the runtime may be without a timer.
@@ -72,7 +76,11 @@ impl Timer {
         let timer = Arc::new(Timer(Mutex::new(Alarm { at, wakers: vec![waker], over: false })));
         let body = Arc::clone(&timer);
         // Without a thread the future waits for ever, as it would without this.
-        if std::thread::Builder::new().name("urom-host-timer".to_owned()).spawn(move || body.run()).is_ok() {
+        if std::thread::Builder::new()
+            .name("urom-host-timer".to_owned())
+            .spawn(move || body.run())
+            .is_ok()
+        {
             let _ = TIMER.try_with(|known| known.replace(Some(timer)));
         }
     }

@@ -16,7 +16,11 @@ pub(super) struct Notifier {
 
 impl Notifier {
     pub(super) fn new() -> Notifier {
-        Notifier { notified: AtomicBool::new(false), asleep: AtomicBool::new(false), bell: Bell::new() }
+        Notifier {
+            notified: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
+            bell: Bell::new(),
+        }
     }
 
     /// As if somebody had woken it, by the thread that waits itself: for the first look.

@@ -252,11 +252,14 @@ impl WorkerBuilder {
             let pointers: Vec<*mut c_char> =
                 env.iter().map(|variable| variable.as_ptr().cast_mut()).collect();
             // SAFETY: as above; the array and the strings live until the call returns, which copies and does not change them.
-            let code = unsafe { (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len()) };
+            let code = unsafe {
+                (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len())
+            };
             set(code, "the environment")?;
         }
         // SAFETY: as above.
-        let code = unsafe { (api.doca_urom_worker_set_max_inflight_tasks)(worker, settings.max_inflight) };
+        let code =
+            unsafe { (api.doca_urom_worker_set_max_inflight_tasks)(worker, settings.max_inflight) };
         set(code, "the number of tasks in flight (a power of two)")?;
         // SAFETY: as above.
         set(unsafe { (api.doca_urom_worker_set_plugins)(worker, mask) }, "the plugins")?;
@@ -274,7 +277,10 @@ impl WorkerBuilder {
             Err(Error::new(DocaError::INVALID_VALUE, "creating a worker").why(why).hint(hint))
         };
         if self.settings.plugins.is_empty() {
-            return invalid("it has no plugin".into(), "name at least one with WorkerBuilder::plugin");
+            return invalid(
+                "it has no plugin".into(),
+                "name at least one with WorkerBuilder::plugin",
+            );
         }
         let mut mask = 0;
         for plugin in &self.settings.plugins {

@@ -142,7 +142,9 @@ impl Context {
                 Response::ended(slot.end.get())
             }
             state => {
-                unreachable!("only the future of a task that ended takes from its slot, which is {state:?}")
+                unreachable!(
+                    "only the future of a task that ended takes from its slot, which is {state:?}"
+                )
             }
         }
     }

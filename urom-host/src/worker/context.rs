@@ -185,7 +185,12 @@ impl Context {
     }
 }
 
-unsafe extern "C" fn on_state_changed(data: Data, _ctx: *mut Ctx, _previous: CtxState, next: CtxState) {
+unsafe extern "C" fn on_state_changed(
+    data: Data,
+    _ctx: *mut Ctx,
+    _previous: CtxState,
+    next: CtxState,
+) {
     thread::guard(|| {
         // SAFETY: a worker's context data is the pointer that `Owner::create` put there, or NULL before.
         let pointer = unsafe { data.ptr };
@@ -260,7 +265,8 @@ impl Owner {
     fn register(&self) -> Result<()> {
         let api = self.api();
         // SAFETY: both are live; attaching is the one call on a service that any thread may make.
-        let code = unsafe { (api.doca_urom_worker_set_service)(self.worker(), self.service.pointer()) };
+        let code =
+            unsafe { (api.doca_urom_worker_set_service)(self.worker(), self.service.pointer()) };
         check(code, || "attaching a worker to its service")?;
         let data = Data { ptr: self.context.as_ptr().cast::<c_void>() };
         self.handle.register(&self.engine, data, on_state_changed)

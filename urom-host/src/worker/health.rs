@@ -61,6 +61,7 @@ impl Context {
 
 /// A text of C in an array, up to its NUL.
 fn text(array: &[c_char]) -> String {
-    let bytes: Vec<u8> = array.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8).collect();
+    let bytes: Vec<u8> =
+        array.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -80,7 +80,8 @@ impl Future for Starting {
             let start = this.start.take().unwrap_or_else(|| unreachable!());
             let worker = start.and_then(|owner| running(owner, state?));
             let again = this.again.as_mut();
-            if !worker.as_ref().is_err_and(|error| again.is_some_and(|again| again.is_early(error))) {
+            if !worker.as_ref().is_err_and(|error| again.is_some_and(|again| again.is_early(error)))
+            {
                 return Poll::Ready(worker);
             }
         }
@@ -90,7 +91,8 @@ impl Future for Starting {
 fn running(owner: Owner, state: CtxState) -> Result<Worker> {
     if state != CtxState::RUNNING {
         let why = owner.failure();
-        let hint = if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
+        let hint =
+            if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
         let code = owner.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
         return Err(Error::new(code, format!("starting {}", owner.name())).why(why).hint(hint));
     }
@@ -132,10 +134,14 @@ impl Stopping {
             (0, 0, 0) => owner.stop(),
             (0, 0, tasks) => Err(in_use(&owner)
                 .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
-                .hint("submit or drop the raw tasks first; the worker stops with the last of them")),
+                .hint(
+                    "submit or drop the raw tasks first; the worker stops with the last of them",
+                )),
             (0, held, _) => Err(in_use(&owner)
                 .why(format!("replies whose payloads are still held keep {}", Count(held, "task")))
-                .hint("drop the payloads first, or copy them; the worker stops with the last of them")),
+                .hint(
+                    "drop the payloads first, or copy them; the worker stops with the last of them",
+                )),
             _ => Err(in_use(&owner)
                 .why("it is in a domain")
                 .hint("stop or drop the domain first; the worker stops with it")),
@@ -165,8 +171,9 @@ impl Future for Stopping {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
         std::mem::replace(&mut self.begun, Ok(()))?;
-        let is_over =
-            |state: &Result<CtxState>| state.as_ref().map_or(true, |state| *state == CtxState::IDLE);
+        let is_over = |state: &Result<CtxState>| {
+            state.as_ref().map_or(true, |state| *state == CtxState::IDLE)
+        };
         let what = || format!("stopping {}", self.owner.name());
         self.owner.poll_state(&self.owner.engine, cx, is_over, what).map_ok(drop)
     }

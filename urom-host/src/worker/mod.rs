@@ -295,6 +295,9 @@ impl Worker {
 
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("id", &self.id()).field("state", &self.state()).finish_non_exhaustive()
+        f.debug_struct("Worker")
+            .field("id", &self.id())
+            .field("state", &self.state())
+            .finish_non_exhaustive()
     }
 }

@@ -140,7 +140,10 @@ impl Slot {
 
     /// Whether its task is in flight and its answer will be thrown away.
     pub(crate) fn is_given_up(&self) -> bool {
-        matches!(self.state.get(), State::Dropped | State::Late | State::Ended | State::CallCancelled)
+        matches!(
+            self.state.get(),
+            State::Dropped | State::Late | State::Ended | State::CallCancelled
+        )
     }
 }
 

@@ -26,7 +26,8 @@ thread_local! {
 
 pub fn connect() -> Service {
     let plugins = plugins();
-    let service = Service::builder().plugin_path(plugins.path()).connect().expect("an embedded service");
+    let service =
+        Service::builder().plugin_path(plugins.path()).connect().expect("an embedded service");
     PLUGINS.with_borrow_mut(|all| all.push(plugins));
     service
 }

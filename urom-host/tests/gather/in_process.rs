@@ -23,7 +23,8 @@ fn participants_on_one_thread_exchange_too() {
         for participant in &mut group {
             participant.begin(&block(participant.index(), round, 4)).unwrap();
         }
-        let results: Vec<_> = group.iter_mut().map(|participant| finish(participant, 4).unwrap()).collect();
+        let results: Vec<_> =
+            group.iter_mut().map(|participant| finish(participant, 4).unwrap()).collect();
         let expected: Vec<u8> = (0..3).flat_map(|index| block(index, round, 4)).collect();
         assert!(results.iter().all(|blocks| *blocks == expected));
     }

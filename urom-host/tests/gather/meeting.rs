@@ -39,7 +39,9 @@ impl Deserted {
 pub(crate) fn group(participants: u32) -> Vec<Rendezvous> {
     let (listener, address) = meet();
     let others: Vec<_> = (1..participants)
-        .map(|index| thread::spawn(move || Rendezvous::join(address, index, participants, LIMIT).unwrap()))
+        .map(|index| {
+            thread::spawn(move || Rendezvous::join(address, index, participants, LIMIT).unwrap())
+        })
         .collect();
     let mut group = vec![Rendezvous::host(listener, participants, LIMIT).unwrap()];
     group.extend(others.into_iter().map(|other| other.join().unwrap()));

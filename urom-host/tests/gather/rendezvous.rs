@@ -160,8 +160,8 @@ fn blocks_of_different_lengths_are_an_error_for_both() {
 fn an_exchange_that_takes_too_long_says_who_is_late() {
     let (listener, address) = meet();
     let limit = Duration::from_millis(200);
-    let others =
-        [1, 2].map(|index| thread::spawn(move || Rendezvous::join(address, index, 3, LIMIT).unwrap()));
+    let others = [1, 2]
+        .map(|index| thread::spawn(move || Rendezvous::join(address, index, 3, LIMIT).unwrap()));
     let mut hub = Rendezvous::host(listener, 3, limit).unwrap();
     let mut others = others.map(|thread| thread.join().unwrap());
     others[0].begin(b"b").unwrap();
@@ -172,7 +172,8 @@ fn an_exchange_that_takes_too_long_says_who_is_late() {
     let error = finish(&mut others[0], 1).unwrap_err();
     assert_eq!(code(&error), DocaError::TIME_OUT);
     assert!(
-        error.to_string().contains("participant 0 says: ") && error.to_string().contains("participant 2")
+        error.to_string().contains("participant 0 says: ")
+            && error.to_string().contains("participant 2")
     );
 }
 

@@ -24,7 +24,8 @@ fn when_nobody_comes_the_missing_are_named_to_those_who_did() {
     let error = came.join().unwrap().unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
-        error.to_string().contains("participant 0 says: ") && error.to_string().ends_with("missing 1, 3")
+        error.to_string().contains("participant 0 says: ")
+            && error.to_string().ends_with("missing 1, 3")
     );
 }
 
@@ -34,7 +35,8 @@ fn without_participant_0_the_others_give_up_at_their_deadline_and_say_why() {
     let error = Rendezvous::join(address, 1, 2, SHORT).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
-        error.to_string().contains("could not be reached in time") && error.to_string().contains("refused")
+        error.to_string().contains("could not be reached in time")
+            && error.to_string().contains("refused")
     );
 }
 
@@ -79,15 +81,19 @@ fn two_of_one_index_end_the_meeting() {
     assert_eq!(error.to_string(), "two processes call themselves participant 1");
     for twin in twins {
         let error = twin.join().unwrap().unwrap_err();
-        assert!(error.to_string().contains("two processes call themselves participant 1"), "{error}");
+        assert!(
+            error.to_string().contains("two processes call themselves participant 1"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn indices_that_cannot_be_end_the_meeting() {
-    for (index, text) in
-        [(0, "two processes call themselves participant 0"), (7, "calls itself participant 7, of 2")]
-    {
+    for (index, text) in [
+        (0, "two processes call themselves participant 0"),
+        (7, "calls itself participant 7, of 2"),
+    ] {
         let (listener, address) = meet();
         let hub = thread::spawn(move || Rendezvous::host(listener, 2, LIMIT));
         let mut stream = TcpStream::connect(address).unwrap();
@@ -130,9 +136,9 @@ fn strangers_are_told_of_when_the_group_stays_incomplete() {
     let error = Rendezvous::host(listener, 2, SHORT).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
-        error
-            .to_string()
-            .ends_with(&format!("1 connection from no participant came, too, the last from {from}"))
+        error.to_string().ends_with(&format!(
+            "1 connection from no participant came, too, the last from {from}"
+        ))
     );
 }
 
@@ -171,7 +177,10 @@ fn a_meeting_point_that_is_something_else_is_an_error() {
 fn a_meeting_point_that_is_taken_or_cannot_be_is_an_error() {
     let (listener, address) = meet();
     let error = Rendezvous::join(address, 0, 2, LIMIT).unwrap_err();
-    assert!(error.to_string().starts_with("participant 0 cannot listen at the meeting point"), "{error}");
+    assert!(
+        error.to_string().starts_with("participant 0 cannot listen at the meeting point"),
+        "{error}"
+    );
     drop::<TcpListener>(listener);
     let error = Rendezvous::join("no port", 1, 2, SHORT).unwrap_err();
     assert!(error.to_string().contains("could not be reached"), "{error}");

@@ -49,7 +49,10 @@ fn an_error_of_the_all_gather_is_the_cause_of_the_start_s() {
     for (gather, text) in [
         (Scripted { begin: error, ..good }, "participant 2 is late"),
         (
-            Scripted { test: || Err(GatherError::new(DocaError::IN_PROGRESS, "not yet").into()), ..good },
+            Scripted {
+                test: || Err(GatherError::new(DocaError::IN_PROGRESS, "not yet").into()),
+                ..good
+            },
             "not yet",
         ),
         (Scripted { test: || Err("plain text".into()), ..good }, "plain text"),
@@ -137,8 +140,13 @@ fn an_all_gather_cannot_progress_and_may_drop_domains() {
         let seen = Rc::new(Cell::new(None));
         let victim = Some(run(domain(&service, &worker)));
         let (theirs, note) = (Rc::clone(&service), Rc::clone(&seen));
-        let curious =
-            Curious { service: theirs, worker: Rc::clone(&worker), victim, seen: note, inner: alone() };
+        let curious = Curious {
+            service: theirs,
+            worker: Rc::clone(&worker),
+            victim,
+            seen: note,
+            inner: alone(),
+        };
         if at_once {
             HABIT.store(habit::EXCHANGES_AT_ONCE, Ordering::SeqCst);
         }
@@ -157,8 +165,21 @@ fn nonsense_from_the_library_is_answered_with_codes() {
     // Three blocks of zeros are no table, so the domain itself is one of one participant.
     drop(run(domain(&service, &worker)));
     let (good, bad) = (DocaError::SUCCESS, DocaError::INVALID_VALUE);
-    let answers =
-        [bad, bad, DocaError::TOO_BIG, bad, bad, bad, bad, good, DocaError::BAD_STATE, good, good, good, bad];
+    let answers = [
+        bad,
+        bad,
+        DocaError::TOO_BIG,
+        bad,
+        bad,
+        bad,
+        bad,
+        good,
+        DocaError::BAD_STATE,
+        good,
+        good,
+        good,
+        bad,
+    ];
     // One participant takes any length that an address can have.
     assert_eq!(ANSWERS.lock().unwrap()[..], answers);
     ANSWERS.lock().unwrap().clear();

@@ -29,7 +29,8 @@ fn a_domain_runs_once_everybody_knows_everything() {
     let _clean = fake::clean();
     let service = connect();
     let ((_, a), (_, b)) = (start(&service, 0), start(&service, 1));
-    let buffer = Buffer { address: 0x1000, length: 4096, memory_handle: vec![1, 2], key: vec![3; 100] };
+    let buffer =
+        Buffer { address: 0x1000, length: 4096, memory_handle: vec![1, 2], key: vec![3; 100] };
     let mut group = InProcess::group(2);
     let other = domain(&service, &a).worker(9, &b).gather(group.remove(1)).start();
     let builder = service.domain().worker(u64::MAX, &a).gather(group.remove(0));
@@ -40,7 +41,8 @@ fn a_domain_runs_once_everybody_knows_everything() {
     assert_eq!((one.state().unwrap(), one.failure()), (State::Running, None));
     assert!(format!("{one:?}").contains("Running"));
     let buffers = vec![(0x1000, 4096, vec![1, 2], vec![3; 100]), (0, 0, vec![], vec![])];
-    let table = vec![Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
+    let table =
+        vec![Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
     assert_eq!(*TABLES.lock().unwrap(), [table.clone(), table]);
     one.stop().unwrap();
 }

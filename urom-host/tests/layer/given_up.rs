@@ -31,7 +31,10 @@ fn a_command_takes_two_calls_of_the_library_that_keeps_tasks_and_fifteen_of_anot
     // Submit and progress; the end is read where it lies.
     assert_eq!(fake::calls(|| round_trip(&graph, &worker, 2)), 2);
     let callback = || {
-        graph.task_loopback(&worker, 3).submit_with(|done| assert_eq!(done.unwrap().data, 3)).unwrap();
+        graph
+            .task_loopback(&worker, 3)
+            .submit_with(|done| assert_eq!(done.unwrap().data, 3))
+            .unwrap();
         assert!(service.progress());
     };
     assert_eq!(fake::calls(callback), 2);
@@ -61,7 +64,10 @@ fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
         round_trip(&graph, &worker, 1);
         let error = hangs.wait().unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT);
-        assert!(error.to_string().contains("Loopback on worker 6, plugin `worker_graph`"), "{error}");
+        assert!(
+            error.to_string().contains("Loopback on worker 6, plugin `worker_graph`"),
+            "{error}"
+        );
         assert!(error.to_string().contains("within the deadline of 2ms"), "{error}");
         let called = Rc::new(RefCell::new(Vec::new()));
         let theirs = Rc::clone(&called);
@@ -111,7 +117,8 @@ fn a_callback_that_panics_at_its_deadline_keeps_no_other_from_its_own() {
     let (graph, worker) = start(&service, 0);
     let first = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
     first.submit_with(|_| panic!("at the deadline")).unwrap();
-    let second = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO).submit().unwrap();
+    let second =
+        graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO).submit().unwrap();
     let panic = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"at the deadline"));
     assert!(second.is_complete());
@@ -174,7 +181,8 @@ fn a_callback_that_is_cancelled_after_the_notification_was_asked_for_wakes_the_e
     let engine = service.engine();
     let called = Rc::new(Cell::new(false));
     let theirs = Rc::clone(&called);
-    let handle = graph.task_loopback(&worker, script::HANG).submit_with(move |_| theirs.set(true)).unwrap();
+    let handle =
+        graph.task_loopback(&worker, script::HANG).submit_with(move |_| theirs.set(true)).unwrap();
     // The descriptor is there already.
     engine.as_fd();
     engine.request_notification().unwrap();

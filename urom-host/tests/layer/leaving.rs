@@ -118,7 +118,8 @@ fn an_engine_whose_last_user_goes_in_a_callback_waits_after_it() {
     let service = connect();
     let engine = ProgressEngine::with_library(service.library()).unwrap();
     let graph = service.plugin::<Graph>().unwrap();
-    let on_its_own = |id| service.worker().id(id).engine(&engine).plugin(&graph).start().wait().unwrap();
+    let on_its_own =
+        |id| service.worker().id(id).engine(&engine).plugin(&graph).start().wait().unwrap();
     let (leaves, worker) = (on_its_own(1), on_its_own(2));
     let before = live();
     freeze();

@@ -43,7 +43,11 @@ fn start(service: &Service, id: u64) -> (Client, Worker) {
 fn sleep_until(engine: &ProgressEngine, mut done: impl FnMut() -> bool) {
     while !done() {
         let mut fds = [PollFd::new(engine, PollFlags::IN)];
-        assert_eq!(poll(&mut fds, Some(&Timespec { tv_sec: 20, tv_nsec: 0 })), Ok(1), "nothing woke it");
+        assert_eq!(
+            poll(&mut fds, Some(&Timespec { tv_sec: 20, tv_nsec: 0 })),
+            Ok(1),
+            "nothing woke it"
+        );
         engine.clear_notification().unwrap();
         while engine.progress() {}
         engine.request_notification().unwrap();

@@ -21,7 +21,8 @@ fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
     graph.task_loopback(&worker, 1).submit_with(move |_| drop(theirs.borrow_mut().take())).unwrap();
     let unanswered = Rc::new(Cell::new(None));
     let note = Rc::clone(&unanswered);
-    let code = move |done: Result<_, urom_host::Error>| note.set(done.err().map(|error| error.code()));
+    let code =
+        move |done: Result<_, urom_host::Error>| note.set(done.err().map(|error| error.code()));
     graph.task_loopback(&worker, script::HANG).submit_with(code).unwrap();
     *slot.borrow_mut() = Some(worker);
     assert!(service.progress());
@@ -84,7 +85,9 @@ fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
 
 #[test]
 fn objects_may_be_dropped_in_any_order() {
-    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2], [3, 0, 2, 1]] {
+    for order in
+        [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2], [3, 0, 2, 1]]
+    {
         let _clean = fake::clean();
         let service = connect();
         let engine = service.engine().clone();
@@ -147,8 +150,9 @@ fn workers_start_together() {
     let _clean = fake::clean();
     let service = connect();
     let graph = service.plugin::<Graph>().unwrap();
-    let starting: Vec<_> =
-        (0..4u32).map(|n| service.worker().id(n.into()).group(n % 2).plugin(&graph).start()).collect();
+    let starting: Vec<_> = (0..4u32)
+        .map(|n| service.worker().id(n.into()).group(n % 2).plugin(&graph).start())
+        .collect();
     let workers: Vec<_> = starting.into_iter().map(|start| start.wait().unwrap()).collect();
     for (n, worker) in workers.iter().enumerate() {
         assert_eq!((worker.id(), worker.group().unwrap()), (n as u64, n as u32 % 2));
@@ -234,7 +238,8 @@ fn group_queries_answer_fail_and_can_be_dropped() {
     let service = connect();
     assert_eq!(block_on(service.workers_of_group(3)).unwrap(), [0, 1, 2]);
     assert_eq!(service.handle().workers_of_group(0).wait().unwrap(), []);
-    for (group, code) in [(7, DocaError::AGAIN), (8, DocaError::NO_MEMORY), (9, DocaError::CONNECTION_RESET)]
+    for (group, code) in
+        [(7, DocaError::AGAIN), (8, DocaError::NO_MEMORY), (9, DocaError::CONNECTION_RESET)]
     {
         let error = service.workers_of_group(group).wait().unwrap_err();
         assert_eq!(error.code(), code);
@@ -271,7 +276,8 @@ fn the_services_thread_leaves_signals_to_the_program() {
     let before = signals_blocked("thread-self").unwrap();
     let _service = connect();
     assert_eq!(signals_blocked("thread-self"), Some(before));
-    let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().file_name());
+    let threads =
+        std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().file_name());
     let blocked: Vec<u64> = threads
         .map(|id| id.into_string().unwrap())
         .filter(|id| {
@@ -282,7 +288,10 @@ fn the_services_thread_leaves_signals_to_the_program() {
         .collect();
     // Signal n is bit n - 1.
     let (interrupt, terminate) = (1 << 1, 1 << 14);
-    assert!(!blocked.is_empty() && blocked.iter().all(|mask| mask & interrupt != 0 && mask & terminate != 0));
+    assert!(
+        !blocked.is_empty()
+            && blocked.iter().all(|mask| mask & interrupt != 0 && mask & terminate != 0)
+    );
 }
 
 fn signals_blocked(task: &str) -> Option<u64> {

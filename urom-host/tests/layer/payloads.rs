@@ -19,7 +19,8 @@ fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<
 
 fn whole(graph: &Client, worker: &Worker, data: &[u8]) -> Payload {
     let command = BringWhole(Bring { data, ..Bring::default() });
-    let Whole(payload) = Host::submit(graph.plugin(), worker, &command, None).unwrap().wait().unwrap();
+    let Whole(payload) =
+        Host::submit(graph.plugin(), worker, &command, None).unwrap().wait().unwrap();
     payload
 }
 
@@ -60,7 +61,10 @@ fn payloads_count_as_tasks_until_they_are_dropped() {
     let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     assert!(error.to_string().contains("4 of them by replies"), "{error}");
-    assert!(error.to_string().contains("drop payloads of earlier replies, or copy them"), "{error}");
+    assert!(
+        error.to_string().contains("drop payloads of earlier replies, or copy them"),
+        "{error}"
+    );
     assert_eq!(*held.remove(2), [2; 9]);
     assert_eq!(graph.task_loopback(&worker, 5).submit().unwrap().wait().unwrap().data, 5);
     assert_eq!(*held[2], [3; 9]);
@@ -84,7 +88,8 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
     let before = live();
     let (graph, worker) = start(&service, 7);
     let first = whole(&graph, &worker, b"first");
-    let second = bring(&graph, &worker, Bring { data: b"second", ..Bring::default() }).wait().unwrap();
+    let second =
+        bring(&graph, &worker, Bring { data: b"second", ..Bring::default() }).wait().unwrap();
     let error = worker.stop().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::IN_USE);
     assert!(error.to_string().contains("stopping worker 7"), "{error}");
@@ -146,11 +151,15 @@ fn a_payload_dropped_inside_a_callback_makes_room_for_the_next_task() {
     let (graph, worker) = start(&service, 0);
     let held: Vec<Payload> = (0..3).map(|_| whole(&graph, &worker, b"held")).collect();
     let worker = Rc::new(worker);
-    let (next, their_worker, codes) = (graph.clone(), Rc::clone(&worker), Rc::new(RefCell::new(Vec::new())));
+    let (next, their_worker, codes) =
+        (graph.clone(), Rc::clone(&worker), Rc::new(RefCell::new(Vec::new())));
     let theirs = Rc::clone(&codes);
     let callback = move |reply: Result<Brought, Error>| {
         let submit = || {
-            next.task_loopback(&their_worker, 1).submit_with(|_| ()).map(drop).map_err(|error| error.code())
+            next.task_loopback(&their_worker, 1)
+                .submit_with(|_| ())
+                .map(drop)
+                .map_err(|error| error.code())
         };
         theirs.borrow_mut().push(submit());
         drop(reply);
@@ -223,7 +232,10 @@ fn an_error_status_comes_with_the_bytes_and_keeps_no_task() {
     let (graph, worker) = start(&service, 0);
     let command = Bring { data: b"abc", script: script::STATUS_WITH_REPLY | 16, lie: 0 };
     let error = bring(&graph, &worker, command).wait().unwrap_err();
-    assert_eq!((error.code(), error.reply().map(<[u8]>::len)), (DocaError::NOT_FOUND, Some(LEN + 3)));
+    assert_eq!(
+        (error.code(), error.reply().map(<[u8]>::len)),
+        (DocaError::NOT_FOUND, Some(LEN + 3))
+    );
     worker.stop().wait().unwrap();
 }
 

@@ -17,7 +17,9 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
     assert_eq!(service.failure(), None);
     assert_eq!(worker.health(), Health::Unknown, "nobody can be asked");
-    for builder in [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")] {
+    for builder in
+        [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")]
+    {
         let error = builder.connect().unwrap_err();
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
         assert!(error.to_string().contains("set that variable instead"), "{error}");
@@ -66,10 +68,14 @@ fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
 fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
     let _clean = fake::clean();
     let engine = ProgressEngine::with_library(fake::plain_library()).unwrap();
-    assert_eq!(Service::builder().engine(&engine).connect().unwrap().library(), fake::plain_library());
+    assert_eq!(
+        Service::builder().engine(&engine).connect().unwrap().library(),
+        fake::plain_library()
+    );
     let error = Service::builder().engine(&engine).embedded().connect().unwrap_err();
     assert_eq!(error.code(), DocaError::NOT_SUPPORTED, "{error}");
-    let error = ServiceBuilder::with_library(fake::library()).engine(&engine).connect().unwrap_err();
+    let error =
+        ServiceBuilder::with_library(fake::library()).engine(&engine).connect().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
 }
 
@@ -78,7 +84,9 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
 #[test]
 fn a_program_that_has_no_library_and_names_none_is_told_how_to() {
     let connect = |builder: ServiceBuilder| builder.connect().map(drop).unwrap_err();
-    for error in [connect(Service::builder().address("fake:1")), connect(Service::builder().embedded())] {
+    for error in
+        [connect(Service::builder().address("fake:1")), connect(Service::builder().embedded())]
+    {
         assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
         assert!(error.to_string().contains("set UROM_DOCA_LIBRARY to the path"), "{error}");
     }

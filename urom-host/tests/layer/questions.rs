@@ -40,7 +40,10 @@ fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
     assert!((SHORT..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert_eq!(error.code(), DocaError::TIME_OUT);
     let text = error.to_string();
-    assert!(text.contains("workers of group 6") && text.contains("within the deadline of 2ms"), "{text}");
+    assert!(
+        text.contains("workers of group 6") && text.contains("within the deadline of 2ms"),
+        "{text}"
+    );
     assert_eq!(release(&service), (1, 0));
     // And nobody else's answer is touched.
     assert_eq!(service.workers_of_group(2).deadline(LIMIT).wait().unwrap(), [0, 1]);
@@ -54,7 +57,8 @@ fn each_question_has_a_deadline_of_its_own_and_the_last_one_said_counts() {
     let never = waiting(&service, group::WAITS).deadline(Duration::MAX);
     let long = service.workers_of_group(group::WAITS).deadline(Duration::from_secs(3600));
     let later = service.workers_of_group(group::WAITS).deadline(SHORT * 3);
-    let taken_back = service.workers_of_group(group::WAITS).deadline(Duration::ZERO).deadline(LIMIT);
+    let taken_back =
+        service.workers_of_group(group::WAITS).deadline(Duration::ZERO).deadline(LIMIT);
     let sooner = service.workers_of_group(group::WAITS).deadline(LIMIT).deadline(SHORT);
     for query in [sooner, later] {
         assert_eq!(block_on_for(LIMIT, query).unwrap().unwrap_err().code(), DocaError::TIME_OUT);
@@ -138,7 +142,8 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
 fn a_service_with_questions_that_were_given_up_can_be_dropped() {
     let _clean = fake::clean();
     let service = connect();
-    let (query, late) = (waiting(&service, group::WAITS), waiting(&service, group::WAITS).deadline(SHORT));
+    let (query, late) =
+        (waiting(&service, group::WAITS), waiting(&service, group::WAITS).deadline(SHORT));
     let handle = query.handle();
     assert_eq!(late.wait().unwrap_err().code(), DocaError::TIME_OUT);
     drop(query);
@@ -166,8 +171,9 @@ fn a_waker_that_panics_at_a_deadline_does_not_end_the_services_thread() {
     // The library answers; the waker panics; the next question is answered all the same.
     assert_eq!(release(&service), (1, 0));
     assert_eq!(block_on(&mut query).unwrap(), [0, 1, 2, 3, 4, 5]);
-    let again =
-        catch_unwind(AssertUnwindSafe(|| query.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
+    let again = catch_unwind(AssertUnwindSafe(|| {
+        query.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }));
     let message = again.map(|poll: Poll<_>| poll.is_ready()).unwrap_err();
     assert_eq!(message.downcast_ref(), Some(&"a group query was polled after it had resolved"));
 }

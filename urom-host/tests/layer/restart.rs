@@ -24,7 +24,11 @@ fn a_worker_that_died_is_started_again_and_one_that_runs_is_not() {
     let again = worker.restart().wait().unwrap();
     assert_eq!((again.id(), again.max_inflight()), (5, 4));
     let hangs = graph.task_loopback(&again, script::HANG).submit().unwrap();
-    assert_eq!(hangs.wait().unwrap_err().code(), DocaError::TIME_OUT, "the deadline is the same, too");
+    assert_eq!(
+        hangs.wait().unwrap_err().code(),
+        DocaError::TIME_OUT,
+        "the deadline is the same, too"
+    );
     drop(worker);
     assert_eq!(graph.task_loopback(&again, 3).submit().unwrap().wait().unwrap().data, 3);
 }
@@ -65,8 +69,11 @@ fn a_restart_waits_longer_and_longer_for_a_service_that_takes_the_old_worker_for
         let (graph, worker) = start(&service, 5);
         let began = Instant::now();
         let restart = dead(&graph, &worker, &early).restart();
-        let again =
-            if on_descriptor { wait_on_the_descriptor(&worker, restart) } else { restart.wait().unwrap() };
+        let again = if on_descriptor {
+            wait_on_the_descriptor(&worker, restart)
+        } else {
+            restart.wait().unwrap()
+        };
         assert!(began.elapsed() >= Duration::from_millis(1 + 2 + 4), "{:?}", began.elapsed());
         assert_eq!((again.id(), failures_left()), (5, 0));
     }
@@ -78,7 +85,8 @@ fn a_service_that_does_not_let_go_of_the_old_worker_is_asked_a_few_times_in_two_
     let service = connect();
     let (graph, worker) = start(&service, 5);
     let began = Instant::now();
-    let error = dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait().unwrap_err();
+    let error =
+        dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::ALREADY_EXIST);
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
     assert!((80..99).contains(&failures_left()), "{} asked", 100 - failures_left());

@@ -14,7 +14,8 @@ fn a_future_resolves_to_the_reply() {
     let _clean = fake::clean();
     let service = connect();
     let (graph, worker) = start(&service, 3);
-    let done = block_on_for(LIMIT, graph.task_loopback(&worker, 42).submit().unwrap()).unwrap().unwrap();
+    let done =
+        block_on_for(LIMIT, graph.task_loopback(&worker, 42).submit().unwrap()).unwrap().unwrap();
     assert_eq!(done.data, 42);
     assert_eq!(graph.task_loopback(&worker, 43).submit().unwrap().wait().unwrap().data, 43);
     assert_eq!(worker.in_flight().unwrap(), 0);
@@ -46,8 +47,9 @@ fn each_progress_call_completes_one_task_in_order() {
     let order = Rc::new(RefCell::new(Vec::new()));
     for data in 0..4 {
         let order = Rc::clone(&order);
-        let note =
-            move |done: Result<graph_protocol::LoopbackDone, _>| order.borrow_mut().push(done.unwrap().data);
+        let note = move |done: Result<graph_protocol::LoopbackDone, _>| {
+            order.borrow_mut().push(done.unwrap().data)
+        };
         graph.task_loopback(&worker, data).submit_with(note).unwrap();
     }
     assert_eq!(service.engine().in_flight().unwrap(), 4);
@@ -64,7 +66,8 @@ fn completions_can_be_awaited_in_any_order() {
     let _clean = fake::clean();
     let service = connect();
     let (graph, worker) = start(&service, 0);
-    let mut flights: Vec<_> = (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let mut flights: Vec<_> =
+        (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
     for n in (0..4).rev() {
         assert_eq!(flights.pop().unwrap().wait().unwrap().data, n);
     }
@@ -85,7 +88,8 @@ fn a_dropped_future_frees_its_task_when_it_completes_and_after() {
         drop(complete);
     }
     // All four tasks are free again.
-    let flights: Vec<_> = (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let flights: Vec<_> =
+        (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
     drop(flights);
 }
 
@@ -94,7 +98,8 @@ fn too_many_tasks_are_no_memory_and_the_next_fits_after_one_is_taken() {
     let _clean = fake::clean();
     let service = connect();
     let (graph, worker) = start(&service, 0);
-    let mut flights: Vec<_> = (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let mut flights: Vec<_> =
+        (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
     let error = graph.task_loopback(&worker, 4).submit().unwrap_err();
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     assert!(error.to_string().contains("4 tasks allocated"), "{error}");
@@ -130,7 +135,10 @@ fn an_answer_over_the_limit_names_the_limit_and_no_state_of_a_worker_that_runs()
     let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
     assert_eq!((error.code(), error.reply()), (DocaError::TOO_BIG, None));
     let text = error.to_string();
-    assert!(text.contains("the answer exceeds the message limit; ask for less, or raise"), "{text}");
+    assert!(
+        text.contains("the answer exceeds the message limit; ask for less, or raise"),
+        "{text}"
+    );
     assert!(text.contains("ServiceBuilder::max_message_size and uromd --max-msg-size"), "{text}");
     assert!(!text.contains("state"), "{text}");
 }
@@ -140,7 +148,8 @@ fn a_reply_that_does_not_decode_is_an_error_with_its_cause() {
     let _clean = fake::clean();
     let service = connect();
     let (graph, worker) = start(&service, 0);
-    let error = graph.task_loopback(&worker, script::SHORT_REPLY).submit().unwrap().wait().unwrap_err();
+    let error =
+        graph.task_loopback(&worker, script::SHORT_REPLY).submit().unwrap().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert_eq!(error.reply(), Some(&[0, 0, 0][..]));
     assert!(error.cause().unwrap().is::<urom_abi::wire::DecodeError>());

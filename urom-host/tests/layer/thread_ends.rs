@@ -47,7 +47,9 @@ fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
         let told = Rc::new(Cell::new(None));
         let theirs = Rc::clone(&told);
         let hangs = graph.task_loopback(&stops, script::HANG);
-        hangs.submit_with(move |answer| theirs.set(answer.err().map(|error| error.code()))).unwrap();
+        hangs
+            .submit_with(move |answer| theirs.set(answer.err().map(|error| error.code())))
+            .unwrap();
         graph.task_loopback(&stops, 1).submit_with(move |_| drop(dropped)).unwrap();
         REST.set(Some(Rest { service, stops, told }));
     });
@@ -79,8 +81,11 @@ fn a_future_may_be_polled_as_its_thread_ends() {
         #[cfg(feature = "tokio")]
         {
             // What a driver leaves behind is destroyed before.
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(urom_host::tokio::drive(async { Ok::<_, urom_host::Error>(()) })).unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime
+                .block_on(urom_host::tokio::drive(async { Ok::<_, urom_host::Error>(()) }))
+                .unwrap();
         }
         let hangs = graph.task_loopback(&worker, script::HANG).submit().unwrap();
         POLLED.set(Some(Box::new(Polled(hangs))));

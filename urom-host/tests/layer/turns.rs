@@ -42,7 +42,8 @@ impl Busy {
     /// A task that is never answered, given up at last.
     fn hang(
         &self,
-    ) -> Completion<impl urom_abi::protocol::Request<Reply = graph_protocol::LoopbackDone> + use<>> {
+    ) -> Completion<impl urom_abi::protocol::Request<Reply = graph_protocol::LoopbackDone> + use<>>
+    {
         self.graph.task_loopback(&self.worker, script::HANG).deadline(LIMIT).submit().unwrap()
     }
 

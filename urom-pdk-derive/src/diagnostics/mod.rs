@@ -64,7 +64,8 @@ mod tests {
         let mut errors = Errors::new();
         errors.at(Span::call_site(), messages::duplicate_key("a"));
         errors.on(quote::quote!(b), messages::duplicate_key("b"));
-        let text = errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default();
+        let text =
+            errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default();
         assert_eq!(text.matches("compile_error").count(), 2, "{text}");
         assert!(Errors::new().into_compile_errors().is_none());
     }
@@ -79,7 +80,10 @@ mod tests {
     fn messages_read_alike() {
         for (name, text) in messages::TABLE {
             assert!(!text.ends_with('.'), "{name}: no full stop");
-            assert!(!text.starts_with(|first: char| first.is_ascii_uppercase()), "{name}: lower case");
+            assert!(
+                !text.starts_with(|first: char| first.is_ascii_uppercase()),
+                "{name}: lower case"
+            );
             assert!(text.contains(": "), "{name}: says what to do behind a colon");
         }
     }

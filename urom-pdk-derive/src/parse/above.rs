@@ -19,7 +19,8 @@ pub(super) fn derives() -> Vec<Attribute> {
     attributes_before(&source, here.line(), here.column())
         .into_iter()
         .filter(|text| {
-            text.starts_with("#[derive") || text.starts_with("#[cfg_attr") && text.contains("derive(")
+            text.starts_with("#[derive")
+                || text.starts_with("#[cfg_attr") && text.contains("derive(")
         })
         .filter_map(|text| Attribute::parse_outer.parse_str(&text).ok()?.pop())
         .collect()
@@ -80,15 +81,20 @@ mod tests {
         let source = "fn f() -> [u8; 1] {}\n\n/// Docs [a].\n#[derive(Debug)]\n  // Why.\n#[cfg_attr(a, derive(B))] #[x([1])]\n#[macro]\nenum E {}\n";
         let found = attributes_before(source, 7, 1);
         assert_eq!(found, ["#[x([1])]", "#[cfg_attr(a, derive(B))]", "#[derive(Debug)]"]);
-        assert_eq!(attributes_before(source, 6, 27), ["#[cfg_attr(a, derive(B))]", "#[derive(Debug)]"]);
+        assert_eq!(
+            attributes_before(source, 6, 27),
+            ["#[cfg_attr(a, derive(B))]", "#[derive(Debug)]"]
+        );
         assert_eq!(attributes_before(source, 4, 1), [""; 0]);
     }
 
     #[test]
     fn comments_hide_no_attribute() {
-        let source =
-            "#[doc = \"http://a\"] // Why.\n#[derive(Debug)] // [b]\n#[x] /* c\n#[y] */ // ]\n\n#[macro]\n";
-        assert_eq!(attributes_before(source, 6, 1), ["#[x]", "#[derive(Debug)]", "#[doc = \"http://a\"]"]);
+        let source = "#[doc = \"http://a\"] // Why.\n#[derive(Debug)] // [b]\n#[x] /* c\n#[y] */ // ]\n\n#[macro]\n";
+        assert_eq!(
+            attributes_before(source, 6, 1),
+            ["#[x]", "#[derive(Debug)]", "#[doc = \"http://a\"]"]
+        );
     }
 
     #[test]

@@ -25,11 +25,13 @@ impl MessagesKeys {
         let (mut plugin, mut version, mut notification) = (None, None, None);
         if which == Macro::Command {
             let (example, number) = ("plugin = \"worker_name\"", "version = 1");
-            plugin = required(&mut keys, "plugin", example, errors, |tokens| syn::parse2(tokens).ok());
+            plugin =
+                required(&mut keys, "plugin", example, errors, |tokens| syn::parse2(tokens).ok());
             version = required(&mut keys, "version", number, errors, |tokens| {
                 syn::parse2::<LitInt>(tokens).ok()?.base10_parse().ok()
             });
-            notification = keys.value::<Path>("notification", "notification = Notification", errors);
+            notification =
+                keys.value::<Path>("notification", "notification = Notification", errors);
         }
         let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
         let tag = keys.value::<Type>("tag", "tag = u64", errors);
@@ -76,7 +78,11 @@ pub(super) struct VariantKeys {
 }
 
 impl VariantKeys {
-    pub(super) fn read(which: Macro, attributes: &mut Vec<Attribute>, errors: &mut Errors) -> VariantKeys {
+    pub(super) fn read(
+        which: Macro,
+        attributes: &mut Vec<Attribute>,
+        errors: &mut Errors,
+    ) -> VariantKeys {
         let mut keys = Keys::take_helpers(attributes, errors);
         let tag = keys.value::<Expr>("tag", "tag = 1", errors);
         let (mut also, mut reply, mut given) = (None, None, false);
@@ -112,7 +118,11 @@ pub(super) struct FieldKeys {
 }
 
 impl FieldKeys {
-    pub(super) fn read(which: Macro, attributes: &mut Vec<Attribute>, errors: &mut Errors) -> FieldKeys {
+    pub(super) fn read(
+        which: Macro,
+        attributes: &mut Vec<Attribute>,
+        errors: &mut Errors,
+    ) -> FieldKeys {
         let mut keys = Keys::take_helpers(attributes, errors);
         let (mut optional, mut unless) = (None, None);
         match which {

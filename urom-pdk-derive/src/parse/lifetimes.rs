@@ -5,8 +5,8 @@
 use proc_macro2::Span;
 use quote::ToTokens;
 use syn::{
-    Field, Fields, GenericArgument, GenericParam, Ident, ItemEnum, Lifetime, Meta, PathArguments, Type,
-    parse_quote,
+    Field, Fields, GenericArgument, GenericParam, Ident, ItemEnum, Lifetime, Meta, PathArguments,
+    Type, parse_quote,
 };
 
 use super::Macro;
@@ -26,7 +26,9 @@ pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Op
             (GenericParam::Lifetime(parameter), Some(first)) => {
                 errors.on(parameter, messages::second_lifetime(&parameter.lifetime, first));
             }
-            (GenericParam::Lifetime(parameter), None) => lifetime = Some(parameter.lifetime.clone()),
+            (GenericParam::Lifetime(parameter), None) => {
+                lifetime = Some(parameter.lifetime.clone())
+            }
             (other, _) => errors.on(other, messages::generic_message(names::written(other))),
         }
     }
@@ -35,7 +37,8 @@ pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Op
 
 /// Takes the lifetimes out of an enum of notifications, where they were the mistake: what is left of it is no error again.
 pub(super) fn remove(item: &mut ItemEnum) {
-    let lifetimes = item.generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect::<Vec<_>>();
+    let lifetimes =
+        item.generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect::<Vec<_>>();
     let forever = Lifetime::new("'static", Span::call_site());
     for field in item.variants.iter_mut().flat_map(|variant| &mut variant.fields) {
         for lifetime in &lifetimes {
@@ -62,9 +65,11 @@ pub(super) fn borrow(
     let mut repaired = false;
     for variant in &mut item.variants {
         let Fields::Named(fields) = &mut variant.fields else { continue };
-        for field in fields.named.iter_mut().filter(|field| Shape::of(&field.ty).form.is_borrowed()) {
+        for field in fields.named.iter_mut().filter(|field| Shape::of(&field.ty).form.is_borrowed())
+        {
             let used = lifetimes_in(field.ty.to_token_stream());
-            let known = |name: &String| item.generics.lifetimes().any(|one| one.lifetime.ident == *name);
+            let known =
+                |name: &String| item.generics.lifetimes().any(|one| one.lifetime.ident == *name);
             if used.iter().any(known) {
                 continue;
             }
@@ -85,7 +90,9 @@ pub(super) fn borrow(
 fn is_payload(field: &Field) -> bool {
     let inline = Ident::new("inline", Span::call_site());
     field.attrs.iter().any(|attribute| match &attribute.meta {
-        Meta::List(keys) => keys.path.is_ident("urom") && tokens::mentions(keys.tokens.clone(), &inline),
+        Meta::List(keys) => {
+            keys.path.is_ident("urom") && tokens::mentions(keys.tokens.clone(), &inline)
+        }
         _ => false,
     })
 }
@@ -108,7 +115,10 @@ fn state(ty: &mut Type, lifetime: &Lifetime) {
                     }
                 }
                 PathArguments::AngleBracketed(given) => {
-                    let others = given.args.iter().filter(|one| !matches!(one, GenericArgument::Lifetime(_)));
+                    let others = given
+                        .args
+                        .iter()
+                        .filter(|one| !matches!(one, GenericArgument::Lifetime(_)));
                     *given = parse_quote!(<#lifetime, #(#others),*>);
                 }
                 arguments => *arguments = PathArguments::AngleBracketed(parse_quote!(<#lifetime>)),
@@ -139,7 +149,11 @@ mod tests {
         let form = |ty: Type| Shape::of(&ty).form.is_borrowed();
         assert!(form(parse_quote!(&[u8])) && form(parse_quote!(Option<kit::Elements<'a, u8>>)));
         assert!(form(parse_quote!(&'a str)) && form(parse_quote!(Option<&str>)));
-        assert!(!form(parse_quote!(u64)) && !form(parse_quote!(&'a u64)) && !form(parse_quote!(&mut [u8])));
+        assert!(
+            !form(parse_quote!(u64))
+                && !form(parse_quote!(&'a u64))
+                && !form(parse_quote!(&mut [u8]))
+        );
         assert!(matches!(Shape::of(&parse_quote!(&'a [u8; 4])).form, Form::Array(_)));
     }
 }

@@ -52,8 +52,9 @@ fn in_text(text: &str, own: &str, variant: &str, fields: &[String]) -> String {
             continue;
         }
         named.push_str(own);
-        let path =
-            behind.strip_prefix("::").map(|path| path.split(|c| !is_name(c)).next().unwrap_or_default());
+        let path = behind
+            .strip_prefix("::")
+            .map(|path| path.split(|c| !is_name(c)).next().unwrap_or_default());
         if path.is_some_and(|name| fields.iter().any(|field| field == name)) {
             named.push_str("::");
             named.push_str(variant);
@@ -71,7 +72,10 @@ mod tests {
     fn self_is_the_enum_and_its_fields_are_the_variants() {
         let named = |text| in_text(text, "Command", "Work", &["n".to_owned()]);
         assert_eq!(named(" See [`Self::Undo`], [`Self`]."), " See [`Command::Undo`], [`Command`].");
-        assert_eq!(named("[`Self::n`] of [it](Self::N)"), "[`Command::Work::n`] of [it](Command::N)");
+        assert_eq!(
+            named("[`Self::n`] of [it](Self::N)"),
+            "[`Command::Work::n`] of [it](Command::N)"
+        );
         assert_eq!(named("Selfish, mySelf, my_Self, Self"), "Selfish, mySelf, my_Self, Command");
     }
 }

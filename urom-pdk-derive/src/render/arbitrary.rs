@@ -19,7 +19,8 @@ impl Render<'_> {
         let krate = &self.model.krate;
         let lifetime = self.model.lifetime.clone().unwrap_or_else(|| parse_quote!('arbitrary));
         let makers = self.model.variants.iter().map(|variant| self.maker(variant, &lifetime));
-        let structs = self.model.variants.iter().map(|variant| self.arbitrary_struct(variant, &lifetime));
+        let structs =
+            self.model.variants.iter().map(|variant| self.arbitrary_struct(variant, &lifetime));
         let this = self.enum_type();
         let (input, chosen) = (names::local("input"), names::local("chosen"));
         let count = self.model.variants.len();
@@ -43,7 +44,12 @@ impl Render<'_> {
         quote!(#krate::__arbitrary! { #(#makers)* #for_enum #(#structs)* })
     }
 
-    fn implementation(&self, this: &TokenStream, lifetime: &Lifetime, body: &TokenStream) -> TokenStream {
+    fn implementation(
+        &self,
+        this: &TokenStream,
+        lifetime: &Lifetime,
+        body: &TokenStream,
+    ) -> TokenStream {
         let krate = &self.model.krate;
         quote! {
             #[automatically_derived]
@@ -102,7 +108,9 @@ impl Render<'_> {
                 }
                 _ => match self.checked_type(field) {
                     None => quote!(let mut #local = #krate::arbitrary::plain(#input, #constant)?;),
-                    Some(ty) => quote!(let mut #local = #krate::arbitrary::value(#input, #constant, #ty)?;),
+                    Some(ty) => {
+                        quote!(let mut #local = #krate::arbitrary::value(#input, #constant, #ty)?;)
+                    }
                 },
             }
         });
@@ -131,9 +139,9 @@ impl Render<'_> {
         let presence = variant.presence(payload, keys);
         let there = match (&presence, when_expr(variant, payload)) {
             (Presence::ByAddress, _) => quote!(#krate::arbitrary::flip(#input)?),
-            (_, Some(when)) => {
-                self.call("when", variant, payload, &when, |field| self.made_up_argument(variant, field))
-            }
+            (_, Some(when)) => self.call("when", variant, payload, &when, |field| {
+                self.made_up_argument(variant, field)
+            }),
             _ => quote!(true),
         };
         let is_there = names::local("is_there");
@@ -166,8 +174,9 @@ impl Render<'_> {
         };
         match (variant.count(payload, keys), length_expr(variant, payload)) {
             (_, Some(expr)) => {
-                let given =
-                    self.call("len", variant, payload, &expr, |field| self.made_up_argument(variant, field));
+                let given = self.call("len", variant, payload, &expr, |field| {
+                    self.made_up_argument(variant, field)
+                });
                 quote!(#length::Given(#given))
             }
             (Count::Own, None) => quote!(#length::<::core::primitive::u64>::Free),
@@ -185,7 +194,8 @@ impl Render<'_> {
     ) -> TokenStream {
         let (wire, function) = (self.wire(), names::local(function));
         let (message, name) = (names::text(&variant.ident), names::text(&payload.ident));
-        let (root, local) = (names::numbered(index(variant, root)), names::numbered(index(variant, payload)));
+        let (root, local) =
+            (names::numbered(index(variant, root)), names::numbered(index(variant, payload)));
         quote!(#root #(.#path)* = #wire::#function(#message, #name, &#local)?;)
     }
 

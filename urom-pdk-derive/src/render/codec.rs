@@ -13,7 +13,9 @@ impl Render<'_> {
     /// The functions that call those of codecs.
     pub(super) fn codecs(&self) -> TokenStream {
         let variants = self.model.variants.iter();
-        variants.flat_map(|variant| variant.fields.iter().map(move |field| codec(variant, field))).collect()
+        variants
+            .flat_map(|variant| variant.fields.iter().map(move |field| codec(variant, field)))
+            .collect()
     }
 }
 

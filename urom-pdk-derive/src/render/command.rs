@@ -17,8 +17,9 @@ impl Commands<'_> {
     /// The type `Protocol`, and what stands apart from the module's names: its impls and those of the commands.
     pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
         let (name, vis) = (self.plugin.text(), &self.render.model.vis);
-        let doc =
-            format!(" The protocol of the plugin `{name}`: its commands and notifications as one type.");
+        let doc = format!(
+            " The protocol of the plugin `{name}`: its commands and notifications as one type."
+        );
         let allowed = self.render.allowed();
         let item = quote! {
             #[doc = #doc]
@@ -33,7 +34,10 @@ impl Commands<'_> {
         // Named once, so that one that does not exist is one error.
         let notification = tokens::at(quote!(#notification), span);
         let answers = self.answers_check();
-        (item, quote!(type __Notifications = #notification; #answers #decode #(#requests)* #protocol))
+        (
+            item,
+            quote!(type __Notifications = #notification; #answers #decode #(#requests)* #protocol),
+        )
     }
 
     /// A command whose answer is no notification does not compile. That check is by name and needs no
@@ -68,13 +72,16 @@ impl Commands<'_> {
     }
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (krate, vis, wire) =
+            (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let name = &variant.ident;
-        let (bytes, out, fixed) = (names::local("bytes"), names::local("out"), names::local("fixed"));
+        let (bytes, out, fixed) =
+            (names::local("bytes"), names::local("out"), names::local("fixed"));
         let check = self.render.check_tag(&fixed, variant);
         let (reading, members) =
             self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check, |_| true);
-        let decode = self.render.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
+        let decode =
+            self.render.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
         let value = |field: &Field| {
             let field = &field.ident;
             quote!(&self.#field)
@@ -89,7 +96,8 @@ impl Commands<'_> {
         let conversion = self.render.conversion(variant, &self.render.own_type(variant));
         let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
         let this = self.render.own_type(variant);
-        let (parameters, lifetime) = (self.render.parameters(variant), self.render.borrowed(variant));
+        let (parameters, lifetime) =
+            (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
         // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
         let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
@@ -144,7 +152,12 @@ impl Commands<'_> {
     }
 
     /// The echo of `variant`, each field of it what `value` gives for it.
-    fn echo_of(&self, variant: &Variant, reply: &Path, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
+    fn echo_of(
+        &self,
+        variant: &Variant,
+        reply: &Path,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
         let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
         // A local is of the answer's type, so it stands on the answer's span too.
         let echo = Ident::new("__echo", reply.span());
@@ -152,7 +165,8 @@ impl Commands<'_> {
             let ident = &field.ident;
             let (name, value) = (names::text(ident), value(field));
             // On the field's span, so that a field the answer does not have, or has otherwise, is underlined itself.
-            let set = quote!(#wire::Echoes::<{ #wire::echo_name(#name) }>::set(&mut #echo, #value););
+            let set =
+                quote!(#wire::Echoes::<{ #wire::echo_name(#name) }>::set(&mut #echo, #value););
             tokens::at(set, ident.span())
         });
         let mutable = variant.echoed().next().map(|_| quote!(mut));
@@ -228,8 +242,9 @@ impl Commands<'_> {
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
             let (tag, echoed) = (variant.tag, Ident::new("__echoed", reply.span()));
-            let echo =
-                self.echo_of(variant, reply, |field| self.render.read_or_zero(variant, field, &command));
+            let echo = self.echo_of(variant, reply, |field| {
+                self.render.read_or_zero(variant, field, &command)
+            });
             quote_spanned! {reply.span()=>
                 ::core::result::Result::Ok(#tag) => {
                     let #echoed = { #echo };

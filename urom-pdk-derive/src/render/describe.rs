@@ -5,7 +5,8 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{
-    Expr, ExprCall, ExprLit, ExprPath, GenericArgument, Ident, Lit, Macro, PatIdent, Path, Type, parse_quote,
+    Expr, ExprCall, ExprLit, ExprPath, GenericArgument, Ident, Lit, Macro, PatIdent, Path, Type,
+    parse_quote,
 };
 
 use super::Render;
@@ -110,14 +111,17 @@ impl Render<'_> {
                     .then(|| (length_name(field), quote!(#kind::Length { of: #name })));
                 let words = address.into_iter().chain(length).enumerate();
                 let u64_type = parse_quote!(::core::primitive::u64);
-                words.map(|(i, (name, kind))| describe(i, name, quote!(""), kind, &u64_type)).collect()
+                words
+                    .map(|(i, (name, kind))| describe(i, name, quote!(""), kind, &u64_type))
+                    .collect()
             }
         }
     }
 
     fn payload_description(&self, variant: &Variant, payload: &Field) -> TokenStream {
         let Role::Payload(keys) = payload.role() else { return TokenStream::new() };
-        let (name, docs, shape) = (names::text(&payload.ident), docs(&payload.docs), payload.shape());
+        let (name, docs, shape) =
+            (names::text(&payload.ident), docs(&payload.docs), payload.shape());
         let bytes = parse_quote!(::core::primitive::u8);
         let ty = match shape.form {
             Form::Str => quote!(__describe::Type::Utf8),
@@ -131,7 +135,8 @@ impl Render<'_> {
             Presence::Always | Presence::Unless(_) | Presence::Received => None,
         };
         let constants = constants(variant, payload, keys);
-        let (address, when, registered) = (option(address), option(when), shape.form.is_two_armed());
+        let (address, when, registered) =
+            (option(address), option(when), shape.form.is_two_armed());
         let optional = self.model.is_command() && payload.has_setter();
         quote! {
             __describe::Payload {
@@ -176,17 +181,21 @@ fn filled_by(variant: &Variant, word: &Field) -> (Ident, String) {
     let is_word = |field: &Field| field.ident == word.ident;
     let mut uses = variant.payloads().filter_map(|payload| {
         let Role::Payload(keys) = payload.role() else { return None };
-        let use_of =
-            match (variant.address(keys), variant.count(payload, keys), variant.presence(payload, keys)) {
-                (Address::Word(field), _, _) if is_word(field) => "Address",
-                (_, Count::Word(field), _) if is_word(field) => "Length",
-                (_, _, Presence::Unless(field)) if is_word(field) => "Selector",
-                _ => return None,
-            };
+        let use_of = match (
+            variant.address(keys),
+            variant.count(payload, keys),
+            variant.presence(payload, keys),
+        ) {
+            (Address::Word(field), _, _) if is_word(field) => "Address",
+            (_, Count::Word(field), _) if is_word(field) => "Length",
+            (_, _, Presence::Unless(field)) if is_word(field) => "Selector",
+            _ => return None,
+        };
         Some((Ident::new(use_of, proc_macro2::Span::call_site()), names::text(&payload.ident)))
     });
     // Validation refused words that no payload fills.
-    uses.next().unwrap_or_else(|| (Ident::new("Length", proc_macro2::Span::call_site()), String::new()))
+    uses.next()
+        .unwrap_or_else(|| (Ident::new("Length", proc_macro2::Span::call_site()), String::new()))
 }
 
 fn address(variant: &Variant, payload: &Field, keys: &Inline) -> Option<String> {
@@ -264,8 +273,9 @@ struct Constants<'a> {
 impl Constants<'_> {
     fn add(&mut self, path: &Path, tokens: TokenStream) {
         let is_field = |name: &Ident| self.variant.fields.iter().any(|field| field.ident == *name);
-        let is_constant = path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
-            && !path.get_ident().is_some_and(is_field);
+        let is_constant =
+            path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
+                && !path.get_ident().is_some_and(is_field);
         let name = tokens::spelled(tokens.clone());
         if is_constant && self.paths.iter().all(|(known, _)| *known != name) {
             self.paths.push((name, tokens));
@@ -291,7 +301,8 @@ impl<'ast> Visit<'ast> for Constants<'_> {
     fn visit_macro(&mut self, call: &'ast Macro) {
         // Validation refuses any other.
         let Some(Matches { expr, pat, guard }) = Matches::of(call) else { return };
-        let mut within = Constants { variant: self.variant, paths: std::mem::take(&mut self.paths) };
+        let mut within =
+            Constants { variant: self.variant, paths: std::mem::take(&mut self.paths) };
         within.visit_expr(&expr);
         within.visit_pat(&pat);
         guard.iter().for_each(|guard| within.visit_expr(guard));

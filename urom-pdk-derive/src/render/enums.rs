@@ -20,7 +20,10 @@ impl Render<'_> {
 
     /// The lifetime of the variant's structure, when it borrows.
     pub(super) fn borrowed(&self, variant: &Variant) -> Option<&Lifetime> {
-        self.model.lifetime.as_ref().filter(|_| variant.values().any(|field| self.borrows_type(&field.ty)))
+        self.model
+            .lifetime
+            .as_ref()
+            .filter(|_| variant.values().any(|field| self.borrows_type(&field.ty)))
     }
 
     /// Whether a type mentions the enum's lifetime.
@@ -74,7 +77,11 @@ impl Render<'_> {
     }
 
     /// A `match` on the tag of `bytes`, with an arm for each variant.
-    pub(super) fn by_tag(&self, bytes: &Ident, arm: impl Fn(&Variant) -> TokenStream) -> TokenStream {
+    pub(super) fn by_tag(
+        &self,
+        bytes: &Ident,
+        arm: impl Fn(&Variant) -> TokenStream,
+    ) -> TokenStream {
         let variants = self.model.variants.iter();
         self.by_tags(bytes, variants.map(|variant| (std::slice::from_ref(variant), arm(variant))))
     }
@@ -128,7 +135,11 @@ impl Render<'_> {
     }
 
     /// How many bytes `variant` takes, as an `Option`.
-    pub(super) fn length(&self, variant: &Variant, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
+    pub(super) fn length(
+        &self,
+        variant: &Variant,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
         let wire = self.wire();
         let payloads = variant.payloads().map(value).collect::<Vec<_>>();
         if payloads.is_empty() {
@@ -181,11 +192,12 @@ impl Render<'_> {
         let (bytes, out) = (names::local("bytes"), names::local("out"));
         let decode = self.body(decode);
         let encode = self.match_self(|variant, value| self.encoding(&out, variant, value));
-        let encoded_len = if self.model.variants.iter().all(|variant| variant.payloads().next().is_none()) {
-            self.body(quote!(::core::option::Option::Some(__LEN)))
-        } else {
-            self.match_self(|variant, value| self.length(variant, value))
-        };
+        let encoded_len =
+            if self.model.variants.iter().all(|variant| variant.payloads().next().is_none()) {
+                self.body(quote!(::core::option::Option::Some(__LEN)))
+            } else {
+                self.match_self(|variant, value| self.length(variant, value))
+            };
         let ident = &self.model.ident;
         // A use of all variants and fields: not every program uses every part of a protocol, and nobody is to blame for that.
         let used = (!self.inert).then(|| {

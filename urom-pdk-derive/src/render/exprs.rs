@@ -25,11 +25,9 @@ impl Render<'_> {
             });
             quote!(#len #when)
         };
-        let all = self
-            .model
-            .variants
-            .iter()
-            .flat_map(|variant| variant.payloads().map(|field| of(variant, field)).collect::<Vec<_>>());
+        let all = self.model.variants.iter().flat_map(|variant| {
+            variant.payloads().map(|field| of(variant, field)).collect::<Vec<_>>()
+        });
         all.collect()
     }
 
@@ -55,9 +53,10 @@ impl Render<'_> {
             quote!(#ident: #ty)
         });
         let idents = in_scope(variant, payload, expr).map(|field| &field.ident);
-        let borrows =
-            in_scope(variant, payload, expr).any(|field| field.is_payload() && self.borrows_type(&field.ty));
-        let generics = self.model.lifetime.as_ref().filter(|_| borrows).map(|lifetime| quote!(<#lifetime>));
+        let borrows = in_scope(variant, payload, expr)
+            .any(|field| field.is_payload() && self.borrows_type(&field.ty));
+        let generics =
+            self.model.lifetime.as_ref().filter(|_| borrows).map(|lifetime| quote!(<#lifetime>));
         quote! {
             #[inline]
             fn #name #generics(#(#parameters),*) -> #output {

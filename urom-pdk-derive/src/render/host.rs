@@ -14,7 +14,9 @@ impl Commands<'_> {
     pub(super) fn client(&self) -> (TokenStream, TokenStream) {
         let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let name = self.plugin.text();
-        let doc = format!(" Sends commands to the plugin `{name}`: one `task_*` method for each command.");
+        let doc = format!(
+            " Sends commands to the plugin `{name}`: one `task_*` method for each command."
+        );
         let tasks = self.pairs().map(|(variant, _)| self.task_type(variant));
         let allowed = self.render.allowed();
         let items = quote! {

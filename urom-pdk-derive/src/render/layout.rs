@@ -80,8 +80,12 @@ impl Render<'_> {
         let span = syn::spanned::Spanned::span(&field.ty);
         let ty = &field.ty;
         let constant = names::field_const(variant, field);
-        let placed =
-            |ty| Slot { constant: constant.clone(), ty, span, is_number: validate::is_number(&field.ty) };
+        let placed = |ty| Slot {
+            constant: constant.clone(),
+            ty,
+            span,
+            is_number: validate::is_number(&field.ty),
+        };
         match field.role() {
             Role::Plain | Role::Word => vec![placed(quote!(#ty))],
             Role::Codec(module) => {
@@ -115,7 +119,8 @@ impl Render<'_> {
         }
         let (wire, constant, ty) = (self.wire(), names::zero_const(variant, field), &field.ty);
         let any = self.any_bytes(&quote!(#ty));
-        let zero = quote_spanned!(syn::spanned::Spanned::span(ty)=> <#ty as #wire::Zero<#any>>::zero);
+        let zero =
+            quote_spanned!(syn::spanned::Spanned::span(ty)=> <#ty as #wire::Zero<#any>>::zero);
         Some(quote!(const #constant: fn() -> #ty = #zero;))
     }
 
@@ -130,7 +135,12 @@ impl Render<'_> {
     }
 
     /// An expression for the value of an echoed field in bytes that may be too few or wrong.
-    pub(super) fn read_or_zero(&self, variant: &Variant, field: &Field, bytes: &Ident) -> TokenStream {
+    pub(super) fn read_or_zero(
+        &self,
+        variant: &Variant,
+        field: &Field,
+        bytes: &Ident,
+    ) -> TokenStream {
         let constant = names::field_const(variant, field);
         if validate::is_number(&field.ty) {
             return quote!(#constant.read_or_zero(#bytes));
@@ -155,7 +165,10 @@ impl Render<'_> {
         let header = variant.header().enumerate().map(|(i, field)| {
             let slots = self.slots(variant, field);
             let at = i + 1;
-            slots.iter().map(|slot| place(slot, quote!({ __PARTS_AT[#at] }))).collect::<TokenStream>()
+            slots
+                .iter()
+                .map(|slot| place(slot, quote!({ __PARTS_AT[#at] })))
+                .collect::<TokenStream>()
         });
         let header = zeros.chain(header).collect::<TokenStream>();
         let body = variant.body().flat_map(|field| self.slots(variant, field)).collect::<Vec<_>>();
@@ -182,7 +195,10 @@ impl Render<'_> {
             Kind::Command(_) => quote!(WorkerCmd),
             Kind::Notification => quote!(WorkerNotify),
         };
-        (quote!(::core::mem::size_of::<#krate::plugin::#header>()), quote!(#krate::DEFAULT_MAX_MESSAGE))
+        (
+            quote!(::core::mem::size_of::<#krate::plugin::#header>()),
+            quote!(#krate::DEFAULT_MAX_MESSAGE),
+        )
     }
 
     /// A message that can never be sent does not compile.
@@ -207,8 +223,10 @@ impl Render<'_> {
 
     /// Neither does a variant whose payloads of known length make it too big.
     fn variant_limit(&self, variant: &Variant) -> TokenStream {
-        let fixed =
-            variant.payloads().filter_map(|field| self.fixed_size(variant, field)).collect::<Vec<_>>();
+        let fixed = variant
+            .payloads()
+            .filter_map(|field| self.fixed_size(variant, field))
+            .collect::<Vec<_>>();
         if fixed.is_empty() {
             return TokenStream::new();
         }
@@ -238,7 +256,9 @@ impl Render<'_> {
         let ty = self.without_lifetime(element);
         let text = messages::element_without_bytes(names::written(element)).to_string();
         let span = syn::spanned::Spanned::span(element);
-        Some(quote_spanned!(span=> const _: () = ::core::assert!(#wire::element::<#ty>() > 0, #text);))
+        Some(
+            quote_spanned!(span=> const _: () = ::core::assert!(#wire::element::<#ty>() > 0, #text);),
+        )
     }
 
     /// The size of a payload that is always there and whose length is known.

@@ -53,7 +53,8 @@ impl Render<'_> {
         let functions = if self.inert {
             TokenStream::new()
         } else {
-            let (expressions, codecs, arbitrary) = (self.expressions(), self.codecs(), self.arbitrary());
+            let (expressions, codecs, arbitrary) =
+                (self.expressions(), self.codecs(), self.arbitrary());
             quote!(#expressions #codecs #arbitrary)
         };
         let description = self.description();
@@ -84,6 +85,10 @@ impl Render<'_> {
 impl Commands<'_> {
     /// Each command with its notification.
     fn pairs(&self) -> impl Iterator<Item = (&Variant, &syn::Path)> {
-        self.render.model.variants.iter().filter_map(|variant| Some((variant, variant.reply.as_ref()?)))
+        self.render
+            .model
+            .variants
+            .iter()
+            .filter_map(|variant| Some((variant, variant.reply.as_ref()?)))
     }
 }

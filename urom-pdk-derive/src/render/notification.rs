@@ -16,7 +16,8 @@ impl Render<'_> {
         let by_tag = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             let source = Source::Incoming(&bytes);
-            let (reading, members) = self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
+            let (reading, members) =
+                self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
             quote!({ #reading #ident::#name { #members } })
         });
         let enum_impl = self.enum_impl(quote!(::core::result::Result::Ok(#by_tag)));
@@ -57,7 +58,8 @@ impl Render<'_> {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
         let (name, this) = (&variant.ident, self.enum_type());
         let (text, echo_name) = (names::text(name), names::echo(name));
-        let (incoming, fixed, echo) = (names::local("incoming"), names::local("fixed"), names::local("echo"));
+        let (incoming, fixed, echo) =
+            (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
         let tag = self.check_tag(&fixed, variant);
         let repeats = variant.echoed().map(|field| {
@@ -71,7 +73,8 @@ impl Render<'_> {
         });
         let check = quote!(#tag #(#repeats)*);
         let source = Source::Incoming(&incoming);
-        let (reading, members) = self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
+        let (reading, members) =
+            self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
         let decode = self.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
 
         let encode = self.body(self.descriptor(variant, &fixed, &echo));
@@ -81,7 +84,8 @@ impl Render<'_> {
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
         // Without echoed fields the structure has all fields of the variant.
         let is_whole = variant.echoed().next().is_none();
-        let conversion = is_whole.then(|| self.conversion(variant, &variant.ident.to_token_stream()));
+        let conversion =
+            is_whole.then(|| self.conversion(variant, &variant.ident.to_token_stream()));
         let payload = self.payload_maker(variant);
         let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
         let zero = variant.echoed().map(|field| {
@@ -186,10 +190,14 @@ impl Render<'_> {
     fn payload_maker(&self, variant: &Variant) -> Option<TokenStream> {
         let mut payloads = variant.payloads();
         let payload = payloads.next().filter(|_| payloads.next().is_none())?;
-        let (krate, vis, wire, name) = (&self.model.krate, &self.model.vis, self.wire(), &variant.ident);
+        let (krate, vis, wire, name) =
+            (&self.model.krate, &self.model.vis, self.wire(), &variant.ident);
         let (shape, len) = (payload.shape(), names::local("len"));
-        let ty =
-            if shape.form.is_two_armed() { quote!(#krate::Payload) } else { shape.inner.to_token_stream() };
+        let ty = if shape.form.is_two_armed() {
+            quote!(#krate::Payload)
+        } else {
+            shape.inner.to_token_stream()
+        };
         let text = names::text(name);
         let body = self.body(quote!(#wire::payload::<__LEN, _>(#text, #len)));
         let doc = format!(

@@ -19,14 +19,16 @@ impl Commands<'_> {
     }
 
     fn handler_trait(&self) -> TokenStream {
-        let (krate, vis, wire) = (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (krate, vis, wire) =
+            (&self.render.model.krate, &self.render.model.vis, self.render.wire());
         let doc = format!(
             " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
             self.plugin.text()
         );
         let methods = self.pairs().filter_map(|(variant, reply)| {
             let (name, method) = (&variant.ident, names::method(&variant.ident)?);
-            let command = self.render.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
+            let command =
+                self.render.message_type(variant, &syn::Lifetime::new("'_", Span::call_site()));
             let otherwise = format!(" Answers the command [`{}`].", names::text(name));
             let docs = self.render.copied_docs(&variant.docs, &otherwise);
             Some(quote! {

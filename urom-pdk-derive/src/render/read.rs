@@ -39,8 +39,8 @@ impl Render<'_> {
         };
         if variant.payloads().next().is_none() {
             let locals = self.values(variant, fixed, |field| wanted(field) && !field.is_plain());
-            let members =
-                variant.values().enumerate().filter(|(_, field)| wanted(field)).map(|(_, field)| {
+            let members = variant.values().enumerate().filter(|(_, field)| wanted(field)).map(
+                |(_, field)| {
                     let ident = &field.ident;
                     match field.role() {
                         Role::Plain => {
@@ -52,24 +52,32 @@ impl Render<'_> {
                             quote!(#ident: #local)
                         }
                     }
-                });
-            let start = quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
+                },
+            );
+            let start =
+                quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
             return (start, quote!(#(#members),*));
         }
         let behind = names::local("behind");
-        let locals = self.values(variant, fixed, |field| wanted(field) || is_described_by(variant, field));
+        let locals =
+            self.values(variant, fixed, |field| wanted(field) || is_described_by(variant, field));
         let payloads = variant.payloads().map(|field| self.payload(variant, field, fixed, &behind));
         let tail = names::local("tail");
         let members = variant.values().filter(|field| wanted(field)).map(|field| {
-            let (ident, ty, local) = (&field.ident, &field.ty, names::numbered(index(variant, field)));
+            let (ident, ty, local) =
+                (&field.ident, &field.ty, names::numbered(index(variant, field)));
             match source {
-                Source::Incoming(_) if field.is_payload() => quote!(#ident: #tail.take::<#ty>(#local)),
+                Source::Incoming(_) if field.is_payload() => {
+                    quote!(#ident: #tail.take::<#ty>(#local))
+                }
                 _ => quote!(#ident: #local),
             }
         });
         let take = match source {
             Source::Bytes(_) => TokenStream::new(),
-            Source::Incoming(incoming) => quote!(let mut #tail = #wire::Tail::of(#incoming, __LEN);),
+            Source::Incoming(incoming) => {
+                quote!(let mut #tail = #wire::Tail::of(#incoming, __LEN);)
+            }
         };
         let members = quote!(#(#members),*);
         let statements = quote! {
@@ -99,7 +107,9 @@ impl Render<'_> {
     /// tells.
     pub(super) fn checked_type(&self, field: &Field) -> Option<TokenStream> {
         let described = match field.role() {
-            Role::Codec(module) => type_of(&Type::Verbatim(tokens::at(quote!(#module::Wire), module.span()))),
+            Role::Codec(module) => {
+                type_of(&Type::Verbatim(tokens::at(quote!(#module::Wire), module.span())))
+            }
             _ if validate::is_number(&field.ty) => return None,
             _ => type_of(&field.ty),
         };
@@ -107,7 +117,12 @@ impl Render<'_> {
     }
 
     /// Locals of the fields in the fixed part.
-    fn values(&self, variant: &Variant, fixed: &Ident, wanted: impl Fn(&Field) -> bool) -> TokenStream {
+    fn values(
+        &self,
+        variant: &Variant,
+        fixed: &Ident,
+        wanted: impl Fn(&Field) -> bool,
+    ) -> TokenStream {
         let wire = self.wire();
         let message = names::text(&variant.ident);
         let fields = variant.values().filter(|field| wanted(field)).map(|field| {
@@ -135,7 +150,13 @@ impl Render<'_> {
     }
 
     /// The local of a payload: of a command its value, of a notification which bytes it is.
-    fn payload(&self, variant: &Variant, field: &Field, fixed: &Ident, behind: &Ident) -> TokenStream {
+    fn payload(
+        &self,
+        variant: &Variant,
+        field: &Field,
+        fixed: &Ident,
+        behind: &Ident,
+    ) -> TokenStream {
         let Role::Payload(keys) = field.role() else { return TokenStream::new() };
         let (ty, name, local) =
             (&field.ty, names::text(&field.ident), names::numbered(index(variant, field)));
@@ -158,7 +179,13 @@ impl Render<'_> {
         }
     }
 
-    fn address(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> TokenStream {
+    fn address(
+        &self,
+        variant: &Variant,
+        field: &Field,
+        keys: &Inline,
+        fixed: &Ident,
+    ) -> TokenStream {
         match variant.address(keys) {
             Address::None => quote!(1u64),
             Address::Own => {
@@ -177,7 +204,13 @@ impl Render<'_> {
     }
 
     /// How many elements there are; `None` when the type says it.
-    fn count(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> Option<TokenStream> {
+    fn count(
+        &self,
+        variant: &Variant,
+        field: &Field,
+        keys: &Inline,
+        fixed: &Ident,
+    ) -> Option<TokenStream> {
         Some(match variant.count(field, keys) {
             Count::Fixed => return None,
             Count::Own => {
@@ -239,7 +272,8 @@ fn is_described_by(variant: &Variant, field: &Field) -> bool {
     variant.payloads().any(|payload| {
         let Role::Payload(keys) = payload.role() else { return false };
         let address = matches!(variant.address(keys), Address::Member(root, _) if is_field(root));
-        let length = matches!(variant.count(payload, keys), Count::Member(root, _) if is_field(root));
+        let length =
+            matches!(variant.count(payload, keys), Count::Member(root, _) if is_field(root));
         let exprs = length_expr(variant, payload).into_iter().chain(when_expr(variant, payload));
         address || length || exprs.into_iter().any(|expr| tokens::mentions(expr, &field.ident))
     })

@@ -30,7 +30,8 @@ impl Render<'_> {
     fn structure(&self, variant: &Variant, what: &str, fields: &[&Field]) -> TokenStream {
         let (name, parameters) = (names::made(&variant.ident), self.parameters(variant));
         let allowed = self.allowed();
-        let docs = self.copied_docs(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
+        let docs =
+            self.copied_docs(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
         let derives = self.derives(fields);
         let body = self.members(fields);
         let vis = &self.model.vis;
@@ -44,7 +45,8 @@ impl Render<'_> {
 
     fn echo(&self, variant: &Variant) -> TokenStream {
         let (name, allowed) = (names::echo(&variant.ident), self.allowed());
-        let doc = format!(" The fields of `{}` that repeat the command's.", names::text(&variant.ident));
+        let doc =
+            format!(" The fields of `{}` that repeat the command's.", names::text(&variant.ident));
         let body = self.members(&variant.echoed().collect::<Vec<_>>());
         let vis = &self.model.vis;
         quote! {
@@ -79,7 +81,8 @@ impl Render<'_> {
                 parse_quote!(::core::fmt::Debug),
                 parse_quote!(::core::cmp::PartialEq),
             ];
-            let owns = fields.iter().any(|field| field.is_payload() && field.shape().form.is_owned());
+            let owns =
+                fields.iter().any(|field| field.is_payload() && field.shape().form.is_owned());
             let copy = (!owns).then(|| parse_quote!(::core::marker::Copy));
             for derive in known.into_iter().chain(copy) {
                 if !derives.iter().any(|given| last(given) == last(&derive)) {
@@ -89,17 +92,25 @@ impl Render<'_> {
         }
         // Of a definition with another error it is not known whether they can be derived.
         let wrong = self.inert && !self.model.derived_above;
-        if derives.is_empty() || wrong { TokenStream::new() } else { quote!(#[derive(#(#derives),*)]) }
+        if derives.is_empty() || wrong {
+            TokenStream::new()
+        } else {
+            quote!(#[derive(#(#derives),*)])
+        }
     }
 
     /// A `Clone` for structures that derive none: every field can be one, or is plain data.
     pub(super) fn clone_impl(&self, variant: &Variant, fields: &[&Field]) -> TokenStream {
-        let derived =
-            self.model.derives.iter().any(|derive| last(derive).is_some_and(|name| name == "Clone"));
+        let derived = self
+            .model
+            .derives
+            .iter()
+            .any(|derive| last(derive).is_some_and(|name| name == "Clone"));
         if derived || self.inert || fields.iter().all(|field| is_known(field)) {
             return TokenStream::new();
         }
-        let (name, this, parameters) = (&variant.ident, self.own_type(variant), self.parameters(variant));
+        let (name, this, parameters) =
+            (&variant.ident, self.own_type(variant), self.parameters(variant));
         let members = fields.iter().map(|field| {
             let (ident, constant) = (&field.ident, names::field_const(variant, field));
             match field.role() {

@@ -151,11 +151,13 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         let (message, name, value) =
             (names::text(&variant.ident), names::text(&payload.ident), (self.value)(payload));
         let when = when_expr(variant, payload).map(|expr| {
-            let call = self.render.call("when", variant, payload, &expr, |field| self.argument(field));
+            let call =
+                self.render.call("when", variant, payload, &expr, |field| self.argument(field));
             quote!(#wire::agrees_when(#message, #name, #value, #call)?;)
         });
         let len = length_expr(variant, payload).map(|expr| {
-            let call = self.render.call("len", variant, payload, &expr, |field| self.argument(field));
+            let call =
+                self.render.call("len", variant, payload, &expr, |field| self.argument(field));
             quote!(#wire::agrees(#message, #name, #value, #call)?;)
         });
         quote!(#when #len)
@@ -182,7 +184,8 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
     fn fill(&self, fixed: &Ident) -> TokenStream {
         let tag = write_tag(fixed, self.variant);
         let fields = self.variant.fields.iter().map(|field| {
-            let (name, constant) = (names::text(&field.ident), names::field_const(self.variant, field));
+            let (name, constant) =
+                (names::text(&field.ident), names::field_const(self.variant, field));
             let value = || (self.value)(field);
             match field.role() {
                 Role::Plain => {
@@ -190,7 +193,8 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
                     quote!(#constant.write(#fixed, #value);)
                 }
                 Role::Codec(_) => {
-                    let (value, encode) = (value(), names::expression("encode", self.variant, field));
+                    let (value, encode) =
+                        (value(), names::expression("encode", self.variant, field));
                     quote!(#constant.write(#fixed, &#encode(#value));)
                 }
                 Role::Word => {

@@ -2,8 +2,8 @@
 
 use syn::visit::{self, Visit};
 use syn::{
-    BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIndex, ExprLit, ExprLoop, ExprMethodCall, ExprPath,
-    ExprUnary, ExprWhile, Ident, Lit, Macro, Stmt, UnOp,
+    BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIndex, ExprLit, ExprLoop, ExprMethodCall,
+    ExprPath, ExprUnary, ExprWhile, Ident, Lit, Macro, Stmt, UnOp,
 };
 
 use crate::diagnostics::{Errors, messages};
@@ -120,9 +120,12 @@ const OPERATORS: [(&str, &str); 8] = [
 /// What to write instead of a function of this name, when it can panic.
 fn instead_of(name: &str) -> Option<String> {
     let in_list = |list: &[(&str, &str)]| {
-        list.iter().find(|(panicking, _)| *panicking == name).map(|(_, instead)| (*instead).to_owned())
+        list.iter()
+            .find(|(panicking, _)| *panicking == name)
+            .map(|(_, instead)| (*instead).to_owned())
     };
-    let checked = |prefix| name.strip_prefix(prefix).map(|operation| format!("checked_{operation}"));
+    let checked =
+        |prefix| name.strip_prefix(prefix).map(|operation| format!("checked_{operation}"));
     in_list(&PANICKING)
         .or_else(|| in_list(&DIVIDING))
         .or_else(|| checked("strict_"))
@@ -131,7 +134,8 @@ fn instead_of(name: &str) -> Option<String> {
 
 /// The same for a path, if it is one to a function of the standard library: `u32::pow`, `Ord::clamp`, `std::ops::Add::add`.
 fn instead_of_path(path: &ExprPath) -> Option<String> {
-    let names = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
+    let names =
+        path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
     let [before @ .., last] = names.as_slice() else { return None };
     let first = before.first().map(String::as_str);
     let operator = OPERATORS.iter().find(|(operator, _)| operator == last);
@@ -142,7 +146,8 @@ fn instead_of_path(path: &ExprPath) -> Option<String> {
         return instead_of(last).or(operator.filter(|_| of_operators)).or(index);
     }
     let of = before.last().map(String::as_str);
-    let of_operator = of.is_some_and(|of| OPERATORS.iter().any(|(name, _)| of.to_lowercase() == *name));
+    let of_operator =
+        of.is_some_and(|of| OPERATORS.iter().any(|(name, _)| of.to_lowercase() == *name));
     // A function of the author's own module may have any name.
     let of_type = path.qself.is_some() || of.is_some_and(is_type);
     instead_of(last).filter(|_| of_type).or(operator.filter(|_| of_operator))
@@ -151,7 +156,8 @@ fn instead_of_path(path: &ExprPath) -> Option<String> {
 /// Whether a segment of a path names a type or a trait, and no module.
 fn is_type(name: &str) -> bool {
     const NUMBERS: [&str; 14] = [
-        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
+        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
+        "f32", "f64",
     ];
     NUMBERS.contains(&name) || name.starts_with(char::is_uppercase)
 }
@@ -211,8 +217,10 @@ impl<'ast> Visit<'ast> for Panics<'_> {
         let divides = DIVIDING.iter().any(|(name, _)| *name == method);
         // A method of the author's own has another number of arguments, or another name.
         let operands = usize::from(method != "neg");
-        let operator = OPERATORS.iter().find(|(name, _)| *name == method && call.args.len() == operands);
-        let found = instead_of(&method).or_else(|| operator.map(|(_, instead)| (*instead).to_owned()));
+        let operator =
+            OPERATORS.iter().find(|(name, _)| *name == method && call.args.len() == operands);
+        let found =
+            instead_of(&method).or_else(|| operator.map(|(_, instead)| (*instead).to_owned()));
         if let Some(instead) = found.filter(|_| !(divides && by_constant)) {
             self.errors.on(&call.method, messages::can_panic(method, instead));
         }

@@ -34,7 +34,9 @@ pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
         }
         if field.inline.inline.is_none() {
             let about_payloads = ["unless", "when", "len", "addr"];
-            for (key, span) in about_payloads.iter().filter_map(|key| Some((key, key_of(field, key)?))) {
+            for (key, span) in
+                about_payloads.iter().filter_map(|key| Some((key, key_of(field, key)?)))
+            {
                 errors.at(span, messages::key_needs_inline(key));
             }
         }
@@ -76,7 +78,8 @@ fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
     let is_own_side = if model.is_command() { form.is_borrowed() } else { form.is_owned() };
     if is_own_side && !mentions_payload_keys {
         errors.on(&field.ty, messages::payload_not_inline(names::written(&field.ty)));
-    } else if let Some(wrong) = unsafe_type(&field.ty, model.is_command()).filter(|_| !is_own_side) {
+    } else if let Some(wrong) = unsafe_type(&field.ty, model.is_command()).filter(|_| !is_own_side)
+    {
         cannot_travel(wrong, errors);
     } else if !form.is_borrowed() {
         borrows(field, errors);
@@ -109,7 +112,9 @@ fn borrowed(field: &Field, errors: &mut Errors) {
     let shape = field.shape();
     let found = names::written(shape.inner);
     match shape.form {
-        Form::Owned | Form::Received => errors.on(shape.inner, messages::owned_in_command(found, BORROWED)),
+        Form::Owned | Form::Received => {
+            errors.on(shape.inner, messages::owned_in_command(found, BORROWED))
+        }
         Form::Slice(element) | Form::Array(element) if names::written(element) != "u8" => {
             let element = names::written(element);
             errors.on(shape.inner, messages::unaligned_slice(found, element));

@@ -22,10 +22,16 @@ pub(super) fn same_in_every_variant(model: &Messages, errors: &mut Errors) {
         let mut pairs = variant.header().zip(model.header());
         match pairs.find(|(field, other)| text(field) != text(other)) {
             Some((field, other)) => {
-                errors.on(&field.ident, messages::header_differs(text(field), &model.ident, text(other)));
+                errors.on(
+                    &field.ident,
+                    messages::header_differs(text(field), &model.ident, text(other)),
+                );
             }
             None if variant.header().count() < model.header().count() => {
-                errors.on(&variant.ident, messages::header_lacks(&variant.ident, &model.ident, &expected));
+                errors.on(
+                    &variant.ident,
+                    messages::header_lacks(&variant.ident, &model.ident, &expected),
+                );
             }
             None => {}
         }

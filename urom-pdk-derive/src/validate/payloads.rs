@@ -23,9 +23,12 @@ pub(super) fn lengths(model: &Messages, variant: &Variant, errors: &mut Errors) 
     for (payload, keys) in payloads(variant).filter(|(payload, _)| is_own_side(model, payload)) {
         let (Some(len), shape) = (&keys.len, payload.shape()) else { continue };
         match variant.count(payload, keys) {
-            _ if matches!(shape.form, Form::Array(_)) => errors.at(len.span, messages::length_of_array()),
+            _ if matches!(shape.form, Form::Array(_)) => {
+                errors.at(len.span, messages::length_of_array())
+            }
             Count::Given(_) if shape.form.is_two_armed() => {
-                errors.at(len.span, messages::two_armed_words(names::written(shape.inner), "length"));
+                errors
+                    .at(len.span, messages::two_armed_words(names::written(shape.inner), "length"));
             }
             _ => {}
         }

@@ -53,10 +53,14 @@ fn owned(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
         Type::Tuple(tuple) if !tuple.elems.is_empty() => {
             found("Rust does not say where its members lie", "a `#[repr(C)]` structure")
         }
-        Type::Path(path) if path.qself.is_none() && path.path.segments.last()?.ident == "Option" => found(
-            "Rust does not say which of its bytes tell whether it is there",
-            "the type itself and a `bool` beside it, or an `Option` of a payload, with `#[urom(inline)]`",
-        ),
+        Type::Path(path)
+            if path.qself.is_none() && path.path.segments.last()?.ident == "Option" =>
+        {
+            found(
+                "Rust does not say which of its bytes tell whether it is there",
+                "the type itself and a `bool` beside it, or an `Option` of a payload, with `#[urom(inline)]`",
+            )
+        }
         _ => {
             let instead = format!("`#[urom(inline)]` and {}", payload_for(ty, is_command)?);
             found("it owns memory of one process", &instead)
@@ -67,12 +71,18 @@ fn owned(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
 /// The payload that holds what a type of the standard library does: `&'a str` for `String`.
 pub(crate) fn payload_for(ty: &Type, is_command: bool) -> Option<String> {
     const BYTES: (&str, &str) = ("`&'a [u8]`", "`Payload`");
-    const LISTS: [&str; 8] = ["Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "Box", "Rc", "Arc"];
+    const LISTS: [&str; 8] =
+        ["Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "Box", "Rc", "Arc"];
     let last = last_segment(plainly(ty))?;
     let name = last.ident.to_string();
     let (borrowed, owned) = match name.as_str() {
-        "String" => ("`&'a str`".to_owned(), "`Payload`, whose bytes `std::str::from_utf8` reads".to_owned()),
-        "CString" | "OsString" | "PathBuf" | "Bytes" | "BytesMut" => (BYTES.0.to_owned(), BYTES.1.to_owned()),
+        "String" => (
+            "`&'a str`".to_owned(),
+            "`Payload`, whose bytes `std::str::from_utf8` reads".to_owned(),
+        ),
+        "CString" | "OsString" | "PathBuf" | "Bytes" | "BytesMut" => {
+            (BYTES.0.to_owned(), BYTES.1.to_owned())
+        }
         "HashMap" | "BTreeMap" => {
             let text = |list: &str| format!("{list} of a `#[repr(C)]` structure for each entry");
             (text("`Elements<'a, T>`"), text("`Payload<T>`"))
@@ -103,7 +113,10 @@ fn list_of(element: &Type, bytes: (&str, &str)) -> (String, String) {
 pub(crate) fn unsafe_element(ty: &Type) -> Option<Unsafe<'_>> {
     let (why, instead) = match last_segment(plainly(ty))?.ident.to_string().as_str() {
         "bool" => ("most bytes are no `bool` and elements are not checked", "`u8`"),
-        "char" => ("most numbers are no `char` and elements are not checked", "`u32`, or `&'a str` for text"),
+        "char" => (
+            "most numbers are no `char` and elements are not checked",
+            "`u32`, or `&'a str` for text",
+        ),
         _ => return None,
     };
     Some(Unsafe { culprit: ty, why, instead: instead.to_owned() })
@@ -126,7 +139,9 @@ fn is_one_of(ty: &Type, names: &[&str]) -> bool {
         Type::Array(array) => is_one_of(&array.elem, names),
         Type::Group(group) => is_one_of(&group.elem, names),
         Type::Paren(paren) => is_one_of(&paren.elem, names),
-        Type::Path(path) => path.path.get_ident().is_some_and(|ident| names.iter().any(|name| ident == name)),
+        Type::Path(path) => {
+            path.path.get_ident().is_some_and(|ident| names.iter().any(|name| ident == name))
+        }
         _ => false,
     }
 }

@@ -17,7 +17,9 @@ pub(super) fn words(variant: &Variant, errors: &mut Errors) {
                 continue;
             }
             match owners.iter().find(|(taken, _)| *taken == path) {
-                Some((_, owner)) => errors.on(path.last(), messages::word_taken(written(path), owner)),
+                Some((_, owner)) => {
+                    errors.on(path.last(), messages::word_taken(written(path), owner))
+                }
                 None => owners.push((path, &payload.ident)),
             }
         }
@@ -60,7 +62,9 @@ fn is_right(variant: &Variant, path: &[Ident], errors: &mut Errors) -> bool {
     match variant.field(root) {
         Some(field) if members.is_empty() && field.word.is_some() => return true,
         Some(_) if members.is_empty() => errors.on(root, messages::not_a_word(root)),
-        Some(field) if field.is_plain() && field.echo.is_none() && !field.is_header() => return true,
+        Some(field) if field.is_plain() && field.echo.is_none() && !field.is_header() => {
+            return true;
+        }
         Some(_) => errors.on(root, messages::not_a_plain_root(root)),
         None => errors.on(root, messages::not_a_field(&variant.ident, root)),
     }
@@ -75,8 +79,10 @@ fn mentions(keys: &Inline, word: &Ident) -> bool {
         Some(Len::Given(expr)) => tokens::mentions(expr.to_token_stream(), word),
         None => false,
     };
-    let in_addr = matches!(keys.addr.as_ref().map(|key| &key.value), Some(Addr::Path(path)) if in_path(path));
-    let in_when = keys.when.as_ref().is_some_and(|key| tokens::mentions(key.value.to_token_stream(), word));
+    let in_addr =
+        matches!(keys.addr.as_ref().map(|key| &key.value), Some(Addr::Path(path)) if in_path(path));
+    let in_when =
+        keys.when.as_ref().is_some_and(|key| tokens::mentions(key.value.to_token_stream(), word));
     in_len || in_addr || in_when || keys.unless.as_ref().is_some_and(|key| key.value == *word)
 }
 

@@ -183,7 +183,10 @@ mod tests {
     fn a_message_that_panics_does_not_spread_and_keeps_what_was_written_before() {
         error(format_args!("{Unprintable}"));
         let text = contained(format_args!("Put failed: {Unprintable} ({})", 7));
-        assert!(text.starts_with("Put failed: (the rest of this text is missing: its Display "), "{text}");
+        assert!(
+            text.starts_with("Put failed: (the rest of this text is missing: its Display "),
+            "{text}"
+        );
         assert!(text.contains("as the test asks"), "{text}");
         let text = contained(format_args!("{Failing}, {}", 7));
         assert_eq!(text, "half (the rest of this text is missing: its Display failed)");
@@ -194,7 +197,10 @@ mod tests {
     fn an_error_whose_source_cannot_be_shown_keeps_its_code() {
         let error = Error::new(DocaError::NOT_FOUND, "no such key").with_source(Unprintable);
         let text = shown(&error);
-        assert!(text.starts_with("no such key: (the rest of this text is missing: its Display "), "{text}");
+        assert!(
+            text.starts_with("no such key: (the rest of this text is missing: its Display "),
+            "{text}"
+        );
         assert!(text.ends_with("(DOCA_ERROR_NOT_FOUND)"), "{text}");
         let error = Error::new(DocaError::NOT_FOUND, "no such key");
         assert_eq!(shown(&error), error.to_string());

@@ -234,7 +234,8 @@ impl Shared {
     /// Where the address of a member's plugin is.
     pub(super) fn address(&self, member: u64, plugin: &str) -> Option<*const u8> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        let found = members.addresses.iter().find(|((name, id), _)| *name == plugin && *id == member);
+        let found =
+            members.addresses.iter().find(|((name, id), _)| *name == plugin && *id == member);
         found.map(|(_, bytes)| bytes).filter(|bytes| !bytes.is_empty()).map(|bytes| bytes.as_ptr())
     }
 

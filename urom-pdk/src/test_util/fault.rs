@@ -96,8 +96,12 @@ impl fmt::Display for Fault {
                 f,
                 "{command} got no notification: where the test means that, it calls `Worker::close`"
             ),
-            Fault::AnsweredAgain { command, times } => write!(f, "{command} got {times} notifications"),
-            Fault::Stray { token } => write!(f, "a notification with token {token:#x} answers no command"),
+            Fault::AnsweredAgain { command, times } => {
+                write!(f, "{command} got {times} notifications")
+            }
+            Fault::Stray { token } => {
+                write!(f, "a notification with token {token:#x} answers no command")
+            }
             Fault::Misaddressed { command, plugin_id, connection } => write!(
                 f,
                 "the notification of {command} goes to connection {connection} and names the plugin {plugin_id:#x}: it must \
@@ -106,7 +110,9 @@ impl fmt::Display for Fault {
             Fault::Pack { command: Some(command), what } => {
                 write!(f, "packing the notification of {command}: {what}")
             }
-            Fault::Pack { command: None, what } => write!(f, "packing a stray notification: {what}"),
+            Fault::Pack { command: None, what } => {
+                write!(f, "packing a stray notification: {what}")
+            }
             Fault::Progress(code) => write!(f, "progress gave {code}: it must be SUCCESS or EMPTY"),
             Fault::Address(what) => write!(f, "asking for the plugin's address: {what}"),
             Fault::CommandKept(command) => write!(

@@ -12,8 +12,8 @@ use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::{CommandDesc, DescriptorList};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{
-    AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn, WorkerCtx,
-    WorkerNotifDesc,
+    AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
+    WorkerCtx, WorkerNotifDesc,
 };
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, watch};
 
@@ -100,7 +100,10 @@ impl Instance {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         crate::time::clock::stop();
         let methods = Methods::of(&iface).map_err(|missing| {
-            crate::log::error(format_args!("plugin {}: its interface lacks `{missing}`", protocol.name));
+            crate::log::error(format_args!(
+                "plugin {}: its interface lacks `{missing}`",
+                protocol.name
+            ));
             DocaError::INITIALIZATION
         })?;
         let domain = Arc::clone(&world.shared);
@@ -177,7 +180,8 @@ impl Instance {
     pub(super) fn queue(&self, connection: u64, bytes: &[u8]) -> u64 {
         let name = self.commands.find(bytes).map_or("unknown command", |variant| variant.name);
         let token = self.ledger().ask(name, bytes.len(), connection);
-        let command = watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
+        let command =
+            watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
         let command = command.expect("the C heap has room for a command");
         self.lists.borrow_mut().commands.push_back(command);
         token
@@ -250,7 +254,11 @@ impl Instance {
 
     /// The next look-up of this kind fails.
     pub(super) fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
-        self.member.failures.lock().unwrap_or_else(PoisonError::into_inner).push_back((lookup, code));
+        self.member
+            .failures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back((lookup, code));
     }
 
     /// Closes the plugin, once; notes what it leaves behind.
@@ -283,7 +291,9 @@ impl Instance {
             commands.sort_unstable();
             notifications.sort_unstable();
             ledger.faults.extend(commands.into_iter().map(Fault::CommandKept));
-            ledger.faults.extend(notifications.into_iter().map(|len| Fault::NotificationKept { len }));
+            ledger
+                .faults
+                .extend(notifications.into_iter().map(|len| Fault::NotificationKept { len }));
         }
         Report {
             plugin: self.plugin,
@@ -296,7 +306,9 @@ impl Instance {
 
     /// What a command is called in reports.
     pub(super) fn describe(&self, token: u64) -> String {
-        self.ledger().asked(token).map_or_else(|| "a command of another worker".into(), Asked::to_string)
+        self.ledger()
+            .asked(token)
+            .map_or_else(|| "a command of another worker".into(), Asked::to_string)
     }
 }
 

@@ -123,7 +123,8 @@ impl Ledger {
 
     /// Lets go of what is in flight: the test closes the plugin. How many commands that are.
     pub(super) fn cut_off(&mut self) -> usize {
-        let waiting = self.entries.values_mut().filter(|entry| entry.times == 0 && !entry.is_excused);
+        let waiting =
+            self.entries.values_mut().filter(|entry| entry.times == 0 && !entry.is_excused);
         let count = waiting.map(|entry| entry.is_excused = true).count();
         self.in_flight -= count;
         self.cut_off += count;

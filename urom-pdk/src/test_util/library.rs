@@ -10,7 +10,9 @@ use object::{Endianness, Object, ObjectSection};
 use urom_abi::DocaError;
 use urom_abi::describe::Protocol;
 use urom_abi::describe::section::{self, Description, ReadError, SECTION};
-use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface};
+use urom_abi::plugin::{
+    GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
+};
 
 use crate::log;
 
@@ -36,11 +38,12 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
     // The loader looks for a bare name elsewhere.
     let is_bare = library.parent().is_none_or(|directory| directory.as_os_str().is_empty());
     let path = if is_bare { Path::new(".").join(library) } else { library.to_owned() };
-    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| missing("no path has a NUL"))?;
+    let path =
+        CString::new(path.as_os_str().as_bytes()).map_err(|_| missing("no path has a NUL"))?;
     // SAFETY: a C string; the caller says what the library may do when it is loaded.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    let handle =
-        NonNull::new(handle).ok_or_else(|| missing(&format!("it cannot be loaded: {}", loader_text())))?;
+    let handle = NonNull::new(handle)
+        .ok_or_else(|| missing(&format!("it cannot be loaded: {}", loader_text())))?;
     let symbol = |name: &str| {
         let text = CString::new(name).map_err(|_| missing(name))?;
         // SAFETY: an open library and a C string.
@@ -57,7 +60,10 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
     unsafe { get_version(&mut found) }.check()?;
     let version = protocol.version;
     if found != version {
-        log::error(format_args!("{}: its version is {found}, and not {version}", library.display()));
+        log::error(format_args!(
+            "{}: its version is {found}, and not {version}",
+            library.display()
+        ));
         return Err(DocaError::UNSUPPORTED_VERSION);
     }
     // A plugin without a description goes by its version alone.

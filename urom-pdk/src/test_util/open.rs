@@ -23,7 +23,8 @@ impl<P: Protocol> Worker<P> {
     where
         P: Serve<Side, T>,
     {
-        Worker::try_open::<T>().unwrap_or_else(|code| panic!("plugin {} did not open: {code}", P::NAME))
+        Worker::try_open::<T>()
+            .unwrap_or_else(|code| panic!("plugin {} did not open: {code}", P::NAME))
     }
 
     /// The same, for plugins that may fail to.
@@ -155,16 +156,24 @@ impl<P: Protocol> Worker<P> {
     ///     unsafe { Worker::from_watched_iface(iface, &Domain::new()) }
     /// }
     /// ```
-    pub unsafe fn from_watched_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
+    pub unsafe fn from_watched_iface(
+        iface: PluginIface,
+        domain: &Domain,
+    ) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
         unsafe { Worker::start(iface, true, domain) }
     }
 
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).
-    unsafe fn start(iface: PluginIface, is_watched: bool, domain: &Domain) -> Result<Worker<P>, DocaError> {
+    unsafe fn start(
+        iface: PluginIface,
+        is_watched: bool,
+        domain: &Domain,
+    ) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
-        unsafe { Instance::open(iface, P::DESCRIPTION, is_watched, domain.world()) }.map(Worker::around)
+        unsafe { Instance::open(iface, P::DESCRIPTION, is_watched, domain.world()) }
+            .map(Worker::around)
     }
 }
 

@@ -31,13 +31,20 @@ pub(super) struct Packed {
 ///
 /// # Safety
 /// `pack` is the method of the plugin that made the notification.
-pub(super) unsafe fn notification(pack: NotifPackFn, notification: NotificationDesc, limit: usize) -> Packed {
+pub(super) unsafe fn notification(
+    pack: NotifPackFn,
+    notification: NotificationDesc,
+    limit: usize,
+) -> Packed {
     let header = *notification.header();
     let block = notification.into_raw();
     let whole = usize::try_from(header.len).ok().and_then(|len| len.checked_add(HEADER));
     let Some(whole) = whole.filter(|whole| *whole <= MOST) else {
         // Nothing can be said of such a block, not even that it may be freed.
-        return failed(DocaError::UNEXPECTED, format!("its header says that it has {} bytes", header.len));
+        return failed(
+            DocaError::UNEXPECTED,
+            format!("its header says that it has {} bytes", header.len),
+        );
     };
     // SAFETY: the block is a whole descriptor.
     let place = unsafe { &raw mut (*block).worker_notif };
@@ -47,7 +54,12 @@ pub(super) unsafe fn notification(pack: NotifPackFn, notification: NotificationD
         let mut packed = len;
         // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
         let code = unsafe { pack(place, &mut packed, room.as_mut_ptr().cast()) };
-        (code, packed, room[len..].iter().any(|byte| *byte != FILL), room[..packed.min(len)].to_vec())
+        (
+            code,
+            packed,
+            room[len..].iter().any(|byte| *byte != FILL),
+            room[..packed.min(len)].to_vec(),
+        )
     };
     let short = call(whole - 1);
     let full = call(limit);
@@ -56,18 +68,20 @@ pub(super) unsafe fn notification(pack: NotifPackFn, notification: NotificationD
         drop(unsafe { NotificationDesc::from_raw(block) });
     }
     if short.2 || full.2 {
-        let text =
-            "notif_pack wrote behind the room it was given: the length holds the room when it is called";
+        let text = "notif_pack wrote behind the room it was given: the length holds the room when it is called";
         return failed(DocaError::UNEXPECTED, text.into());
     }
     let (code, packed, _, bytes) = full;
     if let Err(code) = code.check() {
         let fits = whole <= limit;
-        let text = || format!("notif_pack gave {code} though {limit} bytes are room for all {whole}");
+        let text =
+            || format!("notif_pack gave {code} though {limit} bytes are room for all {whole}");
         return Packed { wrong: fits.then(text), ..failed(code, String::new()) };
     }
     if packed < HEADER || packed > whole || packed > limit {
-        let text = format!("notif_pack gave a length of {packed} bytes for {whole}, header and notification");
+        let text = format!(
+            "notif_pack gave a length of {packed} bytes for {whole}, header and notification"
+        );
         return failed(DocaError::UNEXPECTED, text);
     }
     let mut wrong = (short.0 == DocaError::SUCCESS && packed == whole).then(|| {

@@ -63,8 +63,9 @@ impl Seed {
     /// payload can have.
     pub fn make<'a, T: Arbitrary<'a>>(&'a self) -> T {
         let made = T::arbitrary(&mut Unstructured::new(&self.0));
-        made.or_else(|_| T::arbitrary(&mut Unstructured::new(&[])))
-            .unwrap_or_else(|error| panic!("no {} could be made up: {error}", std::any::type_name::<T>()))
+        made.or_else(|_| T::arbitrary(&mut Unstructured::new(&[]))).unwrap_or_else(|error| {
+            panic!("no {} could be made up: {error}", std::any::type_name::<T>())
+        })
     }
 }
 

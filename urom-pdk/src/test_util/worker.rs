@@ -165,7 +165,11 @@ impl<P: Protocol> Worker<P> {
     /// # Panics
     /// As for [`send`](Self::send).
     #[track_caller]
-    pub fn send_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
+    pub fn send_from<C: Request<Protocol = P>>(
+        &self,
+        connection: u64,
+        command: C,
+    ) -> Sent<C::Reply> {
         let sent = self.queue_from(connection, command);
         self.flush();
         sent
@@ -185,7 +189,11 @@ impl<P: Protocol> Worker<P> {
     /// # Panics
     /// As for [`send`](Self::send).
     #[track_caller]
-    pub fn queue_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
+    pub fn queue_from<C: Request<Protocol = P>>(
+        &self,
+        connection: u64,
+        command: C,
+    ) -> Sent<C::Reply> {
         let mut bytes = vec![0; command.encoded_len().expect("a command that can be counted")];
         if let Err(error) = command.encode(&mut bytes) {
             panic!("the command cannot be written: {error}");
@@ -207,7 +215,11 @@ impl<P: Protocol> Worker<P> {
 
     #[track_caller]
     fn sent<R: Reply>(&self, connection: u64, bytes: &[u8], echo: R::Echo) -> Sent<R> {
-        assert!(self.instance.is_open(), "the plugin {} is closed: no command can be sent", P::NAME);
+        assert!(
+            self.instance.is_open(),
+            "the plugin {} is closed: no command can be sent",
+            P::NAME
+        );
         let token = self.instance.queue(connection, bytes);
         Sent { token, echo, owner: self.instance.owner }
     }
@@ -363,8 +375,9 @@ impl<P: Protocol> Worker<P> {
         }
         let mut text = format!("{command} got no notification within {patience:?}");
         if let Some(next) = clock::until_next() {
-            text +=
-                &format!("; something sleeps for another {next:?}, and the clock moves by `advance` alone");
+            text += &format!(
+                "; something sleeps for another {next:?}, and the clock moves by `advance` alone"
+            );
         }
         let ledger = self.instance.ledger();
         ledger.faults.iter().for_each(|fault| text += &format!("\n  - {fault}"));

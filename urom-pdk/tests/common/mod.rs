@@ -75,7 +75,8 @@ impl Worker {
 
     /// Puts a command into the list of the next [`flush`](Worker::flush).
     pub(crate) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
-        let command = CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room");
+        let command =
+            CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room");
         self.commands.push_back(command);
     }
 
@@ -108,7 +109,8 @@ impl Worker {
         let ctx = self.ctx();
         // SAFETY: an open context and a list, both of this thread.
         let code = unsafe { progress(ctx, self.notifications.as_raw()) };
-        let want = if self.notifications.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
+        let want =
+            if self.notifications.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
         assert_eq!(code, want);
         while let Some(notification) = self.notifications.pop_front() {
             each(notification);
@@ -137,7 +139,11 @@ impl Worker {
     }
 
     /// Packs a notification into a buffer of `room` bytes.
-    pub(crate) fn pack(&self, notification: NotificationDesc, room: usize) -> (DocaError, usize, Vec<u8>) {
+    pub(crate) fn pack(
+        &self,
+        notification: NotificationDesc,
+        room: usize,
+    ) -> (DocaError, usize, Vec<u8>) {
         let pack = self.iface.notif_pack.expect("notif_pack");
         let (mut buffer, mut len) = (vec![0xeeu8; room], room);
         let desc = notification.into_raw();

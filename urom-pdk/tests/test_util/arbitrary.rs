@@ -102,7 +102,9 @@ pub(crate) enum Command<'m> {
 }
 
 /// An enum of which hardly any bytes are a value, and none is zeros.
-#[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described,
+)]
 #[repr(u64)]
 pub(crate) enum Rare {
     One = 1,
@@ -110,7 +112,9 @@ pub(crate) enum Rare {
 }
 
 /// A structure of values that are checked.
-#[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described,
+)]
 #[repr(C)]
 pub(crate) struct Step {
     rare: Rare,
@@ -188,7 +192,8 @@ fn made<'a, T: Arbitrary<'a>>(seed: &'a Seed) -> Result<T, Error> {
 fn payloads_by_address_are_there_and_are_not() {
     let kinds: Vec<bool> = (0..=255u8)
         .map(|byte| {
-            let seed: Vec<u8> = (0..100).map(|i: u8| byte.wrapping_mul(i).wrapping_add(byte)).collect();
+            let seed: Vec<u8> =
+                (0..100).map(|i: u8| byte.wrapping_mul(i).wrapping_add(byte)).collect();
             Seed::new(&seed).make::<Optional<'_>>().first.is_some()
         })
         .collect();

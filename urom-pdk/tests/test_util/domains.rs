@@ -66,9 +66,13 @@ fn an_address_that_would_be_read_beyond_its_end_is_refused() {
     let mut longer = framed.clone();
     longer[8..12].copy_from_slice(&1000u32.to_le_bytes());
     longer[12..16].copy_from_slice(&(!1000u32).to_le_bytes());
-    for damaged in [&framed[..1], &framed[..8], &framed[..15], &framed[..framed.len() - 1], &longer] {
+    for damaged in [&framed[..1], &framed[..8], &framed[..15], &framed[..framed.len() - 1], &longer]
+    {
         let text = crate::driving::panic_of(|| domain.set_address("worker_obliging", 1, damaged));
-        assert!(text.contains("`worker_obliging` at worker 1") && text.contains("not a whole one"), "{text}");
+        assert!(
+            text.contains("`worker_obliging` at worker 1") && text.contains("not a whole one"),
+            "{text}"
+        );
     }
     assert!(worker.call(Find { member: 1, va: 0 }).is_ok(), "it has its own yet");
     domain.set_address("worker_obliging", 1, b"");

@@ -13,7 +13,8 @@ fn open() -> Worker<Protocol> {
 
 /// What a panic says.
 pub(crate) fn panic_of(body: impl FnOnce()) -> String {
-    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).expect_err("it panics");
+    let payload =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).expect_err("it panics");
     let text = payload.downcast_ref::<String>().cloned();
     text.or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string())).expect("a text")
 }
@@ -26,7 +27,10 @@ fn a_call_gives_the_typed_answer() {
     let report = worker.finish();
     assert!(report.is_clean(), "{report}");
     assert_eq!((report.commands, report.notifications, report.cut_off), (2, 2, 0));
-    assert_eq!(report.to_string(), "plugin worker_obliging: 2 commands, 2 notifications, nothing wrong");
+    assert_eq!(
+        report.to_string(),
+        "plugin worker_obliging: 2 commands, 2 notifications, nothing wrong"
+    );
 }
 
 #[test]
@@ -73,7 +77,10 @@ fn a_notification_can_be_looked_at_before_its_answer_is_taken() {
     worker.progress();
     let notification = worker.notification(&sent).expect("it came");
     assert_eq!(notification.status, DocaError(16));
-    assert!(notification.bytes.windows(8).any(|word| word == 0x0102u64.to_le_bytes()), "the echoed field");
+    assert!(
+        notification.bytes.windows(8).any(|word| word == 0x0102u64.to_le_bytes()),
+        "the echoed field"
+    );
     assert_eq!(worker.answer(&sent), Some(Err(DocaError(16))));
 }
 
@@ -135,6 +142,9 @@ fn dropping_a_worker_with_a_command_in_flight_panics_with_its_name() {
         worker.send(Echo { cookie: 1, value: 1 });
         worker.send(Turns { cookie: 1, turns: u64::MAX });
     });
-    assert!(text.starts_with("plugin worker_obliging: 2 commands, 1 notifications, 1 fault:"), "{text}");
+    assert!(
+        text.starts_with("plugin worker_obliging: 2 commands, 1 notifications, 1 fault:"),
+        "{text}"
+    );
     assert!(text.contains("command 2 (Turns, "), "{text}");
 }

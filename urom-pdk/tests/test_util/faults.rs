@@ -44,8 +44,9 @@ fn commands_that_are_answered_again_are_named_once_each() {
         let report = report(wrong);
         assert_eq!(report.faults, asked().map(|command| Fault::AnsweredAgain { command, times }));
         let text = report.to_string();
-        let line =
-            format!("\n  - command 2 (Turns, {LEN} bytes, from connection 9) got {times} notifications");
+        let line = format!(
+            "\n  - command 2 (Turns, {LEN} bytes, from connection 9) got {times} notifications"
+        );
         assert!(text.contains(&line), "{text}");
     }
 }
@@ -60,9 +61,12 @@ fn commands_that_are_never_answered_are_named() {
 #[test]
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn a_worker_that_is_dropped_says_the_same() {
-    let text = panic_of(|| _ = open(Wrong::NeverAnswers).unwrap().send(Echo { cookie: 1, value: 2 }));
+    let text =
+        panic_of(|| _ = open(Wrong::NeverAnswers).unwrap().send(Echo { cookie: 1, value: 2 }));
     assert!(
-        text.starts_with("plugin worker_obliging: 1 commands, 0 notifications, 1 fault:\n  - command 1"),
+        text.starts_with(
+            "plugin worker_obliging: 1 commands, 0 notifications, 1 fault:\n  - command 1"
+        ),
         "{text}"
     );
 }
@@ -80,7 +84,8 @@ fn what_a_plugin_forgets_to_free_is_named() {
 fn memory_of_plugins_that_cannot_be_watched_is_not_judged() {
     WRONG.set(Wrong::ForgetsCommands);
     // SAFETY: the methods are a plugin's.
-    let worker: Worker<Protocol> = unsafe { Worker::from_iface(IFACE, &Domain::new()) }.expect("it opens");
+    let worker: Worker<Protocol> =
+        unsafe { Worker::from_iface(IFACE, &Domain::new()) }.expect("it opens");
     worker.send(Echo { cookie: 1, value: 2 });
     assert!(worker.finish().is_clean());
 }
@@ -144,7 +149,10 @@ fn packing_that_is_wrong_is_told() {
         assert_eq!(report.faults.len(), 2, "{wrong:?}: {report}");
         for (fault, command) in report.faults.iter().zip(asked()) {
             assert!(fault.to_string().contains(text), "{wrong:?}: {report}");
-            assert!(matches!(fault, Fault::Pack { command: Some(of), .. } if *of == command), "{report}");
+            assert!(
+                matches!(fault, Fault::Pack { command: Some(of), .. } if *of == command),
+                "{report}"
+            );
         }
     }
 }
@@ -176,7 +184,8 @@ fn addresses_that_change_or_do_not_fit_are_told() {
 fn a_plugin_that_does_not_open_gives_its_code() {
     assert_eq!(open(Wrong::RefusesToOpen).unwrap_err(), DocaError::DRIVER);
     assert_eq!(open(Wrong::HasNoAddress).unwrap_err(), DocaError::NOT_SUPPORTED);
-    for iface in [PluginIface { progress: None, ..IFACE }, PluginIface { api_version: 0, ..IFACE }] {
+    for iface in [PluginIface { progress: None, ..IFACE }, PluginIface { api_version: 0, ..IFACE }]
+    {
         // SAFETY: the methods are a plugin's.
         let incomplete = unsafe { Worker::<Protocol>::from_iface(iface, &Domain::new()) };
         assert_eq!(incomplete.unwrap_err(), DocaError::INITIALIZATION);

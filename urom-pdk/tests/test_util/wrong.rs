@@ -90,7 +90,11 @@ unsafe extern "C" fn addr(_: *mut WorkerCtx, to: *mut c_void, len: *mut usize) -
     let asked = *len;
     *len = 4;
     if to.is_null() {
-        return if is(Wrong::HasNoAddress) { DocaError::NOT_SUPPORTED } else { DocaError::INVALID_VALUE };
+        return if is(Wrong::HasNoAddress) {
+            DocaError::NOT_SUPPORTED
+        } else {
+            DocaError::INVALID_VALUE
+        };
     }
     let count = if is(Wrong::WritesBehindItsAddress) { asked + 1 } else { asked };
     // SAFETY: the kit has room behind what it was asked for, to see this.
@@ -120,7 +124,8 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
         };
         let header = command.header();
         let dest_id = command.dest_id();
-        let (mut plugin_id, mut token, mut connection) = (header.plugin_id, header.urom_context, dest_id);
+        let (mut plugin_id, mut token, mut connection) =
+            (header.plugin_id, header.urom_context, dest_id);
         match WRONG.get() {
             Wrong::MakesUpAToken => token = 0xabc,
             Wrong::NamesAnotherPlugin => plugin_id *= 2,
@@ -129,7 +134,8 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
         }
         for _ in 0..times {
             let to = CommandDesc::new(connection, plugin_id, token, &[]).expect("memory");
-            let mut notification = NotificationDesc::zeroed(command.payload().len()).expect("memory");
+            let mut notification =
+                NotificationDesc::zeroed(command.payload().len()).expect("memory");
             notification.payload_mut().copy_from_slice(command.payload());
             notification.address_to(&to, DocaError::SUCCESS);
             waiting.push(notification);
@@ -161,7 +167,11 @@ unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notifications: *mut ListLink)
     DocaError::SUCCESS
 }
 
-unsafe extern "C" fn notif_pack(notif: *mut WorkerNotify, len: *mut usize, to: *mut c_void) -> DocaError {
+unsafe extern "C" fn notif_pack(
+    notif: *mut WorkerNotify,
+    len: *mut usize,
+    to: *mut c_void,
+) -> DocaError {
     // SAFETY: a worker passes a length.
     let room = unsafe { &mut *len };
     // SAFETY: a worker passes a notification of this plugin.

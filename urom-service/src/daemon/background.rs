@@ -26,7 +26,9 @@ impl<T: Send + 'static> Background<T> {
     ///
     /// # Errors
     /// Why there is no thread.
-    pub(super) fn begin(work: impl FnOnce() -> T + Send + 'static) -> Result<Background<T>, String> {
+    pub(super) fn begin(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Background<T>, String> {
         let (tell, result) = sync_channel(1);
         ready_to_wait();
         let log = dispatcher::get_default(Clone::clone);
@@ -77,7 +79,8 @@ mod tests {
         while let Outcome::Busy = work.outcome(late()) {
             thread::yield_now();
         }
-        let mut work = Background::<()>::begin(|| std::panic::resume_unwind(Box::new("work"))).unwrap();
+        let mut work =
+            Background::<()>::begin(|| std::panic::resume_unwind(Box::new("work"))).unwrap();
         assert!(matches!(work.outcome(late()), Outcome::Panicked));
     }
 }

@@ -126,5 +126,7 @@ impl DaemonConfig {
 /// The operating system's.
 pub fn process_cpus() -> io::Result<CpuSet> {
     let set = rustix::thread::sched_getaffinity(None)?;
-    Ok((0..CpuSet::CAPACITY.min(rustix::thread::CpuSet::MAX_CPU)).filter(|cpu| set.is_set(*cpu)).collect())
+    Ok((0..CpuSet::CAPACITY.min(rustix::thread::CpuSet::MAX_CPU))
+        .filter(|cpu| set.is_set(*cpu))
+        .collect())
 }

@@ -95,9 +95,10 @@ impl Catalogue {
                     for (file, name) in sight.candidates {
                         match take_in(place, &file, name, &found, bits, until) {
                             Ok(plugin) => found.push(plugin),
-                            Err(reason) => {
-                                reason.complaint(&file).into_iter().for_each(|text| complaints.add(text))
-                            }
+                            Err(reason) => reason
+                                .complaint(&file)
+                                .into_iter()
+                                .for_each(|text| complaints.add(text)),
                         }
                     }
                 }

@@ -92,7 +92,9 @@ pub struct WorkerVariable {
 
 /// An argument that is no variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a variable for workers is given as NAME, which is then the daemon's own, or as NAME=VALUE")]
+#[error(
+    "a variable for workers is given as NAME, which is then the daemon's own, or as NAME=VALUE"
+)]
 pub struct ParseVariableError;
 
 impl TryFrom<OsString> for WorkerVariable {
@@ -119,7 +121,9 @@ pub(crate) fn inherited(
     given: &[WorkerVariable],
     listen: IpAddr,
 ) -> Vec<(OsString, OsString)> {
-    let asked = |name: &OsStr| given.iter().any(|variable| variable.value.is_none() && variable.name == name);
+    let asked = |name: &OsStr| {
+        given.iter().any(|variable| variable.value.is_none() && variable.name == name)
+    };
     // Of two with a name the later one counts.
     let mut kept = vec![(HEAP.0.into(), HEAP.1.into())];
     kept.extend(own.filter(|(name, _)| is_kept(name) || asked(name)));
@@ -149,7 +153,8 @@ pub(crate) struct Wishes<'a> {
 impl Wishes<'_> {
     /// Whether a host may give a variable this value. To ask for the value that it has anyway is always possible.
     pub(crate) fn grant(&self, name: &OsStr, value: &OsStr) -> bool {
-        let is_for_plugins = name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);
+        let is_for_plugins =
+            name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);
         let has = self.inherited.iter().rev().find(|(inherited, _)| inherited == name);
         is_for_plugins
             || FOR_HOSTS.iter().any(|free| name == *free)
@@ -173,7 +178,8 @@ mod tests {
     fn names(own: &[&str], given: &[&str], listen: IpAddr) -> Vec<String> {
         let own = own.iter().map(|name| (OsString::from(name), OsString::from("own")));
         let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
-        let text = |(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display());
+        let text =
+            |(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display());
         let mut all = inherited(own, &given, listen).into_iter().map(text);
         assert_eq!(all.next().as_deref(), Some("GLIBC_TUNABLES=glibc.malloc.tcache_count=512"));
         all.collect()
@@ -181,9 +187,22 @@ mod tests {
 
     #[test]
     fn a_worker_has_what_it_needs_and_what_was_given_and_no_more() {
-        let own = ["HOME", "PATH", "UROM_KEY_FILE", "UCX_TLS", "AWS_SECRET", "SEEN", "LD_PRELOAD", "XUCX_A"];
+        let own = [
+            "HOME",
+            "PATH",
+            "UROM_KEY_FILE",
+            "UCX_TLS",
+            "AWS_SECRET",
+            "SEEN",
+            "LD_PRELOAD",
+            "XUCX_A",
+        ];
         let managers = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
-        assert_eq!(names(&managers, &[], ANYWHERE), [""; 0], "workers are not what the manager started");
+        assert_eq!(
+            names(&managers, &[], ANYWHERE),
+            [""; 0],
+            "workers are not what the manager started"
+        );
         assert_eq!(names(&own, &[], ANYWHERE), ["PATH=own", "UCX_TLS=own"]);
         let given = ["SEEN", "ABSENT", "UCX_TLS=tcp", "NEW=a=b", "EMPTY="];
         let expected = ["PATH=own", "UCX_TLS=own", "SEEN=own", "UCX_TLS=tcp", "NEW=a=b", "EMPTY="];
@@ -205,11 +224,20 @@ mod tests {
     #[test]
     fn what_is_no_variable_is_refused() {
         for text in ["", "=", "=value"] {
-            assert_eq!(WorkerVariable::try_from(OsString::from(text)), Err(ParseVariableError), "{text:?}");
+            assert_eq!(
+                WorkerVariable::try_from(OsString::from(text)),
+                Err(ParseVariableError),
+                "{text:?}"
+            );
         }
     }
 
-    fn granted(text: &str, inherited: &[(OsString, OsString)], given: &[&str], allowed: &[&str]) -> bool {
+    fn granted(
+        text: &str,
+        inherited: &[(OsString, OsString)],
+        given: &[&str],
+        allowed: &[&str],
+    ) -> bool {
         let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
         let allowed: Vec<_> = allowed.iter().map(|text| allowed_by(text).unwrap()).collect();
         let (name, value) = text.split_once('=').unwrap();
@@ -223,12 +251,20 @@ mod tests {
 
     #[test]
     fn hosts_set_what_is_for_plugins_and_ucx_transports_and_nothing_else() {
-        for text in ["UROM_X=1", "UROM_MY_PLUGIN=", "UCX_TLS=tcp", "UCX_LOG_LEVEL=info", "UROM_KEY_FILES=x"] {
+        for text in
+            ["UROM_X=1", "UROM_MY_PLUGIN=", "UCX_TLS=tcp", "UCX_LOG_LEVEL=info", "UROM_KEY_FILES=x"]
+        {
             assert!(granted(text, &[], &[], &[]), "{text}");
         }
-        for text in
-            ["LD_PRELOAD=x", "OPENSSL_CONF=x", "A=b", "UCX_TLS2=x", "UCX_MODULE_DIR=x", "urom_x=1", "PATH=x"]
-        {
+        for text in [
+            "LD_PRELOAD=x",
+            "OPENSSL_CONF=x",
+            "A=b",
+            "UCX_TLS2=x",
+            "UCX_MODULE_DIR=x",
+            "urom_x=1",
+            "PATH=x",
+        ] {
             assert!(!granted(text, &[], &[], &[]), "{text}");
         }
         for own in OWN {
@@ -238,7 +274,10 @@ mod tests {
 
     #[test]
     fn who_runs_the_daemon_allows_more() {
-        assert!(granted("TRACE=2", &[], &["TRACE=1"], &[]), "what it gives, hosts give another value");
+        assert!(
+            granted("TRACE=2", &[], &["TRACE=1"], &[]),
+            "what it gives, hosts give another value"
+        );
         assert!(granted("TRACE=2", &[], &["TRACE"], &[]));
         assert!(granted("MY_LEVEL=2", &[], &[], &["OTHER", "MY_*"]));
         assert!(granted("OTHER=2", &[], &[], &["OTHER", "MY_*"]));

@@ -36,11 +36,12 @@ impl Examiner {
     /// # Errors
     /// Why it cannot be served.
     fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, String> {
-        let in_process = |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
-            let mut command = command(launcher, words)?;
-            command.env_clear().envs(env.iter().cloned());
-            examine(command, file, DEADLINE)
-        };
+        let in_process =
+            |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
+                let mut command = command(launcher, words)?;
+                command.env_clear().envs(env.iter().cloned());
+                examine(command, file, DEADLINE)
+            };
         match self {
             Examiner::Process { launcher, words, env } => {
                 let examined = match in_process(&[], words, env) {
@@ -53,7 +54,9 @@ impl Examiner {
                 served(&examined)
             }
             Examiner::Thread => match shown.described() {
-                Some(description) => Ok(Answer { version: description.protocol.version, api_version: None }),
+                Some(description) => {
+                    Ok(Answer { version: description.protocol.version, api_version: None })
+                }
                 None => load(file),
             },
         }

@@ -107,7 +107,9 @@ impl Daemon {
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         match &message {
             HostToDaemon::Ping | HostToDaemon::Describe { .. } => {}
-            HostToDaemon::Start { request, .. } => *self.open.entry((host, *request)).or_default() += 1,
+            HostToDaemon::Start { request, .. } => {
+                *self.open.entry((host, *request)).or_default() += 1
+            }
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
         let (roster, tickets) = (&mut self.roster, &mut self.tickets);
@@ -118,7 +120,9 @@ impl Daemon {
 
     fn worker_says(&mut self, serial: Serial, bytes: &[u8]) {
         let Ok(message) = postcard::from_bytes(bytes) else { return };
-        if let (WorkerToDaemon::Ready { .. }, Some(process)) = (&message, self.running.get_mut(&serial)) {
+        if let (WorkerToDaemon::Ready { .. }, Some(process)) =
+            (&message, self.running.get_mut(&serial))
+        {
             process.ready = true;
         }
         let (roster, tickets) = (&mut self.roster, &mut self.tickets);
@@ -137,8 +141,12 @@ impl Daemon {
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
                     } else {
-                        let process = Process { id, gid: worker.gid, ready: false, tickets: Vec::new() };
-                        assert!(self.running.insert(serial, process).is_none(), "a serial is given once");
+                        let process =
+                            Process { id, gid: worker.gid, ready: false, tickets: Vec::new() };
+                        assert!(
+                            self.running.insert(serial, process).is_none(),
+                            "a serial is given once"
+                        );
                         self.last = self.last.max(serial);
                     }
                 }
@@ -163,8 +171,13 @@ impl Daemon {
                     let (of, number, gid) = self.asked.take().expect("a group that was asked for");
                     assert_eq!((host, request), (of, number), "whoever asked is answered");
                     assert!(ids.is_sorted_by(|a, b| a < b), "an id is one worker's: {ids:?}");
-                    let runs = |id| self.running.values().any(|of| of.ready && (of.id, of.gid) == (id, gid));
-                    assert!(ids.into_iter().all(runs), "a worker of group {gid} that can be joined");
+                    let runs = |id| {
+                        self.running.values().any(|of| of.ready && (of.id, of.gid) == (id, gid))
+                    };
+                    assert!(
+                        ids.into_iter().all(runs),
+                        "a worker of group {gid} that can be joined"
+                    );
                 }
                 Action::ToHost(_, other) => panic!("nobody asked for that: {other:?}"),
             }

@@ -96,8 +96,9 @@ pub(crate) async fn serve(
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let session =
-        session::run(stream, outgoing, &events, reception.patience, |message| Event::Host { key, message });
+    let session = session::run(stream, outgoing, &events, reception.patience, |message| {
+        Event::Host { key, message }
+    });
     let end = tokio::select! {
         end = session => end,
         // The daemon has said that it does not read.
@@ -114,11 +115,14 @@ pub(crate) async fn serve(
 impl Reception {
     /// Tells a host why it cannot stay.
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
-        let line = self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
+        let line =
+            self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
         if let Some(more) = line {
             warn!("refused host {peer}: {failure}{more}");
         }
         // A host that reads nothing does not learn why.
-        let _ = Patience::default().wait(stream::send(&mut stream, &DaemonToHost::Refused(failure))).await;
+        let _ = Patience::default()
+            .wait(stream::send(&mut stream, &DaemonToHost::Refused(failure)))
+            .await;
     }
 }

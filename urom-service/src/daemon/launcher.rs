@@ -103,7 +103,11 @@ impl Launcher {
             Launcher::Process { launcher, words, given, ucx_log, reaper } => {
                 let mut command = command(launcher, words)?;
                 command.arg("worker").args(config.to_args());
-                command.env_clear().envs(environment::inherited(std::env::vars_os(), given, config.listen));
+                command.env_clear().envs(environment::inherited(
+                    std::env::vars_os(),
+                    given,
+                    config.listen,
+                ));
                 Body::Process(process(command, env, *ucx_log, theirs, reaper)?)
             }
             Launcher::Thread => {

@@ -50,7 +50,10 @@ impl Manager {
         let socket = match connect(&name) {
             Ok(socket) => socket,
             Err(problem) => {
-                warn!("the service manager is told nothing: {SOCKET}={}: {problem}", name.display());
+                warn!(
+                    "the service manager is told nothing: {SOCKET}={}: {problem}",
+                    name.display()
+                );
                 return Manager::default();
             }
         };
@@ -129,8 +132,8 @@ fn connect(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
 /// The time between two signs of life: half of what the manager waits for, if it watches this
 /// process.
 fn signs_of_life(watchdog: Option<u64>, watched: Option<u64>) -> Option<Duration> {
-    let watchdog =
-        watchdog.filter(|_| watched.is_none_or(|process| process == u64::from(std::process::id())))?;
+    let watchdog = watchdog
+        .filter(|_| watched.is_none_or(|process| process == u64::from(std::process::id())))?;
     let half = Duration::from_micros(watchdog) / 2;
     (watchdog != 0).then(|| half.clamp(*INTERVAL.start(), *INTERVAL.end()))
 }
@@ -156,7 +159,11 @@ mod tests {
         let second = Some(Duration::from_millis(500));
         assert_eq!(signs_of_life(Some(1_000_000), None), second);
         assert_eq!(signs_of_life(Some(1_000_000), Some(own)), second);
-        assert_eq!(signs_of_life(Some(1_000_000), Some(own + 1)), None, "another process is watched");
+        assert_eq!(
+            signs_of_life(Some(1_000_000), Some(own + 1)),
+            None,
+            "another process is watched"
+        );
         assert_eq!(signs_of_life(None, Some(own)), None);
         assert_eq!(signs_of_life(Some(0), None), None);
         assert_eq!(signs_of_life(Some(1), None), Some(Duration::from_millis(1)));

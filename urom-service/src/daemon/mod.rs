@@ -53,7 +53,11 @@ use crate::worker::is_loopback;
 ///
 /// # Errors
 /// The address is taken or is not this machine's.
-pub fn run(config: DaemonConfig, ucx_log: Option<LogLevel>, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+pub fn run(
+    config: DaemonConfig,
+    ucx_log: Option<LogLevel>,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<()> {
     hear_signals();
     descriptors::allow(config.limits);
     crate::descriptors::require().map_err(anyhow::Error::msg)?;

@@ -87,7 +87,8 @@ impl Place {
     /// Begins a look, unless one goes on.
     pub(super) fn look(&mut self) -> Result<(), String> {
         if let State::Idle(files) = &mut self.state {
-            let (files, entry, examiner) = (std::mem::take(files), self.entry.clone(), self.examiner.clone());
+            let (files, entry, examiner) =
+                (std::mem::take(files), self.entry.clone(), self.examiner.clone());
             self.state = State::Looking(Background::begin(move || look(files, &entry, &examiner))?);
         }
         Ok(())
@@ -119,7 +120,11 @@ impl Place {
     ///
     /// # Errors
     /// Why it is not served.
-    pub(super) fn plugin(&mut self, file: &Path, until: Instant) -> Result<(Answer, &mut Known), PassedOver> {
+    pub(super) fn plugin(
+        &mut self,
+        file: &Path,
+        until: Instant,
+    ) -> Result<(Answer, &mut Known), PassedOver> {
         let State::Idle(files) = &mut self.state else { return Err(PassedOver::NoPlugin) };
         let Some(known) = files.get_mut(file) else { return Err(PassedOver::NoPlugin) };
         match known.answer(file, until) {
@@ -161,7 +166,8 @@ fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
         return Ok(vec![if bare { Path::new(".").join(entry) } else { entry.to_owned() }]);
     }
     // What cannot be looked at cannot be read either, and that says why.
-    if let Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) = trust::check(entry) {
+    if let Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) = trust::check(entry)
+    {
         let text = format!("the directory {} is skipped: {reason}", entry.display());
         return Err(format!("{PLUGIN_PATH_VARIABLE}: {text}"));
     }
@@ -198,7 +204,9 @@ impl PassedOver {
     /// What to complain about, if anything.
     pub(super) fn complaint(self, file: &Path) -> Option<String> {
         match self {
-            PassedOver::Because(reason) => Some(format!("{} is not served: {reason}", file.display())),
+            PassedOver::Because(reason) => {
+                Some(format!("{} is not served: {reason}", file.display()))
+            }
             PassedOver::NoPlugin => {
                 debug!("{} is a library and no plugin", file.display());
                 None
@@ -258,8 +266,10 @@ impl Known {
                 Err(_) => loaded::forget(&self.spelling),
                 Ok(answer) => {
                     let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
-                    let api = api.map(|word| format!(", built for DOCA {}", version::display(word)));
-                    let (file, version, api) = (file.display(), answer.version, api.unwrap_or_default());
+                    let api =
+                        api.map(|word| format!(", built for DOCA {}", version::display(word)));
+                    let (file, version, api) =
+                        (file.display(), answer.version, api.unwrap_or_default());
                     info!("found the plugin {file}, version {version}{api}");
                 }
             }

@@ -8,7 +8,8 @@ use std::sync::mpsc::{self, Sender};
 
 use rustix::io::retry_on_intr;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal,
+    waitid,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -157,12 +158,18 @@ mod tests {
     #[tokio::test]
     async fn every_end_is_told_as_the_standard_library_tells_it() {
         let reaper = Reaper::start().unwrap();
-        for script in ["exit 0", "exit 3", "exit 255", "kill -KILL $$", "kill -SEGV $$", "kill -TERM $$"] {
+        for script in
+            ["exit 0", "exit 3", "exit 255", "kill -KILL $$", "kill -SEGV $$", "kill -TERM $$"]
+        {
             let process = Process::start(&mut shell(script), &reaper).unwrap();
             let told = process.ended().await.unwrap();
             // Whether there is a core is the machine's affair.
             let expected = shell(script).status().unwrap();
-            assert_eq!((told.code(), told.signal()), (expected.code(), expected.signal()), "{script}");
+            assert_eq!(
+                (told.code(), told.signal()),
+                (expected.code(), expected.signal()),
+                "{script}"
+            );
             assert_eq!(told.to_string(), expected.to_string(), "{script}");
             assert_eq!(process.ended().await.unwrap(), told, "asked again");
         }
@@ -207,7 +214,10 @@ mod tests {
     async fn a_wait_that_was_given_up_can_be_taken_up_again() {
         let reaper = Reaper::start().unwrap();
         let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
-        assert!(tokio::time::timeout(Duration::from_millis(20), process.ended()).await.is_err(), "it ended");
+        assert!(
+            tokio::time::timeout(Duration::from_millis(20), process.ended()).await.is_err(),
+            "it ended"
+        );
         process.kill();
         assert_eq!(process.ended().await.unwrap().signal(), Some(9));
         process.kill();

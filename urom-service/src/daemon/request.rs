@@ -30,7 +30,9 @@ pub(crate) fn resolve(
         id,
         gid: wish.gid,
         max_message: daemon.max_message,
-        max_unread: daemon.max_unread.unwrap_or_else(|| DaemonConfig::default_max_unread(daemon.max_message)),
+        max_unread: daemon
+            .max_unread
+            .unwrap_or_else(|| DaemonConfig::default_max_unread(daemon.max_message)),
         max_hosts: daemon.limits.hosts,
         patience: daemon.patience,
         plugin_timeout: daemon.plugin_timeout,
@@ -67,10 +69,13 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
     let Some(text) = wish else {
         return Ok(daemon.limit_workers_to_cpus.then_some(daemon.cpus));
     };
-    let cpus: CpuSet = text.parse().map_err(|error| invalid(format!("the worker's CPU set: {error}")))?;
+    let cpus: CpuSet =
+        text.parse().map_err(|error| invalid(format!("the worker's CPU set: {error}")))?;
     if !cpus.is_subset(&daemon.cpus) {
         let all = daemon.cpus;
-        return Err(invalid(format!("the worker's CPUs {cpus} are not all among the service's, {all}")));
+        return Err(invalid(format!(
+            "the worker's CPUs {cpus} are not all among the service's, {all}"
+        )));
     }
     Ok(Some(cpus))
 }
@@ -80,8 +85,9 @@ fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsSt
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
         // The daemon's log has this too, where nobody's value has to do, and all of it may be one.
-        let text =
-            format!("entry {at} of the worker's environment is not NAME=value, or has a zero byte in it");
+        let text = format!(
+            "entry {at} of the worker's environment is not NAME=value, or has a zero byte in it"
+        );
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
     if !wishes.grant(OsStr::new(name), OsStr::new(value)) {
@@ -113,9 +119,17 @@ mod tests {
         }
     }
 
-    fn resolve_with(wish: &StartWorker) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
+    fn resolve_with(
+        wish: &StartWorker,
+    ) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
         let daemon = DaemonConfig { cpus: "0-7".parse().unwrap(), ..DaemonConfig::default() };
-        resolve(WorkerId(9), wish, &[found(1), found(2), found(4)], &daemon, "127.0.0.1".parse().unwrap())
+        resolve(
+            WorkerId(9),
+            wish,
+            &[found(1), found(2), found(4)],
+            &daemon,
+            "127.0.0.1".parse().unwrap(),
+        )
     }
 
     #[test]
@@ -145,8 +159,12 @@ mod tests {
 
     #[test]
     fn variables_that_load_code_are_refused_and_say_who_may_set_them() {
-        for text in ["LD_PRELOAD=/tmp/x.so", "UCX_PLUGIN_PATH=/tmp", "GLIBC_TUNABLES=", "OPENSSL_CONF=/tmp/x"]
-        {
+        for text in [
+            "LD_PRELOAD=/tmp/x.so",
+            "UCX_PLUGIN_PATH=/tmp",
+            "GLIBC_TUNABLES=",
+            "OPENSSL_CONF=/tmp/x",
+        ] {
             let env = Some(vec!["UROM_A=b".to_owned(), text.to_owned()]);
             let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::NOT_PERMITTED);
@@ -164,14 +182,19 @@ mod tests {
         ];
         for wish in wishes {
             let text = resolve_with(&wish).unwrap_err().text;
-            assert!(text.len() <= LONGEST_TEXT && text.capacity() <= 2 * LONGEST_TEXT, "{}", text.len());
+            assert!(
+                text.len() <= LONGEST_TEXT && text.capacity() <= 2 * LONGEST_TEXT,
+                "{}",
+                text.len()
+            );
         }
     }
 
     #[test]
     fn cpus_outside_the_services_are_refused() {
         for text in ["8", "0-8", "x", ""] {
-            let error = resolve_with(&StartWorker { cpus: Some(text.to_owned()), ..wish() }).unwrap_err();
+            let error =
+                resolve_with(&StartWorker { cpus: Some(text.to_owned()), ..wish() }).unwrap_err();
             assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
         }
     }

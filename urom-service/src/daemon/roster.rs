@@ -72,7 +72,9 @@ impl Roster {
         known: u64,
         new_ticket: impl FnMut() -> Result<u128, Failure>,
     ) -> Vec<Action> {
-        if let Err(failure) = self.check(&worker, known).and_then(|()| self.has_room(host, worker.id)) {
+        if let Err(failure) =
+            self.check(&worker, known).and_then(|()| self.has_room(host, worker.id))
+        {
             return vec![failed(host, request, &failure)];
         }
         if worker.id == WORKER_ID_ANY {
@@ -188,8 +190,9 @@ impl Roster {
 
     /// The ids of a group's workers that hosts can use, rising.
     pub(crate) fn group(&self, gid: u32) -> Vec<u64> {
-        let usable =
-            |entry: &Entry| entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.given_up;
+        let usable = |entry: &Entry| {
+            entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.given_up
+        };
         self.workers.iter().filter(|(_, entry)| usable(entry)).map(|(id, _)| *id).collect()
     }
 
@@ -201,11 +204,12 @@ impl Roster {
             if let State::Starting(waiting) = &mut entry.state {
                 waiting.retain(|waiting| waiting.host != host);
             }
-            let gone = entry.tickets.extract_if(|_, visitor| visitor.host == host && !visitor.there);
+            let gone =
+                entry.tickets.extract_if(|_, visitor| visitor.host == host && !visitor.there);
             let expected = gone.filter(|(_, visitor)| !visitor.late);
-            actions.extend(
-                expected.map(|(ticket, _)| Action::ToWorker(entry.serial, DaemonToWorker::Forget { ticket })),
-            );
+            actions.extend(expected.map(|(ticket, _)| {
+                Action::ToWorker(entry.serial, DaemonToWorker::Forget { ticket })
+            }));
         }
         actions
     }
@@ -233,7 +237,8 @@ impl Roster {
     /// A worker waits for the host with this ticket.
     pub(crate) fn expected(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
-        let (State::Ready(address), Some(visitor)) = (&entry.state, entry.tickets.get_mut(&ticket)) else {
+        let (State::Ready(address), Some(visitor)) = (&entry.state, entry.tickets.get_mut(&ticket))
+        else {
             return Vec::new();
         };
         let Some(Pending { request, .. }) = visitor.pending.take() else { return Vec::new() };
@@ -271,7 +276,9 @@ impl Roster {
     /// A host came to a worker.
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
         // A host that was not told of its ticket cannot have come with it; its request waits for an answer.
-        let Some(entry) = self.ids.get(&serial).and_then(|id| self.workers.get_mut(id)) else { return };
+        let Some(entry) = self.ids.get(&serial).and_then(|id| self.workers.get_mut(id)) else {
+            return;
+        };
         if let Some(visitor) = entry.tickets.get_mut(&ticket)
             && visitor.pending.is_none()
         {
@@ -312,7 +319,10 @@ impl Roster {
             return vec![forget, Action::Expire(serial, ticket)];
         };
         entry.tickets.remove(&ticket);
-        let text = format!("worker {} does not answer the daemon: start one with another id", WorkerId(id));
+        let text = format!(
+            "worker {} does not answer the daemon: start one with another id",
+            WorkerId(id)
+        );
         vec![forget, failed(host, request, &Failure::new(DocaError::TIME_OUT, text))]
     }
 
@@ -359,7 +369,9 @@ impl Roster {
     /// Forgets a worker. Those who wait for it are told; those who wanted to join it get another.
     fn remove(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let Some(id) = self.ids.remove(&serial) else { return Vec::new() };
-        let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else { return Vec::new() };
+        let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else {
+            return Vec::new();
+        };
         if let State::Starting(waiting) = state {
             let told = |Waiting { host, request, .. }| failed(host, request, failure);
             return waiting.into_iter().map(told).collect();

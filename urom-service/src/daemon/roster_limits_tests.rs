@@ -83,7 +83,8 @@ fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_the
         "{failure}"
     );
     assert_eq!(desk.start(9000, wish(8)), ["spawn 2 as 8 for 9000"], "another one is no matter");
-    let told = desk.ready(1).into_iter().filter(|text| text.starts_with("worker 1: expect")).count();
+    let told =
+        desk.ready(1).into_iter().filter(|text| text.starts_with("worker 1: expect")).count();
     // There is one message before them.
     assert!(told == MOST_WAITING && told + 1 < BACKLOG);
     assert_eq!(desk.start(9000, wish(7)).len(), 2, "it runs");
@@ -111,7 +112,9 @@ fn places(roster: &Roster, host: HostKey) -> usize {
     let at = |entry: &Entry| {
         let visits = entry.tickets.values().filter(counts).count();
         match &entry.state {
-            State::Starting(waiting) => visits + waiting.iter().filter(|one| one.host == host).count(),
+            State::Starting(waiting) => {
+                visits + waiting.iter().filter(|one| one.host == host).count()
+            }
             State::Ready(_) => visits,
         }
     };
@@ -119,7 +122,8 @@ fn places(roster: &Roster, host: HostKey) -> usize {
 }
 
 #[test]
-fn whatever_happens_a_host_has_as_many_places_as_there_are_at_all_workers_and_none_when_it_is_gone() {
+fn whatever_happens_a_host_has_as_many_places_as_there_are_at_all_workers_and_none_when_it_is_gone()
+{
     let mut desk = narrow(12, 5);
     let mut seed = 1_u64;
     let mut draw = |below: u64| {

@@ -136,7 +136,10 @@ fn a_worker_that_does_not_confirm_in_time_fails_the_request() {
     let mut desk = Desk::default();
     desk.start(1, wish(7));
     desk.ready(1);
-    assert_eq!(texts(desk.roster.expired(1, 1)), ["worker 1: forget 1", "host 1: 10 failed TIME_OUT"]);
+    assert_eq!(
+        texts(desk.roster.expired(1, 1)),
+        ["worker 1: forget 1", "host 1: 10 failed TIME_OUT"]
+    );
 }
 
 #[test]
@@ -180,12 +183,22 @@ fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
     desk.roster.arrived(1, 1);
     desk.start(2, wish(7));
     desk.roster.arrived(1, 2);
-    assert!(desk.roster.empty(1).is_empty(), "host 2 has a ticket, and cannot have come without knowing it");
+    assert!(
+        desk.roster.empty(1).is_empty(),
+        "host 2 has a ticket, and cannot have come without knowing it"
+    );
     desk.roster.expected(1, 2);
     desk.roster.arrived(1, 2);
     assert_eq!(texts(desk.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
-    assert_eq!(desk.start(2, wish(7)), ["spawn 2 as 7 for 2"], "at once, while the old process still ends");
-    assert!(desk.roster.gone(1, &lost()).is_empty(), "the end of the old one does not touch the new one");
+    assert_eq!(
+        desk.start(2, wish(7)),
+        ["spawn 2 as 7 for 2"],
+        "at once, while the old process still ends"
+    );
+    assert!(
+        desk.roster.gone(1, &lost()).is_empty(),
+        "the end of the old one does not touch the new one"
+    );
     assert_eq!(desk.ready(2).len(), 2);
 }
 
@@ -230,16 +243,22 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
     assert!(desk.roster.group(0).is_empty(), "nobody is sent there by its group");
     assert_eq!(desk.start(2, with_env.clone()), promised(1, 2));
     let told = desk.roster.gone(1, &lost());
-    let [Action::Spawn { serial: 2, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..] else {
+    let [Action::Spawn { serial: 2, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..]
+    else {
         panic!("{told:?}")
     };
     assert_eq!(worker.env, with_env.env);
     desk.roster.silent(1);
-    assert_eq!(desk.start(3, with_env), ["host 3: 30 failed ALREADY_EXIST"], "the old one's silence is over");
+    assert_eq!(
+        desk.start(3, with_env),
+        ["host 3: 30 failed ALREADY_EXIST"],
+        "the old one's silence is over"
+    );
 }
 
 #[test]
-fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started() {
+fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started()
+{
     let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
     // Tickets are in no order, so not once only.
     for with in 2..12 {

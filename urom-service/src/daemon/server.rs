@@ -94,7 +94,8 @@ pub(crate) async fn serve(
     manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let served = measured("the daemon itself", run(listener, config, launcher, manager, stop)).await;
+    let served =
+        measured("the daemon itself", run(listener, config, launcher, manager, stop)).await;
     let [longest, slept] = turns::so_far().map(|time| time.as_micros());
     debug!(
         "the longest turn of the loop took {longest} us of CPU time, and none slept for more than {slept} us"
@@ -198,7 +199,8 @@ impl Server {
             }
             Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
             Event::Overdue { serial } => {
-                let text = format!("the worker did not open its plugins within {} s", self.ready_within());
+                let text =
+                    format!("the worker did not open its plugins within {} s", self.ready_within());
                 self.roster.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
             Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
@@ -224,7 +226,9 @@ impl Server {
             Some(link) => warn!("worker {} is gone: {cause}; it ran {}", link.id, link.plugins),
             None => debug!("a worker that no host used any more ended: {cause}"),
         }
-        let text = format!("the worker was lost while it started: {cause}; the service's log may say more");
+        let text = format!(
+            "the worker was lost while it started: {cause}; the service's log may say more"
+        );
         self.roster.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
     }
 
@@ -235,9 +239,10 @@ impl Server {
                 Action::ToWorker(serial, message) => self.tell_worker(serial, message),
                 Action::Abandon(serial) => drop(self.workers.remove(&serial)),
                 Action::ToHost(key, message) => self.tell_host(key, message),
-                Action::Expire(serial, ticket) => {
-                    self.later(self.config.patience.at_least(TICKET_LIFE), Event::Expired { serial, ticket })
-                }
+                Action::Expire(serial, ticket) => self.later(
+                    self.config.patience.at_least(TICKET_LIFE),
+                    Event::Expired { serial, ticket },
+                ),
             }
         }
     }
@@ -268,8 +273,14 @@ impl Server {
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        let supervisor =
-            supervisor::start(serial, id, launch, outgoing, self.events.clone(), self.config.patience);
+        let supervisor = supervisor::start(
+            serial,
+            id,
+            launch,
+            outgoing,
+            self.events.clone(),
+            self.config.patience,
+        );
         self.supervisors.spawn(measured("a worker's session", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
     }
@@ -300,7 +311,10 @@ impl Server {
         let Some(link) = self.workers.get(&serial) else { return };
         // One whose stream has ended is about to be reported gone, with the cause.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(message) {
-            warn!("worker {} does not read the messages of the daemon, which closes its connection", link.id);
+            warn!(
+                "worker {} does not read the messages of the daemon, which closes its connection",
+                link.id
+            );
             self.workers.remove(&serial);
         }
     }
@@ -310,7 +324,10 @@ impl Server {
         let Err(error) = host.outbox.try_send(message) else { return };
         // One that has just left is not worth a word.
         if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
-            warn!("host {} does not read the messages of the daemon, which closes its connection", host.peer);
+            warn!(
+                "host {} does not read the messages of the daemon, which closes its connection",
+                host.peer
+            );
             // Its stream may have ended by itself.
             let _ = host.give_up.send(());
             // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.

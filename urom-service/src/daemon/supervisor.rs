@@ -36,11 +36,14 @@ pub(crate) async fn start(
     let log = dispatcher::get_default(Clone::clone);
     let launched = spawn_blocking(move || dispatcher::with_default(&log, launch)).await;
     let failure = match launched {
-        Ok(Ok(launched)) => return supervise(serial, id, launched, outgoing, events, patience).await,
-        Ok(Err(failure)) => failure,
-        Err(panic) => {
-            Failure::new(DocaError::UNEXPECTED, format!("starting it failed: {panic}; please report it"))
+        Ok(Ok(launched)) => {
+            return supervise(serial, id, launched, outgoing, events, patience).await;
         }
+        Ok(Err(failure)) => failure,
+        Err(panic) => Failure::new(
+            DocaError::UNEXPECTED,
+            format!("starting it failed: {panic}; please report it"),
+        ),
     };
     // Nobody listens when the daemon ends.
     let _ = events.send(Event::NotStarted { serial, failure }).await;
@@ -71,7 +74,8 @@ async fn supervise(
         let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }
-    if matches!(end, Some(StreamError::Silent(_) | StreamError::Garbage(_) | StreamError::Hello(_))) {
+    if matches!(end, Some(StreamError::Silent(_) | StreamError::Garbage(_) | StreamError::Hello(_)))
+    {
         // It will not end by itself.
         body.kill();
     }
@@ -79,7 +83,9 @@ async fn supervise(
     let ended = cause.is_ok();
     let cause = match (end, cause) {
         (Some(StreamError::Closed) | None, Ok(cause)) => cause,
-        (Some(StreamError::Closed) | None, Err(_)) => "it closed its stream to the daemon".to_owned(),
+        (Some(StreamError::Closed) | None, Err(_)) => {
+            "it closed its stream to the daemon".to_owned()
+        }
         (Some(error), Ok(cause)) => format!("{error}; {cause}"),
         (Some(error), Err(_)) => error.to_string(),
     };
@@ -102,11 +108,14 @@ async fn talk(
     if first_word.wait(stream.readable()).await.is_err() {
         return Some(StreamError::Silent(first_word));
     }
-    if let Err(error) = greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, patience).await {
+    if let Err(error) =
+        greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, patience).await
+    {
         // A worker that dies before it greets just closes the stream.
         return Some(error);
     }
-    session::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message }).await
+    session::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
+        .await
 }
 
 async fn see_off(id: WorkerId, mut body: Body) {
@@ -120,7 +129,10 @@ async fn see_off(id: WorkerId, mut body: Body) {
             body.ended().await;
         }
         Body::Thread(_) => {
-            warn!("worker {id} did not end within {} s; its thread is left behind", GRACE.as_secs());
+            warn!(
+                "worker {id} did not end within {} s; its thread is left behind",
+                GRACE.as_secs()
+            );
         }
     }
 }

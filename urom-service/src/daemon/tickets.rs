@@ -58,7 +58,10 @@ mod tests {
         assert!(matches!(leave, Action::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
         assert!(matches!(abandon, Action::Abandon(1)), "{actions:?}");
         // Its id is free.
-        assert!(matches!(&*roster.start(3, 30, wish(7), 1, none), [Action::Spawn { serial: 2, .. }]));
+        assert!(matches!(
+            &*roster.start(3, 30, wish(7), 1, none),
+            [Action::Spawn { serial: 2, .. }]
+        ));
     }
 
     #[test]

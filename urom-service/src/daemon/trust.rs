@@ -57,8 +57,9 @@ struct Truster {
 
 /// Checks a directory or file, and everything on the way to it.
 pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
-    static OWNERS: LazyLock<Vec<u32>> =
-        LazyLock::new(|| std::env::current_exe().map(|program| owners(&program)).unwrap_or_default());
+    static OWNERS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        std::env::current_exe().map(|program| owners(&program)).unwrap_or_default()
+    });
     let truster = Truster {
         user: rustix::process::geteuid().as_raw(),
         group: rustix::process::getegid().as_raw(),
@@ -73,7 +74,8 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
 fn owners(program: &Path) -> Vec<u32> {
     let unmapped = fs::read_to_string("/proc/sys/kernel/overflowuid");
     let unmapped = unmapped.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534);
-    let owners = program.ancestors().filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid()));
+    let owners =
+        program.ancestors().filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid()));
     owners.filter(|owner| *owner != unmapped).collect()
 }
 

@@ -63,7 +63,10 @@ fn a_directory_that_others_may_write_to_is_refused_and_named() {
     for mode in [0o777, 0o757, 0o702, 0o1777] {
         let path = place.directory("open", mode);
         let text = refused(&path);
-        assert!(text.contains(path.to_str().unwrap()) && text.contains(&format!("{mode:04o}")), "{text}");
+        assert!(
+            text.contains(path.to_str().unwrap()) && text.contains(&format!("{mode:04o}")),
+            "{text}"
+        );
         assert!(text.contains("chmod go-w"), "{text}");
     }
 }
@@ -73,9 +76,12 @@ fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
     let metadata = fs::metadata(Place::new().directory("group", 0o770)).unwrap();
     // Judged without its owner, who runs this test.
     let group = metadata.gid();
-    for (user, own, trusted) in
-        [(group, group, group != 0), (group + 1, group, false), (group, group + 1, false), (0, 0, false)]
-    {
+    for (user, own, trusted) in [
+        (group, group, group != 0),
+        (group + 1, group, false),
+        (group, group + 1, false),
+        (0, 0, false),
+    ] {
         let truster = Truster { user: metadata.uid(), group: own, owners: Vec::new() };
         let is_own = Truster { user, group: own, owners: Vec::new() }.is_own(group);
         assert_eq!(is_own, trusted, "user {user} of group {own}");
@@ -90,8 +96,13 @@ fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
 fn list_with_a_user(user: u32, rights: u16) -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
     // The owner, the user, the group, the most that those get who are named or of the group, and everybody else.
-    let entries =
-        [(1u16, 7u16, NOBODY), (2, rights, user), (4, 5, NOBODY), (0x10, 7, NOBODY), (0x20, 5, NOBODY)];
+    let entries = [
+        (1u16, 7u16, NOBODY),
+        (2, rights, user),
+        (4, 5, NOBODY),
+        (0x10, 7, NOBODY),
+        (0x20, 5, NOBODY),
+    ];
     let mut list = 2u32.to_le_bytes().to_vec();
     for (tag, rights, who) in entries {
         list.extend([tag, rights].into_iter().flat_map(u16::to_le_bytes).chain(who.to_le_bytes()));
@@ -104,15 +115,23 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
     let place = Place::new();
     let path = place.directory("listed", 0o755);
     // Root's own group counts as any other, so root takes one for this test.
-    let group =
-        if chown(&path, None, Some(12345)).is_ok() { 12345 } else { fs::metadata(&path).unwrap().gid() };
+    let group = if chown(&path, None, Some(12345)).is_ok() {
+        12345
+    } else {
+        fs::metadata(&path).unwrap().gid()
+    };
     let truster = Truster { user: group, group, owners: Vec::new() };
     let do_others_write = || truster.do_others_write(&path, &fs::metadata(&path).unwrap()).unwrap();
     place.set("listed", 0o775);
     assert!(!do_others_write(), "its own group");
     place.set("listed", 0o755);
     let set = |rights| {
-        rustix::fs::setxattr(&path, ACCESS_LIST, &list_with_a_user(54321, rights), XattrFlags::empty())
+        rustix::fs::setxattr(
+            &path,
+            ACCESS_LIST,
+            &list_with_a_user(54321, rights),
+            XattrFlags::empty(),
+        )
     };
     if let Err(error) = set(7) {
         assert_eq!(error, Errno::OPNOTSUPP);

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use rustix::process::{
+    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
+};
 
 use super::{MOST, Step};
 use crate::plugin_file::{Loaded, PluginFileError, missing};

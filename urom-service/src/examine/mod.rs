@@ -117,10 +117,14 @@ impl Examined {
         match &self.trouble {
             // The daemon does not care how a process ends that has answered.
             None
-            | Some(Trouble::Hang { stage: Stage::Exit, .. } | Trouble::Crash { stage: Stage::Exit, .. }) => {}
+            | Some(
+                Trouble::Hang { stage: Stage::Exit, .. }
+                | Trouble::Crash { stage: Stage::Exit, .. },
+            ) => {}
             Some(trouble) => return Err(trouble.clone()),
         }
-        let word = self.api_version.filter(|word| *word != 0).ok_or(PluginFileError::NoVersionWord)?;
+        let word =
+            self.api_version.filter(|word| *word != 0).ok_or(PluginFileError::NoVersionWord)?;
         match self.missing.first() {
             Some(method) => Err(PluginFileError::Method(method).into()),
             None => Ok((self.version.unwrap_or_default(), word)),

@@ -49,7 +49,8 @@ pub fn ucx_address(input: &[u8]) {
 impl Rig {
     /// Without shared memory: UCX opens the file, and writes into the memory, of whatever process an address names.
     fn new(layout: &str) -> Rig {
-        let context = Context::builder(Features::AM).config("TLS", "self").config("ADDRESS_VERSION", layout);
+        let context =
+            Context::builder(Features::AM).config("TLS", "self").config("ADDRESS_VERSION", layout);
         let worker = context.build().and_then(|context| context.worker()).expect("UCX");
         let heard = Rc::new(Cell::new(0));
         let hears = Rc::clone(&heard);
@@ -74,14 +75,17 @@ impl Rig {
                     self.worker.progress();
                 }
             }
-            Err(error) => assert!(!real && !error.to_string().is_empty(), "a real one is refused: {error}"),
+            Err(error) => {
+                assert!(!real && !error.to_string().is_empty(), "a real one is refused: {error}")
+            }
         }
         self.reaches(&whole);
     }
 
     fn reaches(&self, real: &WorkerAddress) {
         let before = self.heard.get();
-        let endpoint = self.worker.endpoint().error_mode(ErrorMode::None).connect(real).expect("an endpoint");
+        let endpoint =
+            self.worker.endpoint().error_mode(ErrorMode::None).connect(real).expect("an endpoint");
         endpoint.am_send_with(HELLO, &[], (), AmFlags::EAGER).detach();
         let begun = Instant::now();
         while self.heard.get() == before {

@@ -58,6 +58,7 @@ fn all<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) {
 fn said_again<T: Serialize + DeserializeOwned + Debug>(message: &T) {
     let mut bytes = Vec::new();
     now(send(&mut bytes, message)).expect("what was received can be sent");
-    let again: T = now(receive(&mut &bytes[..], Patience::default())).expect("what was sent can be received");
+    let again: T =
+        now(receive(&mut &bytes[..], Patience::default())).expect("what was sent can be received");
     assert_eq!(format!("{again:?}"), format!("{message:?}"));
 }

@@ -35,8 +35,9 @@ pub fn hello(input: &[u8]) {
     let secret = has_key.then(|| secret(1));
     let mut stream = stream(theirs);
     let ours = Hello::new(me);
-    let heard =
-        within(MEMORY, || now(greet(&mut stream, ours, expected, secret.as_ref(), Patience::default())));
+    let heard = within(MEMORY, || {
+        now(greet(&mut stream, ours, expected, secret.as_ref(), Patience::default()))
+    });
     assert!(stream.writer().starts_with(ours.as_bytes()), "every end says who it is");
     let right = Hello::new(expected);
     // The last part of UCX's version may be any.
@@ -55,7 +56,10 @@ pub fn hello(input: &[u8]) {
             }
             let said = stream.writer().len();
             let is_host = me == Role::Host;
-            assert!(said == HELLO_LEN + OPENING_LEN || is_host, "a service proves nothing to a stranger");
+            assert!(
+                said == HELLO_LEN + OPENING_LEN || is_host,
+                "a service proves nothing to a stranger"
+            );
             assert!(!error.to_string().is_empty());
         }
     }
@@ -81,19 +85,26 @@ pub fn greeting(input: &[u8]) {
         let secrets = [0, 1, 2, 2].map(|number| (number > 0).then(|| secret(number)));
         let host = async {
             let secret = secrets[usize::from(of_host)].as_ref();
-            let heard = greet(&mut host, Hello::new(Role::Host), service, secret, Patience::default()).await;
+            let heard =
+                greet(&mut host, Hello::new(Role::Host), service, secret, Patience::default())
+                    .await;
             drop(host);
             heard
         };
         let peer = async {
             let secret = secrets[usize::from(of_service)].as_ref();
-            let heard = greet(&mut peer, Hello::new(service), Role::Host, secret, Patience::default()).await;
+            let heard =
+                greet(&mut peer, Hello::new(service), Role::Host, secret, Patience::default())
+                    .await;
             drop(peer);
             heard
         };
-        let ((from_host, to_host), (from_service, to_service)) = (split(near_host), split(near_service));
-        let (forth, back) =
-            (carry(from_host, to_service, &wire.to_service), carry(from_service, to_host, &wire.to_host));
+        let ((from_host, to_host), (from_service, to_service)) =
+            (split(near_host), split(near_service));
+        let (forth, back) = (
+            carry(from_host, to_service, &wire.to_service),
+            carry(from_service, to_host, &wire.to_host),
+        );
         tokio::join!(host, peer, forth, back)
     };
     let (host, peer, told_service, told_host) = within(MEMORY, || now(meeting));
@@ -109,7 +120,11 @@ pub fn greeting(input: &[u8]) {
         // The last that is said is the service's proof: it comes too late for what the service thinks.
         let early = HELLO_LEN + OPENING_LEN;
         let to_host_was_changed = told_host.is_some_and(|at| at < early);
-        assert_eq!(peer.is_ok(), told_service.is_none() && !to_host_was_changed, "the service: {peer:?}");
+        assert_eq!(
+            peer.is_ok(),
+            told_service.is_none() && !to_host_was_changed,
+            "the service: {peer:?}"
+        );
         assert_eq!(host.is_ok(), peer.is_ok() && told_host.is_none(), "the host: {host:?}");
     } else if told_service.is_none() && told_host.is_none() {
         assert!(host.is_ok() && peer.is_ok(), "{host:?}, {peer:?}");

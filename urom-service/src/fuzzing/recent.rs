@@ -26,7 +26,8 @@ pub(crate) fn note(input: &[u8]) {
         }
     });
     RECENT.with_borrow_mut(|recent| {
-        let mut place = if recent.len() == MOST { recent.pop_front() } else { None }.unwrap_or_default();
+        let mut place =
+            if recent.len() == MOST { recent.pop_front() } else { None }.unwrap_or_default();
         place.clear();
         place.extend_from_slice(input);
         recent.push_back(place);

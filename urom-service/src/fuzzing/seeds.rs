@@ -163,7 +163,8 @@ pub(super) fn of_host_control() -> Vec<(String, Vec<u8>)> {
         }];
         sent(&WorkerToHost::Attached { ucx_address, channel: 4, max_message, plugins })
     };
-    let (right, damaged) = (attached(Vec::new(), 256), attached(b"UWA\x02 that is none".to_vec(), 256));
+    let (right, damaged) =
+        (attached(Vec::new(), 256), attached(b"UWA\x02 that is none".to_vec(), 256));
     let refused = sent(&DaemonToHost::Refused(failure()));
     let mut seeds = vec![
         ("daemon".to_owned(), said(0, &daemon)),
@@ -178,7 +179,10 @@ pub(super) fn of_host_control() -> Vec<(String, Vec<u8>)> {
         ("attached-never".to_owned(), said(7, &worker)),
     ];
     for (how, name) in ["after", "before", "silent", "twice"].into_iter().enumerate() {
-        seeds.push((format!("attached-{name}"), said(3 + 4 * how as u8, std::slice::from_ref(&right))));
+        seeds.push((
+            format!("attached-{name}"),
+            said(3 + 4 * how as u8, std::slice::from_ref(&right)),
+        ));
     }
     seeds
 }
@@ -201,7 +205,10 @@ pub(super) fn of_host_frames() -> Vec<(String, Vec<u8>)> {
         ("bytes".to_owned(), bytes),
         ("full".to_owned(), vec![0; 12]),
         // With the passes of others, and with the worker's.
-        ("forged".to_owned(), vec![0, 4, 1, 4, 9, 0, 7, 0x80, 4, 1, 4, 9, 0, 7, 0x40, 2, 1, 4, 9, 0, 7]),
+        (
+            "forged".to_owned(),
+            vec![0, 4, 1, 4, 9, 0, 7, 0x80, 4, 1, 4, 9, 0, 7, 0x40, 2, 1, 4, 9, 0, 7],
+        ),
         ("strange".to_owned(), [vec![0], strange(), vec![2, 0, 4, 0, 0]].concat()),
         // The notification waits behind four messages, and then its slot is taken by another task.
         (
@@ -220,17 +227,24 @@ fn strange() -> Vec<u8> {
     let bare = (1..8).flat_map(|how| message(how, &[], &[])).collect();
     let command = frame::command_header(0, 0, 0, 0);
     let with_pass = message(0, &[], &[&[1; 4][..], &command].concat());
-    [kinds, bare, with_pass, message(2, b"expected", &[]), message(4, &[], &command), vec![7]].concat()
+    [kinds, bare, with_pass, message(2, b"expected", &[]), message(4, &[], &command), vec![7]]
+        .concat()
 }
 
 pub(super) fn of_domain() -> Vec<(String, Vec<u8>)> {
     let address = |plugin, address| Address { plugin, address };
     let segment = |va, len| Segment { va, len, memh: b"handle", mkey: b"key" };
     let one = Participant {
-        members: vec![Member { id: 1, addresses: vec![address("one", b"here"), address("two", b"")] }],
+        members: vec![Member {
+            id: 1,
+            addresses: vec![address("one", b"here"), address("two", b"")],
+        }],
         segments: vec![segment(0x1000, 64), segment(1, u64::MAX)],
     };
-    let two = Participant { members: vec![Member { id: 2, addresses: Vec::new() }], segments: Vec::new() };
+    let two = Participant {
+        members: vec![Member { id: 2, addresses: Vec::new() }],
+        segments: Vec::new(),
+    };
     let failed = Failure { code: 9, text: "why".to_owned() };
     vec![
         ("one".to_owned(), one.encode()),
@@ -257,8 +271,9 @@ pub(super) fn of_ucx_address() -> Vec<(String, Vec<u8>)> {
         if layout == 1 {
             changes.push(("no-room", vec![device + 8, 1, 0, device + 9, 1, 0]));
         }
-        let named =
-            |(what, changes): (&str, Vec<u8>)| (format!("{name}-{what}"), [vec![layout], changes].concat());
+        let named = |(what, changes): (&str, Vec<u8>)| {
+            (format!("{name}-{what}"), [vec![layout], changes].concat())
+        };
         changes.into_iter().map(named).collect::<Vec<_>>()
     };
     [of("first", 0, 9, 16), of("second", 1, 10, 8)].concat()
@@ -269,8 +284,9 @@ pub(super) fn of_hello() -> Vec<(String, Vec<u8>)> {
     let ucx = ucx::Version { major: 1, minor: 22, patch: 0 };
     let hello = |(at, role)| {
         let hello = Hello::with_ucx(role, ucx);
-        let said =
-            |keyed: u8| [&[(2 * at as u8) | (keyed << 7)], hello.as_bytes(), &[keyed; 33], &[7; 32]].concat();
+        let said = |keyed: u8| {
+            [&[(2 * at as u8) | (keyed << 7)], hello.as_bytes(), &[keyed; 33], &[7; 32]].concat()
+        };
         [(format!("{role}"), said(0)), (format!("{role}-key"), said(1))]
     };
     roles.into_iter().enumerate().flat_map(hello).collect()
@@ -303,16 +319,21 @@ fn step<T: serde::Serialize>(kind: u8, whom: u8, message: &T) -> Vec<u8> {
 
 pub(super) fn of_daemon() -> Vec<(String, Vec<u8>)> {
     let wish = |id, env| StartWorker { id, plugins: 1, gid: 4, env, cpus: None };
-    let start = |host, request, id| step(0, host, &HostToDaemon::Start { request, worker: wish(id, None) });
+    let start =
+        |host, request, id| step(0, host, &HostToDaemon::Start { request, worker: wish(id, None) });
     let says = |serial, message: WorkerToDaemon| step(3, serial, &message);
     let ready = |serial| says(serial, WorkerToDaemon::Ready { port: 5000 });
     let expected = |serial, ticket| says(serial, WorkerToDaemon::Expected { ticket });
     let arrived = |serial, ticket| says(serial, WorkerToDaemon::Arrived { ticket });
     let empty = |serial| says(serial, WorkerToDaemon::Empty);
-    let invalid =
-        step(0, 0, &HostToDaemon::Start { request: 9, worker: wish(3, Some(vec!["x".to_owned()])) });
+    let invalid = step(
+        0,
+        0,
+        &HostToDaemon::Start { request: 9, worker: wish(3, Some(vec!["x".to_owned()])) },
+    );
     let life = [start(0, 1, 7), ready(1), expected(1, 1), arrived(1, 1), empty(1)].concat();
-    let joins = [start(0, 1, 7), start(1, 1, 7), ready(1), expected(1, 1), expected(1, 2), arrived(1, 1)];
+    let joins =
+        [start(0, 1, 7), start(1, 1, 7), ready(1), expected(1, 1), expected(1, 2), arrived(1, 1)];
     let dies = [start(0, 1, 7), ready(1), start(1, 2, 7), vec![6 + 8], ready(2), expected(2, 2)];
     let leaves = [start(0, 1, u64::MAX), ready(1), vec![5], empty(1), start(0, 2, 7), vec![6 + 16]];
     let late = [start(0, 1, 7), vec![7 + 8, 0], start(0, 2, 7), ready(2), vec![7 + 16, 1]];
@@ -353,15 +374,20 @@ pub(super) fn of_worker_control() -> Vec<(String, Vec<u8>)> {
         [expect, vec![5 + 8 * link], step(0, link, &HostToWorker::Attach(attach()))].concat()
     };
     let domain = |link, domain, word| step(0, link, &HostToWorker::Domain { domain, word });
-    let table = Participant { members: vec![Member { id: 2, addresses: Vec::new() }], segments: Vec::new() };
+    let table = Participant {
+        members: vec![Member { id: 2, addresses: Vec::new() }],
+        segments: Vec::new(),
+    };
     let table = table.encode();
     let starts = |link, number| {
         let start = DomainWord::Start { len: table.len() as u64 };
-        [domain(link, number, start), domain(link, number, DomainWord::Piece(table.clone()))].concat()
+        [domain(link, number, start), domain(link, number, DomainWord::Piece(table.clone()))]
+            .concat()
     };
     let whole = [enter(0), starts(0, 5), domain(0, 5, DomainWord::End), vec![6]].concat();
     let two = [enter(0), starts(0, 5), enter(1), starts(1, 5), starts(0, 5)].concat();
-    let forgets = [step(4, 0, &DaemonToWorker::Forget { ticket: 7 }), enter(2), vec![7 + 16]].concat();
+    let forgets =
+        [step(4, 0, &DaemonToWorker::Forget { ticket: 7 }), enter(2), vec![7 + 16]].concat();
     let broken = [enter(0), domain(0, 5, DomainWord::Start { len: 9 }), starts(0, 6)].concat();
     let stranger = [vec![5], starts(0, 5), vec![5 + 8, 7 + 8]].concat();
     vec![
@@ -387,7 +413,8 @@ pub(super) fn of_worker_frames() -> Vec<(String, Vec<u8>)> {
         max_message,
         program: String::new(),
     };
-    let kinds = |first: u8| (first..first + 4).flat_map(|kind| [kind % 8, 4, kind]).collect::<Vec<u8>>();
+    let kinds =
+        |first: u8| (first..first + 4).flat_map(|kind| [kind % 8, 4, kind]).collect::<Vec<u8>>();
     let all: Vec<u8> = (0..4).flat_map(|at| [&[3, 3], &kinds(4 * at)[..], &[7]].concat()).collect();
     let damaged = [vec![0, 5, 3], kinds(0), vec![40, 0x21, 7]].concat();
     let beyond = vec![0, 8, 3, 0, 8, 4, 0, 7, 11, 0, 2, 4, 0, 7];
@@ -410,7 +437,10 @@ pub(super) fn of_worker_frames() -> Vec<(String, Vec<u8>)> {
         // A host, and what others send by its channel.
         (
             "of-others".to_owned(),
-            vec![16, 19, 0, 1, 4, 7, 15, 7, 21, 0, 2, 4, 7, 11, 0x40, 7, 21, 0, 3, 4, 7, 11, 0xc0, 15, 7],
+            vec![
+                16, 19, 0, 1, 4, 7, 15, 7, 21, 0, 2, 4, 7, 11, 0x40, 7, 21, 0, 3, 4, 7, 11, 0xc0,
+                15, 7,
+            ],
         ),
         ("no-address".to_owned(), came(attach(vec![1; 60], 8, 4096))),
         ("no-slots".to_owned(), came(attach(vec![], 0, 4096))),

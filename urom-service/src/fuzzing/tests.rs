@@ -32,7 +32,8 @@ fn every_committed_input_holds() {
 #[test]
 fn what_failed_after_others_is_replayed() {
     let Some(directory) = std::env::var_os("UROM_REPLAY").map(PathBuf::from) else { return };
-    let target = directory.parent().and_then(|parent| parent.file_name()).expect("the target's directory");
+    let target =
+        directory.parent().and_then(|parent| parent.file_name()).expect("the target's directory");
     let (_, body) = ALL.into_iter().find(|(name, _)| *name == target).expect("a target");
     let files = fs::read_dir(&directory).expect("a directory").map(|file| file.unwrap().path());
     let mut files: Vec<_> = files.filter(|file| file.extension().is_none()).collect();

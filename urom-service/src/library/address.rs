@@ -90,7 +90,9 @@ impl Address {
         let Address { host, origin, remedy, .. } = self;
         failure(
             DocaError::NOT_FOUND,
-            format!("the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}"),
+            format!(
+                "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}"
+            ),
         )
     }
 
@@ -108,17 +110,22 @@ impl Address {
     /// There is no connection, or no greeting on it.
     pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
-        let tried = if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
+        let tried =
+            if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         match error {
             // There never was a connection that could have broken.
             StreamError::Io(error) => failure(
                 DocaError::NOT_CONNECTED,
-                format!("no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"),
+                format!(
+                    "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
+                ),
             ),
             StreamError::Hello(HelloError::NotUrom) => failure(
                 DocaError::NOT_CONNECTED,
-                format!("no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"),
+                format!(
+                    "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
+                ),
             ),
             // Somebody answers, and one of the two has not the other's key.
             StreamError::Key(_) => failure(
@@ -154,7 +161,8 @@ impl Address {
 
 /// Splits an address; the port is missing when there is none.
 fn split(text: &str) -> Option<(String, Option<u16>)> {
-    let valid = |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');
+    let valid =
+        |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');
     if let Ok(socket) = text.parse::<SocketAddr>() {
         return Some((socket.ip().to_string(), Some(socket.port())));
     }
@@ -236,7 +244,10 @@ fn from_file(
         None => format!("the port as {PORT_VARIABLE} is not set"),
     };
     Ok(Target::Daemon(Address {
-        origin: format!("from line {} of {shown}, named by {FILE_VARIABLE}; {port_from}", entry.line),
+        origin: format!(
+            "from line {} of {shown}, named by {FILE_VARIABLE}; {port_from}",
+            entry.line
+        ),
         host: entry.device_host,
         port: port.unwrap_or(DEFAULT_PORT),
         remedy: "the file or UROM_SERVICE_PORT",
@@ -316,7 +327,11 @@ mod tests {
             "{}",
             failure.text
         );
-        assert!(failure.text.contains("1.20.0") && failure.text.contains("1.22.0"), "{}", failure.text);
+        assert!(
+            failure.text.contains("1.20.0") && failure.text.contains("1.22.0"),
+            "{}",
+            failure.text
+        );
         for error in [StreamError::Closed, StreamError::Silent(Patience::default())] {
             let failure = address.not_welcomed(peer, &error);
             assert!(failure.text.starts_with("the UROM daemon at 10.0.0.2:18700 (from --service)"));
@@ -330,16 +345,25 @@ mod tests {
 
     #[test]
     fn the_file_gives_host_line_and_name() {
-        let file =
-            file("# services\n\nhostB dpu dpu0 03:00.0 mlx5_0:1\nHOSTA.example dpu dpu1 03:00.0 mlx5_0:1\n");
-        let Ok(Target::Daemon(address)) = from_file(file.path(), Some(99), &local(), None) else { panic!() };
+        let file = file(
+            "# services\n\nhostB dpu dpu0 03:00.0 mlx5_0:1\nHOSTA.example dpu dpu1 03:00.0 mlx5_0:1\n",
+        );
+        let Ok(Target::Daemon(address)) = from_file(file.path(), Some(99), &local(), None) else {
+            panic!()
+        };
         assert_eq!((address.host.as_str(), address.port), ("dpu1", 99));
         let text = address.no_answer(Patience::default()).text;
-        let named = format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE;", file.path().display());
+        let named =
+            format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE;", file.path().display());
         let remedy = "correct the file or UROM_SERVICE_PORT";
-        assert!(text.contains(&named) && text.contains("the port from UROM_SERVICE_PORT"), "{text}");
+        assert!(
+            text.contains(&named) && text.contains("the port from UROM_SERVICE_PORT"),
+            "{text}"
+        );
         assert!(text.ends_with(remedy), "{text}");
-        let Ok(Target::Daemon(address)) = from_file(file.path(), None, &local(), None) else { panic!() };
+        let Ok(Target::Daemon(address)) = from_file(file.path(), None, &local(), None) else {
+            panic!()
+        };
         assert_eq!(address.port, DEFAULT_PORT);
         let text = address.no_answer(Patience::default()).text;
         assert!(text.contains("UROM_SERVICE_PORT is not set") && text.ends_with(remedy), "{text}");
@@ -360,11 +384,18 @@ mod tests {
         let bad = file("hostA dpu dpu1 04:00.0\n");
         let failure = from_file(bad.path(), None, &local(), None).unwrap_err();
         assert_eq!(failure.code, DocaError::BAD_CONFIG.0);
-        assert!(failure.text.starts_with(&format!("line 1 of {}", bad.path().display())), "{}", failure.text);
+        assert!(
+            failure.text.starts_with(&format!("line 1 of {}", bad.path().display())),
+            "{}",
+            failure.text
+        );
         let missing =
-            from_file(std::path::Path::new("/nonexistent/services"), None, &local(), None).unwrap_err();
+            from_file(std::path::Path::new("/nonexistent/services"), None, &local(), None)
+                .unwrap_err();
         assert_eq!(missing.code, DocaError::NOT_FOUND.0);
-        assert!(missing.text.contains("/nonexistent/services") && missing.text.contains(FILE_VARIABLE));
+        assert!(
+            missing.text.contains("/nonexistent/services") && missing.text.contains(FILE_VARIABLE)
+        );
     }
 
     #[test]

@@ -237,7 +237,10 @@ mod tests {
             assert_eq!(buffer.set_data(head.wrapping_add(offset), len), Ok(()), "{offset} {len}");
         }
         for (offset, len) in [(-1, 0), (-8, 8), (101, 0), (isize::MIN, 1)] {
-            assert_eq!(buffer.set_data(head.wrapping_offset(offset), len), Err(DocaError::INVALID_VALUE));
+            assert_eq!(
+                buffer.set_data(head.wrapping_offset(offset), len),
+                Err(DocaError::INVALID_VALUE)
+            );
             assert_eq!(buffer.check(), Err(DocaError::INVALID_VALUE), "{offset} {len}");
         }
         assert_eq!((buffer.len(), buffer.data()), (60, head.wrapping_add(40)));
@@ -248,7 +251,10 @@ mod tests {
         let buffer = Buffer::new(8, 16).unwrap();
         let head = buffer.data();
         for (offset, len) in [(0, 17), (10, 7), (0, usize::MAX)] {
-            assert_eq!(buffer.set_data(head.wrapping_add(offset), len), Err(DocaError::INVALID_VALUE));
+            assert_eq!(
+                buffer.set_data(head.wrapping_add(offset), len),
+                Err(DocaError::INVALID_VALUE)
+            );
             assert_eq!(buffer.check(), Err(DocaError::TOO_BIG));
         }
         assert_eq!(buffer.set_data(head, 16), Ok(()));
@@ -262,7 +268,9 @@ mod tests {
             assert!(buffer.fill(Payload::whole(&vec![7; len])));
             // SAFETY: a buffer that was filled has 64 bytes.
             let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE) };
-            assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 }));
+            assert!(
+                bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 })
+            );
         }
     }
 
@@ -274,7 +282,9 @@ mod tests {
             assert!(buffer.fill(Payload::cut(&[8; READABLE][..sent], zeros).unwrap()));
             assert_eq!((buffer.len(), buffer.capacity.get()), (sent + zeros, sent + zeros));
             // SAFETY: nobody else knows the buffer.
-            assert!(unsafe { buffer.with_data(|data| data == [vec![8; sent], vec![0; zeros]].concat()) });
+            assert!(unsafe {
+                buffer.with_data(|data| data == [vec![8; sent], vec![0; zeros]].concat())
+            });
         }
     }
 

@@ -40,8 +40,9 @@ impl Control {
             // A name that is still being looked up must not hold the host up.
             runtime.shutdown_background();
         };
-        let thread =
-            signals::blocked(|| thread::Builder::new().name("urom-control".to_owned()).spawn(carry))?;
+        let thread = signals::blocked(|| {
+            thread::Builder::new().name("urom-control".to_owned()).spawn(carry)
+        })?;
         Ok(Control { handle, stop: Some(stop), thread: Some(thread) })
     }
 

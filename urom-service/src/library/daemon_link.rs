@@ -67,7 +67,10 @@ impl Welcome {
     /// The service's CPUs.
     pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
         self.cpus.parse().map_err(|error| {
-            let text = format!("the daemon at {} named its CPUs in a way nobody reads: {error}", self.daemon);
+            let text = format!(
+                "the daemon at {} named its CPUs in a way nobody reads: {error}",
+                self.daemon
+            );
             failure(DocaError::IO_FAILED, text)
         })
     }
@@ -122,7 +125,9 @@ pub(super) async fn serve(
     mailbox.post((run, Event::Ended(end)));
 }
 
-async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonStream, Welcome), Failure> {
+async fn connect(
+    Daemon { address, key, patience }: &Daemon,
+) -> Result<(DaemonStream, Welcome), Failure> {
     let secret = key.as_ref().map(Key::daemon_secret);
     let (mut waited, mut pause, mut cut_off) = (Duration::ZERO, FIRST_PAUSE, None);
     loop {
@@ -144,7 +149,9 @@ async fn connect(Daemon { address, key, patience }: &Daemon) -> Result<(DaemonSt
             }
         }
         if !again || waited + pause > STARTING {
-            return Err(cut_off.or(last).unwrap_or_else(|| address.unknown_host("the name has no address")));
+            return Err(cut_off
+                .or(last)
+                .unwrap_or_else(|| address.unknown_host("the name has no address")));
         }
         // No event tells that somebody listens on a port of another machine.
         sleep(pause).await;
@@ -267,7 +274,9 @@ pub(super) async fn answer(
 fn lost(daemon: SocketAddr, error: &StreamError) -> Failure {
     failure(
         stream_code(error),
-        format!("the UROM daemon at {daemon} was lost: {error}; start the context again when uromd runs"),
+        format!(
+            "the UROM daemon at {daemon} was lost: {error}; start the context again when uromd runs"
+        ),
     )
 }
 
@@ -298,9 +307,14 @@ mod tests {
             // From here on there is real input and output to wait for.
             tokio::time::resume();
             let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
-            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None, Patience::default()).await.unwrap();
-            let welcome =
-                DaemonToHost::Welcome { plugins: Vec::new(), cpus: "0-3".to_owned(), max_message: 4096 };
+            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None, Patience::default())
+                .await
+                .unwrap();
+            let welcome = DaemonToHost::Welcome {
+                plugins: Vec::new(),
+                cpus: "0-3".to_owned(),
+                max_message: 4096,
+            };
             send(&mut host, &welcome).await.unwrap();
             host
         };
@@ -316,7 +330,11 @@ mod tests {
         let to = at(socket.local_addr().unwrap());
         let failure = connect(&to).await.map(|(_, welcome)| welcome).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
-        assert!(begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING, "{:?}", begin.elapsed());
+        assert!(
+            begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING,
+            "{:?}",
+            begin.elapsed()
+        );
     }
 
     #[tokio::test]
@@ -324,7 +342,15 @@ mod tests {
         let somewhere = ([127, 0, 0, 1], 5000).into();
         let failure = || Failure::new(DocaError::FULL, "hidden ".repeat(1000));
         let words = [
-            (DaemonToHost::Started { request: 1, id: 7, address: somewhere, ticket: 123_456_789 }, "Started"),
+            (
+                DaemonToHost::Started {
+                    request: 1,
+                    id: 7,
+                    address: somewhere,
+                    ticket: 123_456_789,
+                },
+                "Started",
+            ),
             (DaemonToHost::Group { request: 1, ids: vec![123_456_789; 1000] }, "Group"),
             (DaemonToHost::Failed { request: 1, failure: failure() }, "Failed"),
         ];
@@ -332,10 +358,15 @@ mod tests {
             let (ours, mut theirs) = duplex(1 << 20);
             send(&mut theirs, &word).await.unwrap();
             let stream = Stream::carry(ours, somewhere, Patience::default());
-            let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else { panic!("{name}") };
+            let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else {
+                panic!("{name}")
+            };
             assert_eq!(failure.code(), DocaError::IO_FAILED);
             assert!(failure.text.contains(name) && failure.text.len() < 200, "{failure}");
-            assert!(!failure.text.contains("123456789") && !failure.text.contains("hidden"), "{failure}");
+            assert!(
+                !failure.text.contains("123456789") && !failure.text.contains("hidden"),
+                "{failure}"
+            );
         }
     }
 
@@ -353,13 +384,19 @@ mod tests {
         };
         let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
         let mailbox = Mailbox::new().unwrap();
-        let host =
-            answer(Stream::carry(ours, somewhere, Patience::default()), requests, &mailbox, 1, somewhere);
+        let host = answer(
+            Stream::carry(ours, somewhere, Patience::default()),
+            requests,
+            &mailbox,
+            1,
+            somewhere,
+        );
         let daemon = async {
             let failure = too_many.await.unwrap().unwrap_err();
             assert_eq!(failure.code(), DocaError::INVALID_VALUE, "{failure}");
             assert!(failure.text.contains("4097") && failure.text.contains("4096"), "{failure}");
-            let HostToDaemon::Start { worker, .. } = receive(&mut theirs, Patience::default()).await.unwrap()
+            let HostToDaemon::Start { worker, .. } =
+                receive(&mut theirs, Patience::default()).await.unwrap()
             else {
                 panic!("a start")
             };

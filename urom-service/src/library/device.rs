@@ -93,9 +93,15 @@ fn named(entry: &str) -> Result<DeviceInfo, String> {
         return Err(format!("a name has 1 to {LONGEST_NAME} bytes"));
     }
     let long = |pci: &str| {
-        long_pci(pci).ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))
+        long_pci(pci).ok_or_else(|| {
+            format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0")
+        })
     };
-    Ok(DeviceInfo { name: name.to_owned(), pci_address: pci.map(long).transpose()?, interface: None })
+    Ok(DeviceInfo {
+        name: name.to_owned(),
+        pci_address: pci.map(long).transpose()?,
+        interface: None,
+    })
 }
 
 /// The devices of a class, in the order of their names; none when the class does not exist.
@@ -222,7 +228,8 @@ mod tests {
         let found = of_class(&class, file_name);
         assert_eq!(names(&found), ["eth0", "lo", "mlx5_0", "mlx5_1", "usb0"]);
         let addresses: Vec<_> = found.iter().map(|device| device.pci_address.as_deref()).collect();
-        let expected = [Some("0000:00:04.0"), None, Some("0000:03:00.0"), Some("0000:03:00.1"), None];
+        let expected =
+            [Some("0000:00:04.0"), None, Some("0000:03:00.0"), Some("0000:03:00.1"), None];
         assert_eq!(addresses, expected);
         assert_eq!(of_class(&root.path().join("missing"), file_name), []);
         assert_eq!(found[0].interface.as_deref(), Some("eth0"));
@@ -249,7 +256,10 @@ mod tests {
     fn named_devices_are_added_once() {
         let mut found = vec![named("eth0").unwrap()];
         assert_eq!(
-            add_named(&mut found, "mlx5_0, mlx5_1@AF:00.1,,eth0,mlx5_0 ,mlx5_1@0000:af:00.1".as_ref()),
+            add_named(
+                &mut found,
+                "mlx5_0, mlx5_1@AF:00.1,,eth0,mlx5_0 ,mlx5_1@0000:af:00.1".as_ref()
+            ),
             [""; 0]
         );
         assert_eq!(names(&found), ["eth0", "mlx5_0", "mlx5_1"]);

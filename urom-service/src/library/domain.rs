@@ -86,7 +86,8 @@ impl Domain {
                 twice[0]
             )));
         }
-        let mut contexts: Vec<_> = workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
+        let mut contexts: Vec<_> =
+            workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
         contexts.sort_unstable();
         if let Some(twice) = contexts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let (one, other) = (twice[0].1, twice[1].1);
@@ -124,8 +125,10 @@ impl Domain {
         }
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() >= count {
-            let text =
-                format!("the domain has its {} already: set a higher count first", Count(count, "buffer"));
+            let text = format!(
+                "the domain has its {} already: set a higher count first",
+                Count(count, "buffer")
+            );
             return Err(failure(DocaError::FULL, text));
         }
         buffers.push(buffer);
@@ -134,7 +137,10 @@ impl Domain {
 
     pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(code, "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start")
+            failure(
+                code,
+                "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            )
         })?;
         let oob = self.oob.get().ok_or_else(|| {
             invalid("the domain has no out-of-band functions: call doca_urom_domain_set_oob")
@@ -194,7 +200,8 @@ impl Domain {
     /// The workers, all of which run.
     fn running(&self) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
         let run = |(id, worker): &(u64, Weak<Context>)| {
-            let run = |worker: Rc<Context>| worker.worker()?.run(&worker).map(|run| Rc::clone(&run));
+            let run =
+                |worker: Rc<Context>| worker.worker()?.run(&worker).map(|run| Rc::clone(&run));
             let run = worker.upgrade().and_then(|worker| run(worker).ok());
             let run = run.filter(|run| !run.is_leaving());
             run.map(|run| (*id, run)).ok_or_else(|| match failure_of(worker) {
@@ -203,7 +210,10 @@ impl Domain {
                     text: format!("the domain's worker {} does not run: {text}", WorkerId(*id)),
                 },
                 None => {
-                    let text = format!("the domain's worker {} does not run: start it first", WorkerId(*id));
+                    let text = format!(
+                        "the domain's worker {} does not run: start it first",
+                        WorkerId(*id)
+                    );
                     failure(DocaError::BAD_STATE, text)
                 }
             })
@@ -222,14 +232,19 @@ impl Domain {
                 .collect(),
         });
         let buffers = self.buffers.borrow();
-        let segments =
-            buffers.iter().map(|Buffer { va, len, memh, mkey }| Segment { va: *va, len: *len, memh, mkey });
+        let segments = buffers.iter().map(|Buffer { va, len, memh, mkey }| Segment {
+            va: *va,
+            len: *len,
+            memh,
+            mkey,
+        });
         Participant { members: members.collect(), segments: segments.collect() }.encode()
     }
 
     /// One step of the exchange. Whether there is another.
     pub(super) fn exchange(&self, ctx: &Context) -> bool {
-        let take = |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
+        let take =
+            |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
         let Some((number, exchange)) = taken else { return false };
         // The host's functions may do anything, even stop this domain: then what they did was for nothing.
@@ -273,8 +288,12 @@ impl Domain {
         let Some(run) = own.as_ref() else { return };
         let table = Arc::new(table);
         for (place, (_, worker)) in run.workers.iter().enumerate() {
-            let reply =
-                Reply { mailbox: Arc::clone(mailbox), domain: run.number, worker: place, sent: false };
+            let reply = Reply {
+                mailbox: Arc::clone(mailbox),
+                domain: run.number,
+                worker: place,
+                sent: false,
+            };
             let (table, cancelled) = (Arc::clone(&table), Arc::clone(&run.cancelled));
             // Without a worker the reply says so by itself.
             if let Some(worker) = worker.upgrade() {
@@ -291,14 +310,19 @@ impl Domain {
         let result = result.unwrap_or_else(|| Err(self.not_heard(worker)));
         let result = result.map_err(|Failure { code, text }| {
             let id = run.workers.get(worker).map_or(u64::MAX, |(id, _)| *id);
-            Failure { code, text: format!("the domain could not start at worker {}: {text}", WorkerId(id)) }
+            Failure {
+                code,
+                text: format!("the domain could not start at worker {}: {text}", WorkerId(id)),
+            }
         });
         match &result {
             Err(_) => drop(run.end()),
             Ok(()) if run.awaited == Some(0) => {}
             Ok(()) => return,
         }
-        let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else { return };
+        let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else {
+            return;
+        };
         run.exchange = Some(Box::new(Exchange::of_verdicts(oob, result)));
         run.settled = true;
         pe.exchange(handle);

@@ -39,7 +39,8 @@ impl Oob {
     /// `INVALID_VALUE` for a structure that does not say enough, or nonsense.
     pub(super) fn new(oob: &OobColl) -> Result<Oob, Failure> {
         let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
-        let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free) else {
+        let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free)
+        else {
             let text = "one of the domain's out-of-band functions is NULL: it needs all three";
             return Err(failure(DocaError::INVALID_VALUE, text));
         };
@@ -116,7 +117,10 @@ impl Gather {
     /// What came, participant by participant. Nothing before it is over.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         let len = if self.done { self.block * self.oob.count } else { 0 };
-        let start = self.receive.as_ref().map_or(std::ptr::dangling(), |memory| memory.start().cast_const());
+        let start = self
+            .receive
+            .as_ref()
+            .map_or(std::ptr::dangling(), |memory| memory.start().cast_const());
         // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done with it.
         unsafe { std::slice::from_raw_parts(start, len) }.chunks_exact(self.block.max(1))
     }
@@ -136,8 +140,9 @@ impl Drop for Gather {
 }
 
 fn refused(function: &str, round: &str, code: DocaError) -> Failure {
-    let text =
-        format!("the domain's out-of-band function `{function}` failed in the round of {round}: {code}");
+    let text = format!(
+        "the domain's out-of-band function `{function}` failed in the round of {round}: {code}"
+    );
     failure(code, text)
 }
 
@@ -230,7 +235,8 @@ impl Exchange {
                         (self.wrong, self.blob) = (Some(not_sent(me)), Vec::new());
                     }
                     self.silent = sizes.iter().position(|size| *size == 0);
-                    self.round = if self.silent.is_some() { Round::Settled } else { Round::Between(sizes) };
+                    self.round =
+                        if self.silent.is_some() { Round::Settled } else { Round::Between(sizes) };
                 }
             }
             Round::Between(sizes) => {
@@ -241,8 +247,9 @@ impl Exchange {
             }
             Round::Blobs(gather, sizes) => {
                 if gather.test()? {
-                    let is_silent =
-                        |(block, size): (&[u8], &usize)| block.iter().take(*size).all(|byte| *byte == 0);
+                    let is_silent = |(block, size): (&[u8], &usize)| {
+                        block.iter().take(*size).all(|byte| *byte == 0)
+                    };
                     self.silent = gather.blocks().zip(sizes.iter()).position(is_silent);
                     if self.wrong.is_none() && self.silent.is_none() {
                         match table(gather, sizes) {
@@ -256,7 +263,8 @@ impl Exchange {
             Round::Settled => {
                 let own = self.own();
                 let verdict = Verdict::new(own.as_ref().copied());
-                let gather = Gather::start(self.oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>())?;
+                let gather =
+                    Gather::start(self.oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>())?;
                 self.round = Round::Verdicts(gather);
             }
             Round::Verdicts(gather) => {
@@ -342,7 +350,9 @@ fn agreed(gather: &Gather, silent: Option<usize>) -> Result<(), Failure> {
         let why = match verdict {
             Some(Ok(())) => continue,
             Some(Err(why)) => why,
-            None => failure(DocaError::IO_FAILED, "what came from it is no verdict of this release"),
+            None => {
+                failure(DocaError::IO_FAILED, "what came from it is no verdict of this release")
+            }
         };
         let text = format!("participant {number} of the domain failed: {}", why.text);
         return Err(failure(DocaError(why.code), text));

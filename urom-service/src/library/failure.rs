@@ -22,6 +22,8 @@ pub(super) fn stream_code(error: &StreamError) -> DocaError {
         StreamError::Hello(_) => DocaError::UNSUPPORTED_VERSION,
         StreamError::Key(_) => DocaError::AUTHENTICATION,
         StreamError::Garbage(_) => DocaError::IO_FAILED,
-        StreamError::Closed | StreamError::CutOff(_) | StreamError::Io(_) => DocaError::CONNECTION_RESET,
+        StreamError::Closed | StreamError::CutOff(_) | StreamError::Io(_) => {
+            DocaError::CONNECTION_RESET
+        }
     }
 }

@@ -115,9 +115,15 @@ impl Flight {
     /// Finds the task a notification answers and notes the answer. `None` when there is no command in flight in that
     /// slot. A payload longer than `limit` makes the task fail.
     #[inline]
-    pub(super) fn answer(&self, notification: &Notification<'_>, limit: usize) -> Option<&'static CmdTask> {
-        let task =
-            self.slots.get(notification.slot).filter(|task| task.head.stage.get() == Stage::InFlight)?;
+    pub(super) fn answer(
+        &self,
+        notification: &Notification<'_>,
+        limit: usize,
+    ) -> Option<&'static CmdTask> {
+        let task = self
+            .slots
+            .get(notification.slot)
+            .filter(|task| task.head.stage.get() == Stage::InFlight)?;
         match notification.payload {
             Some(payload) if payload.len() > limit => task.answer(DocaError::TOO_BIG, None),
             payload => task.answer(notification.status, payload),

@@ -13,7 +13,8 @@ pub(super) struct Health(Mutex<Option<(Stuck, Instant)>>);
 impl Health {
     /// The worker says it.
     pub(super) fn hear(&self, stuck: Option<Stuck>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stuck.map(|stuck| (stuck, Instant::now()));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            stuck.map(|stuck| (stuck, Instant::now()));
     }
 
     /// The call that does not return, as long as it has been by now.

@@ -114,7 +114,8 @@ mod tests {
             queue.push(all[2]);
             queue.push(all[0]);
             assert_eq!(queue.first().map(|number| number.0), Some(1));
-            let rest: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(|number| number.0).collect();
+            let rest: Vec<u32> =
+                std::iter::from_fn(|| queue.pop()).map(|number| number.0).collect();
             assert_eq!(rest, [1, 2, 0]);
         }
     }

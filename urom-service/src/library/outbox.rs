@@ -138,7 +138,9 @@ mod tests {
     }
 
     fn slots(message: &Message) -> Vec<u16> {
-        commands(&message.bytes[Pass::LEN..message.len]).map(|command| command.unwrap().slot).collect()
+        commands(&message.bytes[Pass::LEN..message.len])
+            .map(|command| command.unwrap().slot)
+            .collect()
     }
 
     #[test]
@@ -163,7 +165,9 @@ mod tests {
         }
         assert_eq!(usize::from(frames), MESSAGE_LEN / 1000);
         assert!(outbox.take().unwrap().len <= Pass::LEN + MESSAGE_LEN);
-        assert!(!travels_alone(MESSAGE_LEN - HEADER_LEN) && travels_alone(MESSAGE_LEN - HEADER_LEN + 1));
+        assert!(
+            !travels_alone(MESSAGE_LEN - HEADER_LEN) && travels_alone(MESSAGE_LEN - HEADER_LEN + 1)
+        );
     }
 
     #[test]
@@ -184,7 +188,9 @@ mod tests {
         outbox.begin_with(pass);
         let long = vec![7; 2 * MESSAGE_LEN];
         for payload in [&b"one"[..], b"two", &long, b"three"] {
-            assert!(append(&outbox, 0, payload) && (payload == long || append(&outbox, 1, payload)));
+            assert!(
+                append(&outbox, 0, payload) && (payload == long || append(&outbox, 1, payload))
+            );
             let message = outbox.take().unwrap();
             let (begins_with, frames) = Pass::split(&message.bytes[..message.len]).unwrap();
             assert_eq!(begins_with, pass);

@@ -181,7 +181,8 @@ impl Pe {
 
     /// Takes back changes of a context's state that the host has not seen.
     pub(super) fn forget(&self, ctx: &Context) {
-        let is_its = |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
+        let is_its =
+            |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
         self.ready.retain(|ready| !is_its(ready));
         self.exchanging.borrow_mut().retain(|of| !std::ptr::eq(&**of, ctx));
     }

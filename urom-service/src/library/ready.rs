@@ -161,7 +161,8 @@ mod tests {
         take(1);
         assert_eq!(
             seen,
-            ["state 90", "1", "2", "state 91", "state 92", "3", "state 93", "", "4"].map(String::from)
+            ["state 90", "1", "2", "state 91", "state 92", "3", "state 93", "", "4"]
+                .map(String::from)
         );
     }
 

@@ -165,7 +165,9 @@ impl Run {
 
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
         let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
-        let wrong = |code: DocaError, what: String| failure(code, format!("worker {}: {what}", WorkerId(id)));
+        let wrong = |code: DocaError, what: String| {
+            failure(code, format!("worker {}: {what}", WorkerId(id)))
+        };
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
                 DocaError::IO_FAILED,
@@ -190,7 +192,8 @@ impl Run {
             };
             transport.ucx().endpoint().on_error(hook).connect(&address)
         });
-        let endpoint = endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
+        let endpoint =
+            endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
         pe.met(&endpoint);
         self.pass.set(pass);
         self.sender.open(endpoint, channel, pass);
@@ -324,8 +327,10 @@ impl Run {
                 DocaError::CONNECTION_RESET
             };
             pe.drain();
-            let text =
-                format!("worker {} was lost: UCX says {status}; start it again", WorkerId(self.id.get()));
+            let text = format!(
+                "worker {} was lost: UCX says {status}; start it again",
+                WorkerId(self.id.get())
+            );
             self.lose(pe, &failure(code, text));
         }
         if self.leaving.get() {

@@ -106,11 +106,20 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn send_in_place(&self, task: &'static CmdTask, header: [u8; HEADER_LEN]) -> Result<(), Status> {
+    fn send_in_place(
+        &self,
+        task: &'static CmdTask,
+        header: [u8; HEADER_LEN],
+    ) -> Result<(), Status> {
         let endpoint = self.endpoint.borrow();
         let endpoint = endpoint.as_ref().ok_or(Status::NOT_CONNECTED)?;
         let pass = self.pass.get();
-        match endpoint.am_send_now(AM_COMMANDS, &[], InPlace::new(task, header, pass), AmFlags::EAGER) {
+        match endpoint.am_send_now(
+            AM_COMMANDS,
+            &[],
+            InPlace::new(task, header, pass),
+            AmFlags::EAGER,
+        ) {
             Ok((result, in_place)) => {
                 // It holds nothing, and nobody was told that UCX reads the payload.
                 std::mem::forget(in_place);

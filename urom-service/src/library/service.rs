@@ -95,7 +95,9 @@ impl Service {
 
     pub(super) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
         if !count.is_power_of_two() {
-            return Err(invalid(format!("{count} workers cannot be the most: it must be a power of two")));
+            return Err(invalid(format!(
+                "{count} workers cannot be the most: it must be a power of two"
+            )));
         }
         self.max_workers.set(Some(count));
         Ok(())
@@ -131,7 +133,9 @@ impl Service {
         };
         file.map(|file| Key::read(&file)).transpose().map_err(|error| {
             let code = match error.problem() {
-                KeyProblem::Io(error) if error.kind() == std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
+                KeyProblem::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    DocaError::NOT_FOUND
+                }
                 KeyProblem::Io(_) => DocaError::IO_FAILED,
                 KeyProblem::Owner { .. } | KeyProblem::Mode { .. } => DocaError::NOT_PERMITTED,
                 _ => DocaError::BAD_CONFIG,
@@ -144,7 +148,11 @@ impl Service {
     pub(super) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
         ctx.require_running()?;
         let plugins = self.plugins.borrow();
-        if plugins.is_empty() { Err(DocaError::NOT_FOUND) } else { Ok((plugins.as_ptr(), plugins.len())) }
+        if plugins.is_empty() {
+            Err(DocaError::NOT_FOUND)
+        } else {
+            Ok((plugins.as_ptr(), plugins.len()))
+        }
     }
 
     /// The fingerprint of a plugin's description; `None` for a plugin without one.
@@ -166,7 +174,8 @@ impl Service {
         awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
             RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
             RecvTimeoutError::Timeout => {
-                let text = format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
+                let text =
+                    format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
                 Err(failure(DocaError::TIME_OUT, text))
             }
         })
@@ -225,7 +234,10 @@ impl Service {
         if is_free || self.device.borrow().is_some() {
             return Ok(());
         }
-        Err(failure(DocaError::INVALID_VALUE, "the service has no device: call doca_urom_service_set_dev"))
+        Err(failure(
+            DocaError::INVALID_VALUE,
+            "the service has no device: call doca_urom_service_set_dev",
+        ))
     }
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<(Session, Welcome), Failure> {
@@ -258,7 +270,10 @@ impl Service {
             }
         };
         let control = Control::shared().map_err(|error| {
-            failure(DocaError::OPERATING_SYSTEM, format!("the control thread cannot be started: {error}"))
+            failure(
+                DocaError::OPERATING_SYSTEM,
+                format!("the control thread cannot be started: {error}"),
+            )
         })?;
         let (requests, to_send) = mpsc::unbounded_channel();
         let (report, welcomed) = sync_channel(1);
@@ -266,8 +281,9 @@ impl Service {
         let daemon = Daemon { address: address.clone(), key: key.clone(), patience };
         control.spawn(daemon_link::serve(daemon, number, mailbox, to_send, report));
         // The control thread has the deadline.
-        let welcome =
-            welcomed.recv().map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
+        let welcome = welcomed
+            .recv()
+            .map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
         let cpus = welcome.cpus()?;
         let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
         let session = Session {

@@ -55,16 +55,29 @@ impl fmt::Display for Local {
     /// The names and the addresses that others can know.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}", self.names.join(", "))?;
-        let addresses: Vec<String> =
-            self.addresses.iter().filter(|address| !address.is_loopback()).map(IpAddr::to_string).collect();
-        if addresses.is_empty() { Ok(()) } else { write!(f, " (addresses {})", addresses.join(", ")) }
+        let addresses: Vec<String> = self
+            .addresses
+            .iter()
+            .filter(|address| !address.is_loopback())
+            .map(IpAddr::to_string)
+            .collect();
+        if addresses.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " (addresses {})", addresses.join(", "))
+        }
     }
 }
 
 /// Whether two names mean one host: equal, or one is the other's first part.
 fn same_host(a: &str, b: &str) -> bool {
-    let (a, b) = (a.trim_end_matches('.').to_ascii_lowercase(), b.trim_end_matches('.').to_ascii_lowercase());
-    let begins = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with('.'));
+    let (a, b) = (
+        a.trim_end_matches('.').to_ascii_lowercase(),
+        b.trim_end_matches('.').to_ascii_lowercase(),
+    );
+    let begins = |long: &str, short: &str| {
+        long.strip_prefix(short).is_some_and(|rest| rest.starts_with('.'))
+    };
     a == b || (!b.contains('.') && begins(&a, &b)) || (!a.contains('.') && begins(&b, &a))
 }
 
@@ -78,7 +91,9 @@ impl Entry {
 
 /// A PCI address in the form `dddd:bb:dd.f`, lower case. `bb:dd.f` is taken, too. `None` for anything else.
 pub(super) fn long_pci(text: &str) -> Option<String> {
-    let hex = |part: &str, len: usize| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hex = |part: &str, len: usize| {
+        part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
     let parts: Vec<&str> = text.split([':', '.']).collect();
     let (domain, rest) = match parts.as_slice() {
         [domain, rest @ ..] if rest.len() == 3 => (*domain, rest),
@@ -95,7 +110,8 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let fields: Vec<&str> = line.split_whitespace().take_while(|field| !field.starts_with('#')).collect();
+        let fields: Vec<&str> =
+            line.split_whitespace().take_while(|field| !field.starts_with('#')).collect();
         if fields.is_empty() {
             continue;
         }
@@ -125,7 +141,9 @@ fn entry(line: usize, fields: &[&str]) -> Result<Entry, String> {
     let pci_address = long_pci(pci)
         .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
-        return Err(format!("`{device}` in `{devices}` is no network device: write `name` or `name:port`"));
+        return Err(format!(
+            "`{device}` in `{devices}` is no network device: write `name` or `name:port`"
+        ));
     }
     // Brackets around an IPv6 address, which it has beside a port, are allowed here.
     let (app_host, device_host) = (bare(app_host).to_owned(), bare(device_host).to_owned());
@@ -178,14 +196,21 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
         let entries = parse(text).unwrap();
         assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [4, 5]);
         assert_eq!(entries[0].pci_address, "0000:03:00.0");
-        assert_eq!((entries[1].app_host.as_str(), entries[1].device_host.as_str()), ("hostA", "10.0.0.9"));
+        assert_eq!(
+            (entries[1].app_host.as_str(), entries[1].device_host.as_str()),
+            ("hostA", "10.0.0.9")
+        );
         assert_eq!(parse("").unwrap(), []);
         for host in ["::1", "fe80::1:18700", "fe80::1%eth0", "10.0.0.9"] {
             assert_eq!(parse(&format!("h dpu {host} 03:00.0 n")).unwrap()[0].device_host, host);
         }
         for line in ["::2 dpu [::1] 03:00.0 n", "[::2] dpu ::1 03:00.0 n"] {
             let entry = &parse(line).unwrap()[0];
-            assert_eq!((entry.app_host.as_str(), entry.device_host.as_str()), ("::2", "::1"), "{line}");
+            assert_eq!(
+                (entry.app_host.as_str(), entry.device_host.as_str()),
+                ("::2", "::1"),
+                "{line}"
+            );
         }
         for host in ["::1", "fe80::1%eth0"] {
             assert_eq!(parse(&format!("h dpu [{host}] 03:00.0 n")).unwrap()[0].device_host, host);
@@ -200,7 +225,10 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
             ("hostA dpu dpuA 03:00.0", "4 fields"),
             ("hostA dpu dpuA 03:00.0 a b", "6 fields"),
             ("hostA gpu dpuA 03:00.0 a", "`gpu`"),
-            ("hostA dpu 127.0.0.1:18700 03:00.0 a", "write `127.0.0.1`, and set UROM_SERVICE_PORT=18700"),
+            (
+                "hostA dpu 127.0.0.1:18700 03:00.0 a",
+                "write `127.0.0.1`, and set UROM_SERVICE_PORT=18700",
+            ),
             ("hostA dpu dpuA:7 03:00.0 a", "UROM_SERVICE_PORT=7"),
             ("hostA dpu [::1]:7 03:00.0 a", "write `::1`"),
             ("hostA dpu dpuA 03:00 a", "`03:00`"),
@@ -220,7 +248,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
 
     #[test]
     fn a_host_is_known_by_short_name_full_name_and_address() {
-        for name in ["node7", "NODE7", "node7.cluster.example", "Node7.Cluster.Example.", "10.0.0.7"] {
+        for name in
+            ["node7", "NODE7", "node7.cluster.example", "Node7.Cluster.Example.", "10.0.0.7"]
+        {
             assert!(matching(&format!("{name} dpu d 03:00.0 n"), None), "{name}");
         }
         for name in ["node", "node77", "node7.cluster", "node7.other.example", "10.0.0.70", "7"] {
@@ -230,9 +260,11 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
 
     #[test]
     fn a_device_is_known_by_both_forms_of_its_address() {
-        for (file, device) in
-            [("03:00.0", "0000:03:00.0"), ("0000:03:00.0", "03:00.0"), ("0000:AF:1c.1", "0000:af:1C.1")]
-        {
+        for (file, device) in [
+            ("03:00.0", "0000:03:00.0"),
+            ("0000:03:00.0", "03:00.0"),
+            ("0000:AF:1c.1", "0000:af:1C.1"),
+        ] {
             assert!(matching(&format!("node7 dpu d {file} n"), Some(device)), "{file} {device}");
         }
         for (file, device) in

@@ -160,9 +160,12 @@ mod tests {
         let shell = shells.enclose(Kind::Pe, &object);
         let pointer = ptr::from_ref(shell);
         assert_eq!(shell.object::<i32>(), &raw const object);
-        assert!(shells.find(Kind::Pe, pointer).is_some() && shells.find(Kind::Query, pointer).is_none());
         assert!(
-            shells.find(Kind::Pe, &object).is_none() && shells.find(Kind::Pe, ptr::null::<u8>()).is_none()
+            shells.find(Kind::Pe, pointer).is_some() && shells.find(Kind::Query, pointer).is_none()
+        );
+        assert!(
+            shells.find(Kind::Pe, &object).is_none()
+                && shells.find(Kind::Pe, ptr::null::<u8>()).is_none()
         );
         shells.empty(shell);
         assert!(shells.find(Kind::Pe, pointer).is_none());

@@ -26,7 +26,10 @@ impl<T: Linked> Slots<T> {
 
     /// A slot for the caller: the one that was given back last, or a new one. `None` when as many as may be are out.
     #[inline]
-    pub(super) fn allocate(&self, make: impl FnOnce(u16) -> Option<&'static T>) -> Option<&'static T> {
+    pub(super) fn allocate(
+        &self,
+        make: impl FnOnce(u16) -> Option<&'static T>,
+    ) -> Option<&'static T> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => self.add(make)?,

@@ -78,8 +78,9 @@ where
     {
         let (outgoing, to_send) = mpsc::channel(BACKLOG);
         let (received, incoming) = mpsc::channel(BACKLOG);
-        let carry =
-            async move { session::run(stream, to_send, &received, patience, |message: In| message).await };
+        let carry = async move {
+            session::run(stream, to_send, &received, patience, |message: In| message).await
+        };
         let carrier = tokio::spawn(carry);
         Stream { incoming, outgoing, carrier, peer }
     }

@@ -81,7 +81,8 @@ impl Stage {
 }
 
 /// The end of a task that has not ended, or has no response.
-const NO_END: CmdTaskEnd = CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
+const NO_END: CmdTaskEnd =
+    CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
 
 /// A command: one slot of a connection. It is made once and never freed, only [used again](super::task_pool).
 ///
@@ -221,7 +222,8 @@ impl CmdTask {
 
     /// Changes which plugin it is for.
     pub(super) fn set_plugin(&self, plugin: u64) {
-        let start = |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
+        let start =
+            |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
         self.start.set(self.run().and_then(start));
     }
 

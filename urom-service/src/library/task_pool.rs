@@ -51,7 +51,9 @@ pub(super) fn rest(task: &'static CmdTask) {
 
 /// Takes a task that UCX has done with after its connection was gone.
 pub(super) fn rest_at_last(task: &'static CmdTask) {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).retain(|Resting(kept)| !std::ptr::eq(*kept, task));
+    KEPT.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .retain(|Resting(kept)| !std::ptr::eq(*kept, task));
     rest(task);
 }
 

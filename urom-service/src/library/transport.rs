@@ -18,7 +18,8 @@ use crate::wire::pass::Pass;
 
 /// Refuses a UCX that is too old to be called.
 pub(super) fn require_ucx() -> Result<(), Failure> {
-    ucx::require_version().map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
+    ucx::require_version()
+        .map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
 }
 
 /// The UCX worker of a progress engine.

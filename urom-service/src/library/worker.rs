@@ -157,12 +157,16 @@ impl Worker {
 
     pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(code, "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start")
+            failure(
+                code,
+                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            )
         })?;
         let missing = |what: &str| invalid(format!("the worker has no {what}"));
         let service = self.service.borrow();
-        let service =
-            service.as_ref().ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
+        let service = service
+            .as_ref()
+            .ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
         let session = service.session().ok_or_else(|| {
             failure(DocaError::BAD_STATE, "the worker's service does not run: start it first")
         })?;
@@ -225,8 +229,9 @@ impl Worker {
         let number = next_run();
         let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
         let config = Config { number, plugins, max_inflight, place, orders };
-        let handle =
-            ctx.handle().ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
+        let handle = ctx
+            .handle()
+            .ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
         let run = pe
             .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(pe), channel))
             .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;

@@ -139,7 +139,8 @@ async fn enter(
             program: program(),
         };
         stream.send(HostToWorker::Attach(attach)).await;
-        let attached = admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
+        let attached =
+            admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
         let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
         same_builds(id, wanted, &attached.plugins)?;
         Ok((stream, attached))

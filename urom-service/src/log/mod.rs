@@ -43,7 +43,10 @@ impl Log {
     /// That of an embedded service: warnings of the service, which a program did not ask for, and what its
     /// plugins say down to `INFO`.
     pub(crate) fn embedded() -> Log {
-        Log { plugins: LogLevel::INFO, ..Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING) }
+        Log {
+            plugins: LogLevel::INFO,
+            ..Log::new("embedded", LogLevel::WARNING, LogLevel::WARNING)
+        }
     }
 
     /// The same log under another name.

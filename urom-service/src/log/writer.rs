@@ -139,7 +139,11 @@ impl Lines {
 fn dropped_line(dropped: u64) -> String {
     let origin = Origin { level: Level::Warning, file: "", line: 0, function: None };
     let lines = Count(usize::try_from(dropped).unwrap_or(usize::MAX), "line");
-    origin.line(std::process::id(), "log", &format!("{lines} dropped here: the log is read too slowly"))
+    origin.line(
+        std::process::id(),
+        "log",
+        &format!("{lines} dropped here: the log is read too slowly"),
+    )
 }
 
 /// Waits for the reader, also where whoever shares the file has made it non-blocking.
@@ -211,7 +215,10 @@ mod tests {
         let (mut whole, mut dropped) = (0, 0);
         while whole + dropped < LINES {
             let read = read_line();
-            match read.split_once("[WRN] ").map(|(_, text)| text.split_once(" lines dropped").unwrap().0) {
+            match read
+                .split_once("[WRN] ")
+                .map(|(_, text)| text.split_once(" lines dropped").unwrap().0)
+            {
                 Some(number) => dropped += number.parse::<usize>().unwrap(),
                 None => {
                     assert_eq!(read, line);
@@ -219,7 +226,10 @@ mod tests {
                 }
             }
         }
-        assert!(dropped > LINES / 2 && whole * line.len() >= ROOM / 2, "{whole} came, {dropped} did not");
+        assert!(
+            dropped > LINES / 2 && whole * line.len() >= ROOM / 2,
+            "{whole} came, {dropped} did not"
+        );
         // It works again.
         writer.write("at last\n");
         assert_eq!(read_line(), "at last\n");

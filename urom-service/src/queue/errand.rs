@@ -107,7 +107,8 @@ impl Seen {
     pub(crate) fn look(&mut self, errand: &Errand, empty: bool, enough: &Enough) -> bool {
         self.looks += u32::from(empty);
         // Asked for its place again and again, or in it.
-        let moved = self.stage == Stage::Arrived || errand.turns.load(Ordering::Relaxed) >= enough.turns;
+        let moved =
+            self.stage == Stage::Arrived || errand.turns.load(Ordering::Relaxed) >= enough.turns;
         self.looks >= enough.looks && moved
     }
 }

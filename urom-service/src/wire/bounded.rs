@@ -17,7 +17,9 @@ where
 }
 
 /// The same of a sequence that need not be there.
-pub(super) fn list_if_any<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+pub(super) fn list_if_any<'de, D, T, const MAX: usize>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -37,10 +39,15 @@ pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
 }
 
 /// Reads a text of at most `MAX` bytes.
-pub(super) fn text<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<String, D::Error> {
+pub(super) fn text<'de, D: Deserializer<'de>, const MAX: usize>(
+    deserializer: D,
+) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.len() > MAX {
-        return Err(D::Error::custom(format_args!("a text of {} bytes where {MAX} may be", text.len())));
+        return Err(D::Error::custom(format_args!(
+            "a text of {} bytes where {MAX} may be",
+            text.len()
+        )));
     }
     Ok(text)
 }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// For `#[serde(serialize_with)]`.
-pub(crate) fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(
+    bytes: &impl AsRef<[u8]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(bytes.as_ref())
 }
 

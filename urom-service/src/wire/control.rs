@@ -291,7 +291,10 @@ pub struct Attach {
     /// From the daemon.
     pub ticket: u128,
     /// The host's UCX worker address.
-    #[serde(serialize_with = "bytes::serialize", deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>")]
+    #[serde(
+        serialize_with = "bytes::serialize",
+        deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+    )]
     pub ucx_address: Vec<u8>,
     /// The channel number the host wants to see in notifications' frames.
     pub channel: u16,
@@ -407,7 +410,10 @@ mod tests {
 
     fn start(variables: usize) -> HostToDaemon {
         let env = Some(vec![String::new(); variables]);
-        HostToDaemon::Start { request: 9, worker: StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None } }
+        HostToDaemon::Start {
+            request: 9,
+            worker: StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None },
+        }
     }
 
     /// Whether a message is read, and whatever it is, without more memory than a message may take.
@@ -437,10 +443,19 @@ mod tests {
             let (ticket, channel, max_inflight, max_message) = (1, 2, 3, 4096);
             let program = "p".repeat(program);
             let ucx_address = vec![0; len];
-            HostToWorker::Attach(Attach { ticket, ucx_address, channel, max_inflight, max_message, program })
+            HostToWorker::Attach(Attach {
+                ticket,
+                ucx_address,
+                channel,
+                max_inflight,
+                max_message,
+                program,
+            })
         };
         assert!(is_read(&attach(MAX_UCX_ADDRESS, LONGEST_PROGRAM)));
-        assert!(!is_read(&attach(MAX_UCX_ADDRESS + 1, 0)) && !is_read(&attach(0, LONGEST_PROGRAM + 1)));
+        assert!(
+            !is_read(&attach(MAX_UCX_ADDRESS + 1, 0)) && !is_read(&attach(0, LONGEST_PROGRAM + 1))
+        );
     }
 
     #[test]
@@ -448,18 +463,26 @@ mod tests {
         let build = PluginBuild { version: 1, fingerprint: None };
         let entry = PluginEntry { id: 1, build, name: String::new() };
         let address = PluginAddress { name: String::new(), build, address: Vec::new() };
-        for (count, is_possible) in [(MAX_PLUGINS, true), (MAX_PLUGINS + 1, false), (1 << 18, false)] {
+        for (count, is_possible) in
+            [(MAX_PLUGINS, true), (MAX_PLUGINS + 1, false), (1 << 18, false)]
+        {
             let (plugins, cpus) = (vec![entry.clone(); count], String::new());
-            assert_eq!(is_read(&DaemonToHost::Welcome { plugins, cpus, max_message: 1 }), is_possible);
+            assert_eq!(
+                is_read(&DaemonToHost::Welcome { plugins, cpus, max_message: 1 }),
+                is_possible
+            );
             let (plugins, ucx_address) = (vec![address.clone(); count], Vec::new());
-            let attached = WorkerToHost::Attached { ucx_address, channel: 1, max_message: 1, plugins };
+            let attached =
+                WorkerToHost::Attached { ucx_address, channel: 1, max_message: 1, plugins };
             assert_eq!(is_read(&attached), is_possible);
         }
     }
 
     #[test]
     fn nothing_shows_what_a_variable_is_set_to() {
-        let env = Some(["TOKEN=hidden", "NAMELESS hidden", "=hidden", "EMPTY="].map(str::to_owned).to_vec());
+        let env = Some(
+            ["TOKEN=hidden", "NAMELESS hidden", "=hidden", "EMPTY="].map(str::to_owned).to_vec(),
+        );
         let worker = StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None };
         let text = format!("{:?}", HostToDaemon::Start { request: 9, worker });
         assert!(!text.contains("hidden"), "{text}");

@@ -123,8 +123,12 @@ const VERDICT_MAGIC: [u8; 8] = *b"uromdom!";
 impl Verdict {
     /// How it went. A long reason is cut.
     pub fn new(result: Result<(), &Failure>) -> Verdict {
-        let mut verdict =
-            Verdict { magic: VERDICT_MAGIC, code: U32::ZERO, len: U32::ZERO, text: [0; VERDICT_TEXT] };
+        let mut verdict = Verdict {
+            magic: VERDICT_MAGIC,
+            code: U32::ZERO,
+            len: U32::ZERO,
+            text: [0; VERDICT_TEXT],
+        };
         if let Err(failure) = result {
             let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
             verdict.code = U32::new(failure.code);
@@ -217,7 +221,8 @@ impl<'a> Table<'a> {
         for member in &participant.members {
             self.addresses += member.addresses.len();
             for (at, address) in member.addresses.iter().enumerate() {
-                let again = member.addresses[..at].iter().any(|other| other.plugin == address.plugin);
+                let again =
+                    member.addresses[..at].iter().any(|other| other.plugin == address.plugin);
                 if address.plugin.is_empty() || again {
                     return wrong(format!(
                         "worker {} names the plugin `{}` twice, or without a name",

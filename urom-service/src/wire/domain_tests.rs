@@ -71,7 +71,8 @@ fn what_cannot_be_is_refused_and_the_participant_is_named() {
     assert_eq!(with(|second| second.segments[1].len = 2), invalid);
     assert_eq!(with(|second| second.segments[2].va = 2), invalid);
     let many = |second: &mut Participant<'_>| {
-        second.members[0].addresses = vec![Address { plugin: "x", address: b"" }; urom_abi::MAX_PLUGINS + 1];
+        second.members[0].addresses =
+            vec![Address { plugin: "x", address: b"" }; urom_abi::MAX_PLUGINS + 1];
     };
     assert_eq!(with(many), io);
 }
@@ -85,7 +86,8 @@ fn a_domain_has_limits_and_nothing_is_kept_for_what_is_only_claimed() {
     };
     let bytes = full.encode();
     assert_eq!(Table::read(&bytes).unwrap().members(), MAX_MEMBERS);
-    let one = Participant { members: vec![Member { id: u64::MAX, ..member }], segments: Vec::new() };
+    let one =
+        Participant { members: vec![Member { id: u64::MAX, ..member }], segments: Vec::new() };
     let (code, text) = refusal(&[bytes, one.encode()].concat());
     assert_eq!(code, DocaError::TOO_BIG, "{text}");
     // A participant that says it has very many members, and ends there.

@@ -61,9 +61,12 @@ mod tests {
         {
             assert_eq!(Failure::new(DocaError::DRIVER, text).text.len(), kept);
         }
-        let text = Failure::new(DocaError::DRIVER, format!("x{}", "\u{20ac}".repeat(LONGEST_TEXT))).text;
+        let text =
+            Failure::new(DocaError::DRIVER, format!("x{}", "\u{20ac}".repeat(LONGEST_TEXT))).text;
         assert!(
-            text.len() <= LONGEST_TEXT && text.len() > LONGEST_TEXT - 4 && text.ends_with("\u{20ac} ..."),
+            text.len() <= LONGEST_TEXT
+                && text.len() > LONGEST_TEXT - 4
+                && text.ends_with("\u{20ac} ..."),
             "{text}"
         );
     }

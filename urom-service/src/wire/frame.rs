@@ -211,7 +211,12 @@ fn is_long(status: DocaError) -> bool {
 /// [needs no more](notification_header_len). Of a short payload with the status of success the words of eight zeros at its end
 /// do not travel.
 #[inline]
-pub fn short_header(channel: u16, slot: u16, status: DocaError, payload: &[u8]) -> ([u8; HEADER_LEN], usize) {
+pub fn short_header(
+    channel: u16,
+    slot: u16,
+    status: DocaError,
+    payload: &[u8],
+) -> ([u8; HEADER_LEN], usize) {
     debug_assert!(!is_long(status));
     if status == DocaError::SUCCESS && (MIN_CUT..=MAX_CUT).contains(&payload.len()) {
         let zeros = 8 * payload.rchunks_exact(8).take_while(|word| **word == [0; 8]).count();
@@ -257,8 +262,12 @@ const NO_PAYLOAD: u32 = 1 << 31;
 pub fn commands(message: &[u8]) -> impl Iterator<Item = Result<Command<'_>, Broken>> {
     frames(message, |header, behind| {
         let (payload, behind) = behind.split_at_checked(header.len())?;
-        let command =
-            Command { channel: header.channel(), slot: header.slot(), plugin_bit: header.kind(), payload };
+        let command = Command {
+            channel: header.channel(),
+            slot: header.slot(),
+            plugin_bit: header.kind(),
+            payload,
+        };
         Some((command, behind))
     })
 }

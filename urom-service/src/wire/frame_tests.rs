@@ -15,7 +15,8 @@ fn notification_bytes(status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
 
 #[test]
 fn commands_that_travel_together_come_out_in_order() {
-    let message = [command_bytes(1, b"first"), command_bytes(2, b""), command_bytes(3, &[5; 300])].concat();
+    let message =
+        [command_bytes(1, b"first"), command_bytes(2, b""), command_bytes(3, &[5; 300])].concat();
     let found: Vec<_> = commands(&message).map(Result::unwrap).collect();
     assert_eq!(found.len(), 3);
     assert_eq!(found[0], Command { channel: 7, slot: 1, plugin_bit: 61, payload: b"first" });
@@ -31,8 +32,9 @@ fn a_loopback_command_takes_24_bytes() {
 
 #[test]
 fn a_message_of_several_frames_fits_the_memory_behind_a_place() {
-    let find =
-        |(name, size): (&str, &str)| (name == "POSIX_SEG_SIZE").then(|| size.parse::<usize>().unwrap());
+    let find = |(name, size): (&str, &str)| {
+        (name == "POSIX_SEG_SIZE").then(|| size.parse::<usize>().unwrap())
+    };
     let segment = ucx::ContextBuilder::WATCHED_QUEUE.into_iter().find_map(find).unwrap();
     // UCX's own headers take some tens of bytes.
     assert!((segment - 300..=segment - 100).contains(&MESSAGE_LEN), "{segment}");
@@ -63,7 +65,11 @@ fn a_status_with_the_top_bit_is_not_taken_for_another() {
         for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
             let bytes = notification_bytes(DocaError(status), payload);
             let header_len = notification_header_len(DocaError(status));
-            assert_eq!(bytes.len(), header_len + payload.map_or(0, <[u8]>::len), "there is room for it");
+            assert_eq!(
+                bytes.len(),
+                header_len + payload.map_or(0, <[u8]>::len),
+                "there is room for it"
+            );
             let found = notifications(&bytes).next().unwrap().unwrap();
             assert_eq!(
                 (found.status, found.payload),

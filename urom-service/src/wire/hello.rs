@@ -153,8 +153,11 @@ mod tests {
     /// carry the sizes themselves.
     #[test]
     fn the_protocol_is_that_of_these_receive_queues() {
-        let queues =
-            [("POSIX_FIFO_SIZE", "64"), ("POSIX_FIFO_ELEM_SIZE", "4224"), ("POSIX_SEG_SIZE", "8256")];
+        let queues = [
+            ("POSIX_FIFO_SIZE", "64"),
+            ("POSIX_FIFO_ELEM_SIZE", "4224"),
+            ("POSIX_SEG_SIZE", "8256"),
+        ];
         assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (10, queues));
     }
 }

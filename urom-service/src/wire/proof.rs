@@ -20,7 +20,9 @@ pub const OPENING_LEN: usize = size_of::<Opening>();
 pub const PROOF_LEN: usize = 32;
 
 /// Whether an end holds a key, and what the other end's proof has to be about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct Opening {
     /// 1 with a key, else 0.
@@ -109,7 +111,10 @@ impl Prover {
 
 impl Transcript {
     /// Of what both ends said: hello and opening.
-    pub fn new(host: (&[u8; HELLO_LEN], &Opening), service: (&[u8; HELLO_LEN], &Opening)) -> Transcript {
+    pub fn new(
+        host: (&[u8; HELLO_LEN], &Opening),
+        service: (&[u8; HELLO_LEN], &Opening),
+    ) -> Transcript {
         let mut bytes = [0; 2 * (HELLO_LEN + OPENING_LEN)];
         let parts: [&[u8]; 4] = [host.0, host.1.as_bytes(), service.0, service.1.as_bytes()];
         let mut at = 0;

@@ -170,13 +170,18 @@ async fn hear(
 ///
 /// # Errors
 /// The operating system's, or `InvalidData` for a message over the limit.
-pub async fn send<T: Serialize>(stream: &mut (impl AsyncWrite + Unpin), message: &T) -> io::Result<()> {
+pub async fn send<T: Serialize>(
+    stream: &mut (impl AsyncWrite + Unpin),
+    message: &T,
+) -> io::Result<()> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     // The length goes in front. `to_extend` would write a piece of a table byte by byte, where nothing is optimized.
-    let mut bytes = postcard::to_stdvec(&([0_u8; 4], message)).map_err(|error| invalid(error.to_string()))?;
-    let len = u32::try_from(bytes.len() - 4).ok().filter(|len| *len <= MAX_MESSAGE).ok_or_else(|| {
-        invalid(format!("a control message of {} bytes is over {MAX_MESSAGE}", bytes.len() - 4))
-    })?;
+    let mut bytes =
+        postcard::to_stdvec(&([0_u8; 4], message)).map_err(|error| invalid(error.to_string()))?;
+    let len =
+        u32::try_from(bytes.len() - 4).ok().filter(|len| *len <= MAX_MESSAGE).ok_or_else(|| {
+            invalid(format!("a control message of {} bytes is over {MAX_MESSAGE}", bytes.len() - 4))
+        })?;
     bytes[..4].copy_from_slice(&len.to_le_bytes());
     stream.write_all(&bytes).await
 }
@@ -192,7 +197,9 @@ pub async fn receive<T: DeserializeOwned>(
     let received = patience.wait(async {
         let mut len = [0; 4];
         match stream.read_exact(&mut len).await {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(StreamError::Closed),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(StreamError::Closed);
+            }
             result => result?,
         };
         let len = u32::from_le_bytes(len);
@@ -207,10 +214,13 @@ pub async fn receive<T: DeserializeOwned>(
         if bytes.len() < len as usize {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
-        let (message, rest) =
-            postcard::take_from_bytes(&bytes).map_err(|error| StreamError::Garbage(error.to_string()))?;
+        let (message, rest) = postcard::take_from_bytes(&bytes)
+            .map_err(|error| StreamError::Garbage(error.to_string()))?;
         if !rest.is_empty() {
-            return Err(StreamError::Garbage(format!("{} bytes too many behind a message", rest.len())));
+            return Err(StreamError::Garbage(format!(
+                "{} bytes too many behind a message",
+                rest.len()
+            )));
         }
         Ok(message)
     });

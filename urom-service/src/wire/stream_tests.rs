@@ -134,7 +134,14 @@ async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
     let lobby = Lobby::new(1);
     let host = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        greet(&mut stream, Hello::new(Role::Host), Role::Daemon, Some(&secret()), Patience::default()).await
+        greet(
+            &mut stream,
+            Hello::new(Role::Host),
+            Role::Daemon,
+            Some(&secret()),
+            Patience::default(),
+        )
+        .await
     };
     let daemon = async {
         let (mut stream, peer) = listener.accept().await.unwrap();
@@ -209,14 +216,17 @@ fn a_secret_of_another_stream_is_refused() {
 fn a_service_says_its_greeting_and_that_a_proof_is_wrong_and_nothing_else_to_who_proves_nothing() {
     run(async {
         let secret = secret();
-        let proofs: [&[u8]; 4] = [&[], &[0; PROOF_LEN - 1], &[0; PROOF_LEN], &[0xff; 4 * PROOF_LEN]];
+        let proofs: [&[u8]; 4] =
+            [&[], &[0; PROOF_LEN - 1], &[0; PROOF_LEN], &[0xff; 4 * PROOF_LEN]];
         for proof in proofs {
             for keyed in [0, 1, 2, 255] {
                 let (mut a, mut b) = duplex(256);
                 let secret = &secret;
                 let service = async move { daemon(&mut b, Some(secret)).await };
                 let stranger = async {
-                    a.write_all(&[&greeting(Role::Host, keyed, [7; 32]), proof].concat()).await.unwrap();
+                    a.write_all(&[&greeting(Role::Host, keyed, [7; 32]), proof].concat())
+                        .await
+                        .unwrap();
                     a.shutdown().await.unwrap();
                     rest(&mut a).await
                 };
@@ -224,7 +234,12 @@ fn a_service_says_its_greeting_and_that_a_proof_is_wrong_and_nothing_else_to_who
                 assert!(end.is_err());
                 let is_refused = keyed == 1 && proof.len() >= PROOF_LEN;
                 let expected = if is_refused { &NOT_TAKEN[..] } else { &[] };
-                assert_eq!(&heard[GREETING..], expected, "keyed {keyed}, {} bytes of proof", proof.len());
+                assert_eq!(
+                    &heard[GREETING..],
+                    expected,
+                    "keyed {keyed}, {} bytes of proof",
+                    proof.len()
+                );
             }
         }
     });
@@ -300,7 +315,10 @@ fn a_greeting_that_is_changed_on_the_way_is_refused() {
                 KeyError::HostHasAnother => {
                     assert_eq!(key_error(host), KeyError::NotTaken(Role::Daemon), "byte {at}");
                 }
-                _ => assert!(matches!(host, Err(StreamError::CutOff(Role::Daemon))), "byte {at}: {host:?}"),
+                _ => assert!(
+                    matches!(host, Err(StreamError::CutOff(Role::Daemon))),
+                    "byte {at}: {host:?}"
+                ),
             }
         }
     });
@@ -390,6 +408,9 @@ fn an_end_that_is_not_understood_hears_why_before_the_stream_is_closed() {
         let peer = async { host(&mut b, None).await };
         let (end, peer) = tokio::join!(end, peer);
         end.unwrap();
-        assert!(matches!(peer, Err(StreamError::Hello(HelloError::Role { found: Role::Worker, .. }))));
+        assert!(matches!(
+            peer,
+            Err(StreamError::Hello(HelloError::Role { found: Role::Worker, .. }))
+        ));
     });
 }

@@ -77,7 +77,8 @@ impl WorkerConfig {
     /// The arguments that say this.
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args = Vec::new();
-        let mut option = |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
+        let mut option =
+            |name: &str, value: String| args.extend([format!("--{name}").into(), value.into()]);
         option("id", self.id.to_string());
         option("gid", self.gid.to_string());
         option("max-message", self.max_message.to_string());
@@ -131,7 +132,8 @@ impl TryFrom<OsString> for PluginItem {
         let colon = bytes.iter().rposition(|byte| *byte == b':').ok_or(ParsePluginItemError)?;
         let (path, id) = (&bytes[..colon], &bytes[colon + 1..]);
         let id = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok());
-        let id = id.filter(|id| id.is_power_of_two() && !path.is_empty()).ok_or(ParsePluginItemError)?;
+        let id =
+            id.filter(|id| id.is_power_of_two() && !path.is_empty()).ok_or(ParsePluginItemError)?;
         Ok(PluginItem { path: OsString::from_vec(path.to_vec()).into(), id })
     }
 }
@@ -163,7 +165,10 @@ mod tests {
             sdk_log_level: LogLevel::WARNING,
             plugins: vec![
                 PluginItem { path: "/a:b/c d.so".into(), id: 1 },
-                PluginItem { path: OsString::from_vec(b"-odd\xff.so".to_vec()).into(), id: 1 << 61 },
+                PluginItem {
+                    path: OsString::from_vec(b"-odd\xff.so".to_vec()).into(),
+                    id: 1 << 61,
+                },
             ],
         };
         let args = std::iter::once("worker".into()).chain(config.to_args());
@@ -172,8 +177,14 @@ mod tests {
 
     #[test]
     fn an_item_without_a_file_or_a_single_bit_is_refused() {
-        for text in ["", "x.so", "x.so:", ":1", "x.so:0", "x.so:3", "x.so:-1", "x.so:18446744073709551616"] {
-            assert_eq!(PluginItem::try_from(OsString::from(text)), Err(ParsePluginItemError), "{text}");
+        for text in
+            ["", "x.so", "x.so:", ":1", "x.so:0", "x.so:3", "x.so:-1", "x.so:18446744073709551616"]
+        {
+            assert_eq!(
+                PluginItem::try_from(OsString::from(text)),
+                Err(ParsePluginItemError),
+                "{text}"
+            );
         }
     }
 }

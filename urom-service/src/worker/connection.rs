@@ -115,7 +115,9 @@ impl Connection {
     #[inline]
     pub(crate) fn vacant(&mut self, slot: u16) -> Option<&mut Slot> {
         let most = 2 * self.slots.len();
-        self.slots.get_mut(usize::from(slot)).filter(|state| state.plugin == NOBODY && self.unsent <= most)
+        self.slots
+            .get_mut(usize::from(slot))
+            .filter(|state| state.plugin == NOBODY && self.unsent <= most)
     }
 
     /// Why a slot is not to be had.
@@ -134,7 +136,8 @@ impl Connection {
     #[inline]
     pub(crate) fn vacate(&mut self, slot: u16, generation: u32, plugin: u8) -> bool {
         let asked = Slot { generation, plugin: plugin.into() };
-        let Some(state) = self.slots.get_mut(usize::from(slot)).filter(|state| **state == asked) else {
+        let Some(state) = self.slots.get_mut(usize::from(slot)).filter(|state| **state == asked)
+        else {
             return false;
         };
         state.plugin = NOBODY;
@@ -199,7 +202,12 @@ impl Connection {
     ///
     /// # Errors
     /// UCX's, while making room.
-    pub(crate) fn refuse(&mut self, pool: &mut Pool, slot: u16, status: DocaError) -> Result<(), Status> {
+    pub(crate) fn refuse(
+        &mut self,
+        pool: &mut Pool,
+        slot: u16,
+        status: DocaError,
+    ) -> Result<(), Status> {
         let channel = self.peer_channel;
         self.open_for(pool, 0)?.add_bare(channel, slot, status);
         self.unsent += 1;
@@ -342,7 +350,8 @@ mod tests {
             count.set(count.get() + notifications(frames).map(Result::unwrap).count());
         };
         theirs.set_am_handler(AM_NOTIFICATIONS, note).unwrap();
-        let peer = Peer { channel: 3, endpoint, pass: Pass::new(77), name: HostName::new(1, "host") };
+        let peer =
+            Peer { channel: 3, endpoint, pass: Pass::new(77), name: HostName::new(1, "host") };
         let (mut connection, mut pool) =
             (Connection::new(1, 1, peer, 1 << 16, LIMIT, usize::MAX), Pool::new(LIMIT));
         let mut turn = |connection: &mut Connection, frames: usize| {

@@ -208,8 +208,9 @@ impl Control {
     fn abandon(&mut self, error: &StreamError) {
         let id = self.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
-        let text =
-            format!("worker {id} was stopped because its daemon is gone: {error}; start the service again");
+        let text = format!(
+            "worker {id} was stopped because its daemon is gone: {error}; start the service again"
+        );
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
         for link in links {
             self.send_away(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
@@ -232,14 +233,24 @@ impl Control {
         }
     }
 
-    fn host_says(&mut self, key: LinkKey, message: HostToWorker, turn: Option<OwnedSemaphorePermit>) {
+    fn host_says(
+        &mut self,
+        key: LinkKey,
+        message: HostToWorker,
+        turn: Option<OwnedSemaphorePermit>,
+    ) {
         let Some(link) = self.links.get_mut(&key) else { return };
         match message {
             HostToWorker::Ping => {}
             HostToWorker::Attach(_) if link.is_admitted() => {
-                self.throw_out(key, Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"));
+                self.throw_out(
+                    key,
+                    Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"),
+                );
             }
-            HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => self.admit(key, attach),
+            HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => {
+                self.admit(key, attach)
+            }
             HostToWorker::Attach(_) => {
                 self.throw_out(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
             }
@@ -247,11 +258,21 @@ impl Control {
         }
     }
 
-    fn domain(&mut self, key: LinkKey, domain: u64, word: DomainWord, turn: Option<OwnedSemaphorePermit>) {
+    fn domain(
+        &mut self,
+        key: LinkKey,
+        domain: u64,
+        word: DomainWord,
+        turn: Option<OwnedSemaphorePermit>,
+    ) {
         let Some(link) = self.links.get_mut(&key) else { return };
         let heard = match &mut link.intake {
-            Some(intake) => intake.hear(domain, word, Answer { outbox: link.outbox.downgrade(), turn }),
-            None => Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain")),
+            Some(intake) => {
+                intake.hear(domain, word, Answer { outbox: link.outbox.downgrade(), turn })
+            }
+            None => {
+                Err(Failure::new(DocaError::BAD_STATE, "a host attaches before it starts a domain"))
+            }
         };
         if let Err(failure) = heard {
             self.throw_out(key, failure);
@@ -338,7 +359,8 @@ impl Control {
 
     /// Throws out hosts whose table takes too long.
     fn throw_out_late(&mut self) {
-        let late = |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
+        let late =
+            |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
         let late: Vec<(LinkKey, Failure)> = self.links.iter_mut().filter_map(late).collect();
         for (key, failure) in late {
             self.throw_out(key, failure);

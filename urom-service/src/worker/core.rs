@@ -105,7 +105,9 @@ impl Core {
     #[cold]
     pub(crate) fn announced(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!("a host announced a message in place of sending it, and the message is dropped{count}");
+            warn!(
+                "a host announced a message in place of sending it, and the message is dropped{count}"
+            );
         }
     }
 
@@ -113,7 +115,9 @@ impl Core {
     #[cold]
     pub(crate) fn without_pass(&mut self) {
         if let Some(count) = self.broken.count() {
-            warn!("a message was dropped: it has no room for the pass that it should begin with{count}");
+            warn!(
+                "a message was dropped: it has no room for the pass that it should begin with{count}"
+            );
         }
     }
 
@@ -129,18 +133,27 @@ impl Core {
     #[inline]
     fn command(&mut self, pass: Pass, command: &Command<'_>) {
         let &Command { channel, slot, plugin_bit, payload } = command;
-        let Some(connection) = self.hosts.connections.get(channel) else { return self.stray(channel) };
+        let Some(connection) = self.hosts.connections.get(channel) else {
+            return self.stray(channel);
+        };
         if connection.pass != pass {
             return self.forged(channel);
         }
         let (dest_id, limit) = (connection.dest_id, connection.limit);
-        let Some(vacant) = connection.vacant(slot) else { return self.hosts.throw_out(channel, slot) };
+        let Some(vacant) = connection.vacant(slot) else {
+            return self.hosts.throw_out(channel, slot);
+        };
         let place = self.by_bit[usize::from(plugin_bit)];
         let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
             return self.refuse_without_plugin(channel, slot);
         };
         if COMMAND_HEADER + payload.len() > limit {
-            return self.hosts.refuse(channel, slot, DocaError::TOO_BIG, "it is over the message limit");
+            return self.hosts.refuse(
+                channel,
+                slot,
+                DocaError::TOO_BIG,
+                "it is over the message limit",
+            );
         }
         let token = Token { channel, slot, generation: vacant.next() };
         let room = match self.room.take_if(|room| room.len() == payload.len()) {
@@ -155,7 +168,9 @@ impl Core {
                 plugin.push(desc);
                 self.rounds.owes(usize::from(place));
             }
-            None => self.hosts.refuse(channel, slot, DocaError::NO_MEMORY, "there is no memory for it"),
+            None => {
+                self.hosts.refuse(channel, slot, DocaError::NO_MEMORY, "there is no memory for it")
+            }
         }
     }
 
@@ -191,7 +206,9 @@ impl Core {
         for place in self.rounds.due(looks) {
             worked |= self.run_plugin(place);
         }
-        if self.usual <= LONGEST_ROOM && self.room.as_ref().map(CommandRoom::len) != Some(self.usual) {
+        if self.usual <= LONGEST_ROOM
+            && self.room.as_ref().map(CommandRoom::len) != Some(self.usual)
+        {
             self.room = CommandRoom::new(self.usual);
         }
         self.hosts.turn() | worked

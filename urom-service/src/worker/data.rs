@@ -84,8 +84,12 @@ impl Data {
             open.push(Instance::open(item, Arc::clone(domains), &watch)?);
         }
         let plugins = open.iter().map(Instance::address).collect();
-        let core =
-            Rc::new(RefCell::new(Core::new(open, config.max_message, config.max_unread, control.clone())));
+        let core = Rc::new(RefCell::new(Core::new(
+            open,
+            config.max_message,
+            config.max_unread,
+            control.clone(),
+        )));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let ucx_config = ucx_config(config.listen);
         let (worker, awaited) = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
@@ -204,29 +208,42 @@ impl Data {
         true
     }
 
-    fn attach(&mut self, link: LinkKey, host: &str, attach: &Attach, pass: Pass) -> Result<(), Failure> {
+    fn attach(
+        &mut self,
+        link: LinkKey,
+        host: &str,
+        attach: &Attach,
+        pass: Pass,
+    ) -> Result<(), Failure> {
         let refuse = |code, text| Err(Failure::new(code, text));
         let max_inflight = attach.max_inflight as usize;
         if max_inflight == 0 || max_inflight > MAX_SLOTS {
-            let text = format!("{max_inflight} tasks in flight are not possible: 1 to {MAX_SLOTS} are");
+            let text =
+                format!("{max_inflight} tasks in flight are not possible: 1 to {MAX_SLOTS} are");
             return refuse(DocaError::INVALID_VALUE, text);
         }
         let limit = usize::try_from(attach.max_message).unwrap_or(usize::MAX).min(self.max_message);
         if limit < MIN_MAX_MESSAGE {
-            let text =
-                format!("a message limit of {limit} bytes is too small: {MIN_MAX_MESSAGE} is the least");
+            let text = format!(
+                "a message limit of {limit} bytes is too small: {MIN_MAX_MESSAGE} is the least"
+            );
             return refuse(DocaError::INVALID_VALUE, text);
         }
         if self.blocked {
             return refuse(DocaError::CONNECTION_RESET, BLOCKED.to_owned());
         }
         self.core.borrow().hosts.check_orphans()?;
-        let unreachable = |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
+        let unreachable =
+            |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
         // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it uses: the guide's page on security
         // says so.
-        let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.map_err(unreachable)?;
+        let address =
+            unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.map_err(unreachable)?;
         let Some(channel) = self.core.borrow_mut().hosts.connections.free_number() else {
-            return refuse(DocaError::FULL, "the worker has as many connections as there can be".to_owned());
+            return refuse(
+                DocaError::FULL,
+                "the worker has as many connections as there can be".to_owned(),
+            );
         };
         self.last_dest_id += 1;
         let dest_id = self.last_dest_id;
@@ -284,7 +301,10 @@ impl Data {
     /// whose end would tell of theirs.
     fn doubt_strays(&mut self) {
         let strays = self.core.borrow().strays();
-        if strays == self.strays || self.doubt.is_raised() || self.strays_tried.elapsed() < STRAYS_PAUSE {
+        if strays == self.strays
+            || self.doubt.is_raised()
+            || self.strays_tried.elapsed() < STRAYS_PAUSE
+        {
             return;
         }
         (self.strays, self.strays_tried) = (strays, Instant::now());
@@ -300,7 +320,8 @@ impl Data {
         error!("{BLOCKED}");
         self.blocked = true;
         let mut core = self.core.borrow_mut();
-        let channels: Vec<u16> = core.hosts.connections.iter_mut().map(|(channel, _)| channel).collect();
+        let channels: Vec<u16> =
+            core.hosts.connections.iter_mut().map(|(channel, _)| channel).collect();
         for channel in channels {
             core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, BLOCKED));
         }
@@ -311,7 +332,12 @@ impl Data {
     fn bury_failed(&self) {
         let mut core = self.core.borrow_mut();
         for (channel, dest_id, status) in self.failed.take() {
-            if core.hosts.connections.get(channel).is_some_and(|connection| connection.dest_id == dest_id) {
+            if core
+                .hosts
+                .connections
+                .get(channel)
+                .is_some_and(|connection| connection.dest_id == dest_id)
+            {
                 let text = format!("UCX lost the host: {status}; start the worker again");
                 core.hosts.lose(channel, Failure::new(DocaError::CONNECTION_RESET, text));
             }
@@ -331,9 +357,12 @@ impl Data {
             }
         }
         let Ok(ucx) = self.worker.event_fd() else { return false };
-        let mut fds =
-            [PollFd::from_borrowed_fd(ucx, PollFlags::IN), PollFd::new(&*self.mailbox, PollFlags::IN)];
-        let limit = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
+        let mut fds = [
+            PollFd::from_borrowed_fd(ucx, PollFlags::IN),
+            PollFd::new(&*self.mailbox, PollFlags::IN),
+        ];
+        let limit =
+            Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
         // A signal is as good a reason to look as any.
         poll(&mut fds, Some(&limit)) != Ok(0)
     }
@@ -356,7 +385,8 @@ impl Data {
             self.core.borrow_mut().turn(ROUND);
         }
         let mut core = self.core.borrow_mut();
-        let numbers: Vec<u16> = core.hosts.connections.iter_mut().map(|(number, _)| number).collect();
+        let numbers: Vec<u16> =
+            core.hosts.connections.iter_mut().map(|(number, _)| number).collect();
         for number in numbers {
             if let Some(connection) = core.hosts.part(number) {
                 core.hosts.abandon(connection);
@@ -383,7 +413,10 @@ fn ucx_config(listen: IpAddr) -> queue::Config {
 }
 
 /// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
-fn ucx_worker(core: &Rc<RefCell<Core>>, config: queue::Config) -> ucx::Result<(Worker, Rc<Awaited>)> {
+fn ucx_worker(
+    core: &Rc<RefCell<Core>>,
+    config: queue::Config,
+) -> ucx::Result<(Worker, Rc<Awaited>)> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {
         context = context.config(*name, *value);

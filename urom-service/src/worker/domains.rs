@@ -76,7 +76,8 @@ impl Domains {
     }
 
     fn with_limits(capacity: usize, most_entries: usize) -> Domains {
-        let roll = Roll { store: Store::new(capacity), running: HashMap::new(), entries: 0, most_entries };
+        let roll =
+            Roll { store: Store::new(capacity), running: HashMap::new(), entries: 0, most_entries };
         Domains { names: RwLock::default(), roll: Mutex::new(roll) }
     }
 
@@ -92,7 +93,8 @@ impl Domains {
         roll.admit(key, entries, &table)?;
         // Names change under the roll's lock only, so that what is compared here holds below. Look-ups go on meanwhile.
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        let known = table.participants.iter().map(|participant| known_segments(participant, &names));
+        let known =
+            table.participants.iter().map(|participant| known_segments(participant, &names));
         let known = known.collect::<Result<Vec<_>, _>>()?;
         drop(names);
         let members = roll.members(&table.participants, known);
@@ -153,7 +155,8 @@ impl Domains {
     /// Where a plugin is reached at a member: bytes that stay until this value is dropped. So do all below.
     pub(crate) fn address(&self, id: u64, plugin: &str) -> Option<*const [u8]> {
         self.find(id, |member| {
-            let (_, address) = member.addresses.iter().find(|(name, _)| **name == *plugin.as_bytes())?;
+            let (_, address) =
+                member.addresses.iter().find(|(name, _)| **name == *plugin.as_bytes())?;
             some_bytes(address)
         })
     }
@@ -187,7 +190,8 @@ impl Roll {
             return Err(Failure::new(DocaError::BAD_STATE, "the domain runs here already"));
         }
         if self.running.keys().filter(|key| key.0 == link).count() >= MOST_DOMAINS {
-            let text = format!("the worker is in {MOST_DOMAINS} domains of this host already: stop some");
+            let text =
+                format!("the worker is in {MOST_DOMAINS} domains of this host already: stop some");
             return Err(Failure::new(DocaError::FULL, text));
         }
         if self.entries + entries > self.most_entries {
@@ -250,8 +254,11 @@ fn known_segments(
     let mut compared = HashSet::new();
     for member in &participant.members {
         let Some(Entry { member: there, .. }) = names.get(&member.id) else { continue };
-        let mut addresses: Vec<_> =
-            member.addresses.iter().map(|address| (address.plugin.as_bytes(), address.address)).collect();
+        let mut addresses: Vec<_> = member
+            .addresses
+            .iter()
+            .map(|address| (address.plugin.as_bytes(), address.address))
+            .collect();
         addresses.sort_unstable();
         let are_same =
             addresses.iter().copied().eq(there.addresses.iter().map(|(name, at)| (&**name, &**at)));

@@ -118,7 +118,10 @@ fn many_members_with_many_buffers_are_known_again_at_once_whichever_of_them_is_n
     domains.start((1, 1), &process(1..60_000, &[], 100_000)).unwrap();
     let begin = std::time::Instant::now();
     domains.start((1, 2), &process(0..60_000, &[], 100_000)).unwrap();
-    assert_eq!(code(domains.start((1, 3), &process(1..60_001, &[], 99_999))), DocaError::ALREADY_EXIST);
+    assert_eq!(
+        code(domains.start((1, 3), &process(1..60_001, &[], 99_999))),
+        DocaError::ALREADY_EXIST
+    );
     assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
     assert_eq!(domains.segment(0, 100_000), Some(99_999));
     let shared = |id| Arc::as_ptr(&domains.names.read().unwrap()[&id].member.segments);
@@ -132,7 +135,8 @@ fn members_of_two_domains_are_known_again_as_one_process() {
     domains.start((1, 2), &process(2..3, &[], 3)).unwrap();
     domains.start((1, 3), &process(1..4, &[], 3)).unwrap();
     domains.start((1, 4), &process(3..4, &[], 3)).unwrap();
-    for other in [process(2..5, &[], 2), process(3..4, &[Address { plugin: "p", address: b"" }], 3)] {
+    for other in [process(2..5, &[], 2), process(3..4, &[Address { plugin: "p", address: b"" }], 3)]
+    {
         assert_eq!(code(domains.start((1, 5), &other)), DocaError::ALREADY_EXIST);
     }
 }

@@ -138,7 +138,9 @@ impl Hosts {
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
         if let Some(count) = self.refused.count() {
             match self.connections.get(channel) {
-                Some(connection) => warn!("refused a command of {}: {why}: {code}{count}", connection.host),
+                Some(connection) => {
+                    warn!("refused a command of {}: {why}: {code}{count}", connection.host)
+                }
                 None => warn!("refused a command: {why}: {code}{count}"),
             }
         }
@@ -194,7 +196,9 @@ impl Hosts {
         let Some(connection) = self.connections.get(token.channel) else {
             return self.unasked(plugin, place, urom_context, dest_id);
         };
-        if connection.dest_id != dest_id || !connection.vacate(token.slot, token.generation, place as u8) {
+        if connection.dest_id != dest_id
+            || !connection.vacate(token.slot, token.generation, place as u8)
+        {
             return self.unasked(plugin, place, urom_context, dest_id);
         }
         plugin.answered();
@@ -417,15 +421,19 @@ impl Hosts {
 
     /// Takes a connection off the list of those with frames to send.
     fn leave(&mut self, channel: u16) {
-        let Some(connection) = self.connections.get(channel).filter(|connection| connection.is_dirty) else {
+        let Some(connection) =
+            self.connections.get(channel).filter(|connection| connection.is_dirty)
+        else {
             return;
         };
         connection.is_dirty = false;
         let behind = connection.next_dirty;
         if self.dirty == channel {
             self.dirty = behind;
-        } else if let Some((_, before)) =
-            self.connections.iter_mut().find(|(_, other)| other.is_dirty && other.next_dirty == channel)
+        } else if let Some((_, before)) = self
+            .connections
+            .iter_mut()
+            .find(|(_, other)| other.is_dirty && other.next_dirty == channel)
         {
             before.next_dirty = behind;
         }
@@ -485,7 +493,10 @@ fn in_units(bytes: usize) -> String {
 
 #[cold]
 fn unsendable(status: Status) -> Failure {
-    Failure::new(DocaError::CONNECTION_RESET, format!("the worker cannot send to the host: {status}"))
+    Failure::new(
+        DocaError::CONNECTION_RESET,
+        format!("the worker cannot send to the host: {status}"),
+    )
 }
 
 #[cfg(test)]
@@ -571,7 +582,8 @@ mod tests {
         let told = given_up(&mut told);
         let [(3, why)] = &told[..] else { panic!("{told:?}") };
         assert!(why.contains("most of them") && why.contains("--max-unread"), "{why}");
-        let sum: usize = hosts.connections.iter_mut().map(|(_, connection)| connection.unread()).sum();
+        let sum: usize =
+            hosts.connections.iter_mut().map(|(_, connection)| connection.unread()).sum();
         assert!(hosts.unread == sum && sum > 300, "{} in place of {sum}", hosts.unread);
     }
 

@@ -90,7 +90,12 @@ impl Idle {
 
     /// After a turn: whether it did anything, and whether plugins owe answers.
     #[inline]
-    pub(crate) fn after(&mut self, worked: bool, owing: bool, now: impl FnOnce() -> Instant) -> Pause {
+    pub(crate) fn after(
+        &mut self,
+        worked: bool,
+        owing: bool,
+        now: impl FnOnce() -> Instant,
+    ) -> Pause {
         if worked {
             if self.since.take().is_some() {
                 *self = Idle { crowded: self.crowded, ..Idle::new() };
@@ -140,12 +145,14 @@ impl Idle {
         if idle < ALONE {
             return Pause::Spin;
         }
-        self.crowded = self.crowded.filter(|last| now.saturating_duration_since(*last) < CROWDED_FOR);
+        self.crowded =
+            self.crowded.filter(|last| now.saturating_duration_since(*last) < CROWDED_FOR);
         if self.crowded.is_none() && (idle < SPIN || owing && idle < OWING_YIELD) {
             return Pause::Yield;
         }
         self.spins = 0;
-        let (first, longest) = if owing { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
+        let (first, longest) =
+            if owing { (OWING_FIRST, OWING_LONGEST) } else { (IDLE_FIRST, IDLE_LONGEST) };
         Pause::Sleep((idle / PART).clamp(first, longest))
     }
 
@@ -172,7 +179,10 @@ mod tests {
     fn pauses(owing: bool, until: Duration) -> Vec<(Duration, Pause)> {
         let start = Instant::now();
         let (mut idle, mut at, mut seen) = (Idle::new(), Duration::ZERO, Vec::new());
-        assert_eq!(idle.after(true, owing, || unreachable!("no clock while there is work")), Pause::Spin);
+        assert_eq!(
+            idle.after(true, owing, || unreachable!("no clock while there is work")),
+            Pause::Spin
+        );
         while at < until {
             let pause = idle.after(false, owing, || start + at);
             seen.push((at, pause));
@@ -253,7 +263,9 @@ mod tests {
 
     #[test]
     fn a_worker_stays_awake_while_its_turns_for_a_plugin_that_owes_are_long() {
-        for (rested, extra) in [(USUAL, LONG), (USUAL, 8 * LONG), (RESTED, 4 * LONG), (USUAL, 40 * LONG)] {
+        for (rested, extra) in
+            [(USUAL, LONG), (USUAL, 8 * LONG), (RESTED, 4 * LONG), (USUAL, 40 * LONG)]
+        {
             let quiet = asleep(true, [USUAL, rested, Duration::ZERO], ALWAYS)[0];
             let [slept, spun] = asleep(true, [USUAL, rested, extra], ALWAYS);
             // It may have been asleep when that began.
@@ -286,8 +298,11 @@ mod tests {
     fn a_worker_that_spins_soon_lets_others_have_its_core() {
         for owing in [false, true] {
             let seen = pauses(owing, SPIN);
-            let yields: Vec<Duration> =
-                seen.iter().filter(|(_, pause)| *pause == Pause::Yield).map(|(at, _)| *at).collect();
+            let yields: Vec<Duration> = seen
+                .iter()
+                .filter(|(_, pause)| *pause == Pause::Yield)
+                .map(|(at, _)| *at)
+                .collect();
             assert!((ALONE..SPIN / 2).contains(&yields[0]), "{yields:?}");
             assert!(yields.len() >= 2, "{yields:?}");
         }

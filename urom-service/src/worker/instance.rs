@@ -152,16 +152,22 @@ impl Instance {
         instance.calls.begin(Method::Addr);
         instance.address = instance.ask_address()?;
         instance.calls.over();
-        debug!("plugin `{}` is open; its address has {} bytes", instance.name, instance.address.len());
+        debug!(
+            "plugin `{}` is open; its address has {} bytes",
+            instance.name,
+            instance.address.len()
+        );
         Ok(instance)
     }
 
     /// The two-call protocol: first the length, then the bytes.
     fn ask_address(&self) -> Result<Vec<u8>, Failure> {
-        let failed = |code| Failure::new(code, format!("plugin `{}` gave no address: {code}", self.name));
+        let failed =
+            |code| Failure::new(code, format!("plugin `{}` gave no address: {code}", self.name));
         let mut len = 0;
         // SAFETY: the plugin's method, on its open context; a capacity of 0 keeps it from writing.
-        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), std::ptr::null_mut(), &mut len) };
+        let code =
+            unsafe { (self.methods.addr)(self.ctx.as_ptr(), std::ptr::null_mut(), &mut len) };
         if code == DocaError::SUCCESS && len == 0 {
             return Ok(Vec::new());
         }
@@ -177,7 +183,8 @@ impl Instance {
         }
         let mut bytes = vec![0; len];
         // SAFETY: the plugin's method, on its open context, with `len` bytes to write to.
-        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), bytes.as_mut_ptr().cast(), &mut len) };
+        let code =
+            unsafe { (self.methods.addr)(self.ctx.as_ptr(), bytes.as_mut_ptr().cast(), &mut len) };
         code.check().map_err(failed)?;
         bytes.truncate(len);
         Ok(bytes)
@@ -217,7 +224,11 @@ impl Instance {
 
     /// The rest of [`deliver`](Instance::deliver) after a failure.
     #[cold]
-    fn deliver_again(&mut self, mut first: *mut ListLink, mut code: DocaError) -> Result<(), DocaError> {
+    fn deliver_again(
+        &mut self,
+        mut first: *mut ListLink,
+        mut code: DocaError,
+    ) -> Result<(), DocaError> {
         while code != DocaError::SUCCESS {
             if let Some(count) = self.failed_commands.count() {
                 warn!("plugin `{}` failed to begin a command: {code}{count}", self.name);
@@ -270,7 +281,8 @@ impl Instance {
     pub(crate) fn progress(&mut self) -> bool {
         self.calls.begin(Method::Progress);
         // SAFETY: the plugin's method, on its open context, with a well-formed list to append to.
-        let code = unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
+        let code =
+            unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) };
         if code != DocaError::SUCCESS && code != DocaError::EMPTY {
             self.progress_failed(code);
         }
@@ -312,7 +324,8 @@ impl Instance {
         // SAFETY: the block is a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
         // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
-        let code = unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
+        let code =
+            unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
         // The plugin may have set the length just now.
         // SAFETY: the block is still there.
         let len = unsafe { (*header).len };
@@ -322,7 +335,11 @@ impl Instance {
         self.spent = Some(unsafe { NotificationDesc::from_raw(block) });
         let payload = packed.wrapping_sub(NOTIFICATION_HEADER);
         // A length below the header's has wrapped round to more than any place has.
-        if code == DocaError::SUCCESS && packed <= place.len() && payload as u64 <= len && payload <= packed {
+        if code == DocaError::SUCCESS
+            && packed <= place.len()
+            && payload as u64 <= len
+            && payload <= packed
+        {
             return Ok(payload);
         }
         Err(mispacked(code, packed, len, place.len()))
@@ -331,7 +348,11 @@ impl Instance {
 
 #[cold]
 fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> PackError {
-    if code == DocaError::SUCCESS { PackError::Length { packed, len, room } } else { PackError::Failed(code) }
+    if code == DocaError::SUCCESS {
+        PackError::Length { packed, len, room }
+    } else {
+        PackError::Failed(code)
+    }
 }
 
 impl Drop for Instance {

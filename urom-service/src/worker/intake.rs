@@ -104,13 +104,17 @@ pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
             return;
         }
     };
-    let panicked = |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
+    let panicked =
+        |_| Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"));
     let said = match word {
         Asked::Start(table) => {
-            let result = apart(move || domains.start(key, &table.bytes)).await.unwrap_or_else(panicked);
+            let result =
+                apart(move || domains.start(key, &table.bytes)).await.unwrap_or_else(panicked);
             WorkerToHost::DomainStarted { domain: key.1, result }
         }
-        Asked::StartWithoutRoom => WorkerToHost::DomainStarted { domain: key.1, result: Err(without_room()) },
+        Asked::StartWithoutRoom => {
+            WorkerToHost::DomainStarted { domain: key.1, result: Err(without_room()) }
+        }
         Asked::End => {
             let _ = apart(move || domains.end(key)).await;
             WorkerToHost::DomainEnded { domain: key.1 }
@@ -132,7 +136,9 @@ fn without_room() -> Failure {
 }
 
 /// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on meanwhile.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
+async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
     #[cfg(any(test, feature = "fuzzing"))]
     if crate::fuzzing::memory::is_counted() {
         return Ok(work());
@@ -168,7 +174,12 @@ impl Intake {
     ///
     /// # Errors
     /// Why the host must go: it does not keep to the order of things.
-    pub(crate) fn hear(&mut self, domain: u64, word: DomainWord, answer: Answer) -> Result<(), Failure> {
+    pub(crate) fn hear(
+        &mut self,
+        domain: u64,
+        word: DomainWord,
+        answer: Answer,
+    ) -> Result<(), Failure> {
         let word = match word {
             DomainWord::Start { len } => return self.start(domain, len),
             DomainWord::Piece(bytes) => match self.piece(domain, &bytes)? {
@@ -189,11 +200,14 @@ impl Intake {
 
     fn start(&mut self, domain: u64, len: u64) -> Result<(), Failure> {
         if let Some(table) = &self.table {
-            let text = format!("domain {domain} starts inside the table of domain {}", table.domain);
+            let text =
+                format!("domain {domain} starts inside the table of domain {}", table.domain);
             return Err(Failure::new(DocaError::BAD_STATE, text));
         }
-        let Some(missing) = usize::try_from(len).ok().filter(|len| (1..=MAX_TABLE).contains(len)) else {
-            let text = format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
+        let Some(missing) = usize::try_from(len).ok().filter(|len| (1..=MAX_TABLE).contains(len))
+        else {
+            let text =
+                format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
             return Err(Failure::new(DocaError::TOO_BIG, text));
         };
         let table = Some(Table { bytes: Vec::new(), room: None });
@@ -223,7 +237,8 @@ impl Intake {
             table.domain == domain && bytes.len() <= table.missing && !bytes.is_empty()
         };
         let Some(partial) = self.table.as_mut().filter(fits) else {
-            let text = format!("a piece of {} bytes belongs to no table of domain {domain}", bytes.len());
+            let text =
+                format!("a piece of {} bytes belongs to no table of domain {domain}", bytes.len());
             return Err(Failure::new(DocaError::BAD_STATE, text));
         };
         // Room and memory are taken as bytes come, not for a length that is only claimed.
@@ -265,7 +280,13 @@ mod tests {
 
     fn scene() -> Scene {
         let ((desk, jobs), (outbox, told)) = (Desk::new(), mpsc::channel(BACKLOG));
-        Scene { intake: Intake::new(1, desk), outbox, told, domains: Arc::new(Domains::new()), jobs }
+        Scene {
+            intake: Intake::new(1, desk),
+            outbox,
+            told,
+            domains: Arc::new(Domains::new()),
+            jobs,
+        }
     }
 
     impl Scene {
@@ -292,9 +313,13 @@ mod tests {
         scene.sends(&blob(1));
         scene.says(DomainWord::End).unwrap();
         scene.sends(&blob(2));
-        assert!(scene.told.is_empty() && scene.domains.count(None) == 0, "nobody waits for a table");
+        assert!(
+            scene.told.is_empty() && scene.domains.count(None) == 0,
+            "nobody waits for a table"
+        );
         scene.works().await;
-        let started = |said| matches!(said, Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) }));
+        let started =
+            |said| matches!(said, Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) }));
         assert!(started(scene.told.try_recv()));
         assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { domain: 3 })));
         assert!(started(scene.told.try_recv()));
@@ -337,7 +362,10 @@ mod tests {
             scene.sends(&blob(100));
             scene.says(DomainWord::End).unwrap();
             scene.works().await;
-            assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainStarted { result: Ok(()), .. })));
+            assert!(matches!(
+                scene.told.try_recv(),
+                Ok(WorkerToHost::DomainStarted { result: Ok(()), .. })
+            ));
             assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { .. })));
         }
         drop(holders);
@@ -354,7 +382,10 @@ mod tests {
         assert!((0..WHOLE_WITHIN).all(|_| scene.intake.round().is_none()));
         let failure = scene.intake.round().unwrap();
         assert_eq!(failure.code(), DocaError::TIME_OUT);
-        assert!(failure.text.contains("domain 3 ") && failure.text.contains(" 1 bytes"), "{failure}");
+        assert!(
+            failure.text.contains("domain 3 ") && failure.text.contains(" 1 bytes"),
+            "{failure}"
+        );
         scene.says(DomainWord::End).unwrap();
         assert_eq!(later(&mut scene), None);
     }

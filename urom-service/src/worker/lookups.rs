@@ -32,7 +32,11 @@ const LOOKUPS: DomainLookups = DomainLookups {
 
 impl PluginCtx {
     /// The context for a plugin; it stays where it is until [`free`](PluginCtx::free).
-    pub(crate) fn leak(iface: PluginIface, domains: Arc<Domains>, plugin: String) -> NonNull<WorkerCtx> {
+    pub(crate) fn leak(
+        iface: PluginIface,
+        domains: Arc<Domains>,
+        plugin: String,
+    ) -> NonNull<WorkerCtx> {
         let ctx = WorkerCtx { iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() };
         NonNull::from(Box::leak(Box::new(PluginCtx { ctx, domains, plugin }))).cast()
     }
@@ -77,7 +81,11 @@ unsafe fn answer(
     }
 }
 
-unsafe extern "C" fn addr(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError {
+unsafe extern "C" fn addr(
+    ctx: *mut WorkerCtx,
+    domain_id: u64,
+    addr: *mut *mut c_void,
+) -> DocaError {
     let look = |domains: &Domains, plugin: &str| {
         let found = domains.address(domain_id, plugin)?;
         // SAFETY: the plugin's place, which `answer` found not to be NULL.
@@ -88,7 +96,12 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c
     unsafe { answer(ctx, !addr.is_null(), look) }
 }
 
-unsafe extern "C" fn seg(ctx: *mut WorkerCtx, domain_id: u64, va: u64, seg: *mut c_int) -> DocaError {
+unsafe extern "C" fn seg(
+    ctx: *mut WorkerCtx,
+    domain_id: u64,
+    va: u64,
+    seg: *mut c_int,
+) -> DocaError {
     let look = |domains: &Domains, _: &str| {
         let found = c_int::try_from(domains.segment(domain_id, va)?).ok()?;
         // SAFETY: the plugin's place, which `answer` found not to be NULL.

@@ -103,7 +103,8 @@ fn confine(config: &WorkerConfig) {
     let Some(cpus) = &config.cpus else { return };
     let result = rustix::thread::sched_getaffinity(None).and_then(|ours| {
         let mut set = rustix::thread::CpuSet::new();
-        let real = cpus.iter().filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU && ours.is_set(*cpu));
+        let real =
+            cpus.iter().filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU && ours.is_set(*cpu));
         real.for_each(|cpu| set.set(cpu));
         if set.count() == 0 {
             warn!("worker {}: none of its CPUs {cpus} exists here; it may use all", config.id);

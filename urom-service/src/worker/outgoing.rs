@@ -8,7 +8,8 @@ use ucx::Buffer;
 use urom_abi::DocaError;
 
 use crate::wire::frame::{
-    HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len, short_header,
+    HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len,
+    short_header,
 };
 use crate::wire::pass::Pass;
 
@@ -50,7 +51,11 @@ impl Outgoing {
     pub(crate) fn new(limit: usize) -> Outgoing {
         let room = Outgoing::room_for(limit);
         // Fresh zeroed memory from the system is not touched before it is used, however large the limit.
-        Outgoing(Box::new(Frames { len: Pass::LEN, count: 0, bytes: vec![0; room].into_boxed_slice() }))
+        Outgoing(Box::new(Frames {
+            len: Pass::LEN,
+            count: 0,
+            bytes: vec![0; room].into_boxed_slice(),
+        }))
     }
 
     /// Has it begin with this pass.
@@ -246,7 +251,10 @@ mod tests {
                 add(&mut outgoing, 1, DocaError(300), b"one");
                 outgoing.add_bare(3, 2, DocaError::SHUTDOWN);
                 let (begins_with, frames) = Pass::split(whole(&outgoing)).unwrap();
-                assert_eq!((begins_with, notifications(frames).map(Result::unwrap).count()), (pass, 2));
+                assert_eq!(
+                    (begins_with, notifications(frames).map(Result::unwrap).count()),
+                    (pass, 2)
+                );
                 outgoing.clear();
             }
             pool.give(outgoing);
@@ -273,7 +281,8 @@ mod tests {
         let pack = |byte| {
             move |place: &mut [u8]| {
                 place.fill(0xee);
-                place[NOTIFICATION_HEADER..][..48].copy_from_slice(&[[byte; 16], [0; 16], [0; 16]].concat());
+                place[NOTIFICATION_HEADER..][..48]
+                    .copy_from_slice(&[[byte; 16], [0; 16], [0; 16]].concat());
                 Ok(48)
             }
         };

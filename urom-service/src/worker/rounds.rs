@@ -76,7 +76,8 @@ impl Rounds {
             self.awake = self.all;
             return Due(self.all);
         }
-        let passed = if steps < ROUND { ((1 << steps) - 1_u64).rotate_left(self.hand) } else { u64::MAX };
+        let passed =
+            if steps < ROUND { ((1 << steps) - 1_u64).rotate_left(self.hand) } else { u64::MAX };
         self.hand = self.hand.wrapping_add(steps) % ROUND;
         self.awake = self.awake & !passed | self.owing;
         Due((self.awake | passed) & self.all)
@@ -124,7 +125,10 @@ mod tests {
         polls(&mut rounds, 200);
         let seen = polls(&mut rounds, 640);
         assert_eq!(seen[40], 640);
-        assert!(seen.iter().enumerate().all(|(place, polls)| place == 40 || *polls == 10), "{seen:?}");
+        assert!(
+            seen.iter().enumerate().all(|(place, polls)| place == 40 || *polls == 10),
+            "{seen:?}"
+        );
     }
 
     #[test]

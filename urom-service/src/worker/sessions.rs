@@ -22,7 +22,8 @@ pub(super) async fn daemon_session(
     events: mpsc::Sender<Event>,
     patience: Patience,
 ) {
-    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await {
+    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await
+    {
         Ok(()) => session::run(stream, outgoing, &events, patience, Event::Daemon).await,
         Err(error) => Some(error),
     };
@@ -39,8 +40,13 @@ pub(super) async fn host_session(
     events: mpsc::Sender<Event>,
     patience: Patience,
 ) {
-    let greeting =
-        greet(&mut stream, Hello::new(Role::Worker), Role::Host, secret.as_ref(), Patience::default());
+    let greeting = greet(
+        &mut stream,
+        Hello::new(Role::Worker),
+        Role::Host,
+        secret.as_ref(),
+        Patience::default(),
+    );
     if !seat.admit(peer, greeting).await {
         return;
     }
@@ -48,7 +54,8 @@ pub(super) async fn host_session(
     if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
         return;
     }
-    let session = session::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
+    let session =
+        session::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
     let end = session.await;
     // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;

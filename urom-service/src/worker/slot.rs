@@ -49,7 +49,11 @@ impl Token {
 
     #[inline]
     pub(crate) fn unpack(token: u64) -> Token {
-        Token { channel: token as u16, slot: (token >> 16) as u16, generation: (token >> 32) as u32 }
+        Token {
+            channel: token as u16,
+            slot: (token >> 16) as u16,
+            generation: (token >> 32) as u32,
+        }
     }
 }
 

@@ -184,7 +184,8 @@ mod tests {
     fn a_turn_that_goes_round_in_circles_has_its_latest_call_named() {
         let (watch, calls, mut observer) = rig();
         watch.next_turn();
-        for method in [Method::Progress, Method::NotifPack].into_iter().cycle().take(LONG as usize) {
+        for method in [Method::Progress, Method::NotifPack].into_iter().cycle().take(LONG as usize)
+        {
             calls.begin(method);
             observer.look();
         }

@@ -14,7 +14,9 @@ fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
     with_service(|_, service| {
         let fingerprint = |plugin, place| {
             // SAFETY: a service that runs, and a place of this test or NULL.
-            unsafe { (extensions().urom_service_get_plugin_fingerprint)(service.raw, plugin, place) }
+            unsafe {
+                (extensions().urom_service_get_plugin_fingerprint)(service.raw, plugin, place)
+            }
         };
         let mut found = 7;
         assert_eq!(fingerprint(1, &raw mut found), DocaError::NOT_FOUND);
@@ -24,12 +26,21 @@ fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
         let description = |plugin, length| {
             // SAFETY: as above; there is no room for bytes.
             unsafe {
-                (extensions().urom_service_get_plugin_description)(service.raw, plugin, null_mut(), length)
+                (extensions().urom_service_get_plugin_description)(
+                    service.raw,
+                    plugin,
+                    null_mut(),
+                    length,
+                )
             }
         };
         let mut length = 0;
         assert_eq!(description(1, &raw mut length), DocaError::NOT_FOUND);
-        assert!(failure(service.ctx).contains("`obedient` has no description"), "{}", failure(service.ctx));
+        assert!(
+            failure(service.ctx).contains("`obedient` has no description"),
+            "{}",
+            failure(service.ctx)
+        );
         assert_eq!(description(2, &raw mut length), DocaError::INVALID_VALUE);
         assert_eq!(description(1, null_mut()), DocaError::INVALID_VALUE);
     });

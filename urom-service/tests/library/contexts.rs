@@ -5,8 +5,8 @@ use urom_abi::host::{CmdTask, CtxState};
 
 use crate::processes::{Plugins, Uromd, op, with_service, with_worker};
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep, state,
-    take_done,
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep,
+    state, take_done,
 };
 
 #[test]
@@ -120,7 +120,10 @@ fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
                     DocaError::SHUTDOWN => flushed.push(done.task),
                     // What the neighbour sent is not touched by all this.
                     status => {
-                        assert_eq!((status, done.response.map(|bytes| bytes.len())), (OK, Some(1_000_000)))
+                        assert_eq!(
+                            (status, done.response.map(|bytes| bytes.len())),
+                            (OK, Some(1_000_000))
+                        )
                     }
                 }
             }
@@ -135,7 +138,8 @@ fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
 #[test]
 fn a_stop_flushes_tasks_one_by_one_and_waits_for_their_release() {
     with_worker(8, |engine, _, worker| {
-        let held: Vec<*mut CmdTask> = (0..3).map(|word| worker.submit(&command(op::HOLD, word))).collect();
+        let held: Vec<*mut CmdTask> =
+            (0..3).map(|word| worker.submit(&command(op::HOLD, word))).collect();
         let kept = worker.task(&command(op::HOLD, 9));
         c!(doca_urom_worker_cmd_task_set_cb(kept, Some(note_and_keep)));
         assert_eq!(c!(doca_task_submit(as_task(kept))), OK);

@@ -9,7 +9,9 @@ use urom_abi::host::{Ctx, CtxState, Domain, Service};
 
 use crate::processes::{Plugins, Uromd};
 use crate::rally::Party;
-use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state, take_done};
+use crate::support::{
+    At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state, take_done,
+};
 
 /// The seeker plugin's operations, as in `tests/plugins/seeker.c`.
 pub mod op {
@@ -75,7 +77,12 @@ impl TestDomain {
     pub fn set_workers(&self, workers: &[(u64, TestWorker)]) -> DocaError {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
         let mut raw: Vec<_> = workers.iter().map(|(_, worker)| worker.raw).collect();
-        let code = c!(doca_urom_domain_set_workers(self.raw, ids.as_mut_ptr(), raw.as_mut_ptr(), ids.len()));
+        let code = c!(doca_urom_domain_set_workers(
+            self.raw,
+            ids.as_mut_ptr(),
+            raw.as_mut_ptr(),
+            ids.len()
+        ));
         ids.fill(u64::MAX);
         raw.fill(null_mut());
         code
@@ -87,7 +94,8 @@ impl TestDomain {
 
     pub fn add(&self, va: usize, len: usize, memh: &[u8], mkey: &[u8]) -> DocaError {
         let (mut memh, mut mkey) = (memh.to_vec(), mkey.to_vec());
-        let (h, k): (*mut c_void, *mut c_void) = (memh.as_mut_ptr().cast(), mkey.as_mut_ptr().cast());
+        let (h, k): (*mut c_void, *mut c_void) =
+            (memh.as_mut_ptr().cast(), mkey.as_mut_ptr().cast());
         let va = std::ptr::without_provenance_mut(va);
         let code = c!(doca_urom_domain_add_buffer(self.raw, va, len, h, memh.len(), k, mkey.len()));
         memh.fill(0xee);

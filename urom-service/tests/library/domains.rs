@@ -78,7 +78,11 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(domain.set_workers(&[(1, worker), (1, other)]), INVALID);
         assert!(failure(domain.ctx).contains("have the id 1"), "{}", failure(domain.ctx));
         assert_eq!(domain.set_workers(&[(1, worker), (2, worker)]), INVALID);
-        assert!(failure(domain.ctx).contains("two ids in the domain, 1 and 2"), "{}", failure(domain.ctx));
+        assert!(
+            failure(domain.ctx).contains("two ids in the domain, 1 and 2"),
+            "{}",
+            failure(domain.ctx)
+        );
         let mut ids = [1, 2];
         let mut raw = [worker.raw, std::ptr::null_mut()];
         assert_eq!(
@@ -104,7 +108,11 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(domain.add(0, 16, b"h", b"k"), INVALID);
         assert_eq!(domain.add(0x1000, 0, b"h", b"k"), INVALID);
         assert_eq!(domain.add(usize::MAX, 2, b"h", b"k"), INVALID);
-        assert!(failure(domain.ctx).contains("2 bytes at 0xffffffffffffffff"), "{}", failure(domain.ctx));
+        assert!(
+            failure(domain.ctx).contains("2 bytes at 0xffffffffffffffff"),
+            "{}",
+            failure(domain.ctx)
+        );
         let va = std::ptr::without_provenance_mut(0x1000);
         assert_eq!(
             c!(doca_urom_domain_add_buffer(domain.raw, va, 16, null.cast(), 1, null.cast(), 0)),
@@ -198,7 +206,10 @@ fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
             }
             let third = seeker(service.raw, &engine, 2);
             third.end(&engine);
-            assert_eq!((state(domain.ctx), party.counts()), (CtxState::STARTING, (round + 1, round)));
+            assert_eq!(
+                (state(domain.ctx), party.counts()),
+                (CtxState::STARTING, (round + 1, round))
+            );
             domain.stop();
             assert_eq!(party.counts(), (round + 1, round + 1), "the request is given back, once");
             domain.destroy();

@@ -8,7 +8,9 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 use crate::processes::{Plugins, Uromd, op, with_both};
-use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done};
+use crate::support::{
+    At, Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done,
+};
 
 fn handle(engine: &Engine) -> i32 {
     let mut fd = -1;
@@ -20,7 +22,8 @@ fn handle(engine: &Engine) -> i32 {
 fn is_readable(fd: i32, within: Duration) -> bool {
     // SAFETY: the engine's descriptor, which is open as long as the engine.
     let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
+    let timeout =
+        Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap() == 1
 }
 
@@ -43,7 +46,10 @@ fn sleep_until(engine: &Engine, done: impl Fn() -> bool) -> usize {
             return woken;
         }
         assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
-        assert!(is_readable(fd, deadline.saturating_duration_since(Instant::now())), "nobody wakes the host");
+        assert!(
+            is_readable(fd, deadline.saturating_duration_since(Instant::now())),
+            "nobody wakes the host"
+        );
         woken += 1;
         assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
     }
@@ -195,6 +201,9 @@ fn answers_that_a_progress_after_the_request_left_wake_the_host() {
 #[test]
 fn a_handle_of_something_else_cannot_be_cleared() {
     let engine = Engine::new();
-    assert_eq!(c!(doca_pe_clear_notification(engine.0, handle(&engine) + 1)), DocaError::INVALID_VALUE);
+    assert_eq!(
+        c!(doca_pe_clear_notification(engine.0, handle(&engine) + 1)),
+        DocaError::INVALID_VALUE
+    );
     assert_eq!(c!(doca_pe_clear_notification(engine.0, handle(&engine))), OK);
 }

@@ -27,7 +27,10 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
                 let domain = TestDomain::new(engine, &party, &[(1, worker)]);
                 let (failed, text) = domain.fail(engine);
                 assert_eq!(failed, code, "{text}");
-                assert!(text.contains(&format!("`{name}` failed in the round of {what}")), "{text}");
+                assert!(
+                    text.contains(&format!("`{name}` failed in the round of {what}")),
+                    "{text}"
+                );
                 let (gathers, frees) = party.counts();
                 assert_eq!(gathers, frees, "{name} {round}");
                 engine.is_quiet(1000);
@@ -93,7 +96,11 @@ fn what_another_participant_sends_is_not_believed() {
             (0, |bytes| bytes[0] ^= 1, io),
             (0, |bytes| bytes[8..].fill(0), io),
             (0, |bytes| bytes[8..].fill(0xff), DocaError::TOO_BIG),
-            (0, |bytes| bytes[8..16].copy_from_slice(&(1_u64 << 26).to_le_bytes()), DocaError::TOO_BIG),
+            (
+                0,
+                |bytes| bytes[8..16].copy_from_slice(&(1_u64 << 26).to_le_bytes()),
+                DocaError::TOO_BIG,
+            ),
             (1, |bytes| bytes.fill(0), io),
             (1, |bytes| bytes.fill(0xff), io),
             (1, |bytes| bytes[0] = 0x7f, io),
@@ -192,8 +199,8 @@ fn megabytes_of_handles_are_exchanged_and_found() {
         let workers = [0, 1].map(|at| seeker(services[at].raw, &engines[at], at as u64));
         let rally = Rally::new(2);
         let parties = [rally.party(0), rally.party(1)];
-        let domains =
-            [0, 1].map(|at| TestDomain::new(&engines[at], &parties[at], &[(at as u64, workers[at])]));
+        let domains = [0, 1]
+            .map(|at| TestDomain::new(&engines[at], &parties[at], &[(at as u64, workers[at])]));
         // The first would not fit a control message, the last is a small part of one.
         let memh = |at: usize, which: usize| vec![(at * 10 + which + 1) as u8; (1 << 20) >> which];
         let mkey = |at: usize, which: usize| format!("key {which} of {at}").into_bytes();
@@ -214,8 +221,14 @@ fn megabytes_of_handles_are_exchanged_and_found() {
                     segment(engine, worker, id, 0x10_0fff + 0x10_0000 * which as u64),
                     Ok(which as i32)
                 );
-                assert_eq!(ask(engine, worker, op::MEMH, id, which as u64), handle(&memh(at, which)));
-                assert_eq!(ask(engine, worker, op::MKEY, id, which as u64), handle(&mkey(at, which)));
+                assert_eq!(
+                    ask(engine, worker, op::MEMH, id, which as u64),
+                    handle(&memh(at, which))
+                );
+                assert_eq!(
+                    ask(engine, worker, op::MKEY, id, which as u64),
+                    handle(&mkey(at, which))
+                );
             }
         }
         for (at, domain) in domains.into_iter().enumerate() {
@@ -268,7 +281,8 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
         assert!((20..=600).contains(&woken), "{woken}");
         domain.end();
         engine.is_quiet(1000);
-        let stray = (0..10).filter(|_| crate::events::nap(engine, Duration::from_millis(50))).count();
+        let stray =
+            (0..10).filter(|_| crate::events::nap(engine, Duration::from_millis(50))).count();
         assert!(stray <= 3, "{stray}");
         // One that is over at once, by a host that only sleeps.
         let party = Rally::new(1).party(0);

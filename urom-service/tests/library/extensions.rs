@@ -39,9 +39,11 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
         let task = worker.allocate().unwrap();
         c!(doca_urom_worker_cmd_task_set_cb(task, Some(note_and_keep)));
         let end = end_of(task);
-        for (payload, status) in
-            [(command(op::ECHO, 1), OK), (command(op::STATUS, 17), DocaError(17)), (command(op::ECHO, 2), OK)]
-        {
+        for (payload, status) in [
+            (command(op::ECHO, 1), OK),
+            (command(op::STATUS, 17), DocaError(17)),
+            (command(op::ECHO, 2), OK),
+        ] {
             fill(task, &payload);
             assert_eq!(c!(doca_task_submit(as_task(task))), OK);
             assert_eq!(engine.next(), 1);
@@ -50,9 +52,10 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
             // SAFETY: the place is the task's, which is complete.
             let CmdTaskEnd { status: read, response, length } = unsafe { end.read() };
             assert_eq!((read, done.status), (status, status));
-            // SAFETY: the response of a complete task, of that length.
-            let bytes = (!response.is_null())
-                .then(|| unsafe { std::slice::from_raw_parts(response.cast::<u8>(), length) }.to_vec());
+            let bytes = (!response.is_null()).then(|| {
+                // SAFETY: the response of a complete task, of that length.
+                unsafe { std::slice::from_raw_parts(response.cast::<u8>(), length) }.to_vec()
+            });
             assert_eq!(bytes, done.response);
         }
         assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
@@ -64,7 +67,8 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
 #[test]
 fn commands_that_are_ready_complete_in_one_call_and_in_the_order_of_the_answers() {
     with_worker(16, |engine, _, worker| {
-        let tasks: Vec<usize> = (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
+        let tasks: Vec<usize> =
+            (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
         assert_eq!(many(engine), 0);
         let release = worker.submit(&command(op::RELEASE, 0)).addr();
         let mut delivered = 0;

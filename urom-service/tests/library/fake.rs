@@ -13,15 +13,19 @@ use urom_abi::host::CtxState;
 use urom_service::Patience;
 use urom_service::wire::context::context;
 use urom_service::wire::control::{
-    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry,
+    WorkerToHost,
 };
-use urom_service::wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
+use urom_service::wire::frame::{
+    AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header,
+};
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::pass::Pass;
 use urom_service::wire::stream;
 
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state, take_done,
+    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state,
+    take_done,
 };
 
 /// What the fake daemon gives as the ticket, and the pass that follows from it.
@@ -62,7 +66,10 @@ impl Fake {
             build: PluginBuild { version: 1, fingerprint: None },
             name: "fake".to_owned(),
         }];
-        self.send(&mut stream, &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message });
+        self.send(
+            &mut stream,
+            &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message },
+        );
         stream
     }
 
@@ -76,8 +83,10 @@ impl Fake {
             match self.runtime.block_on(stream::receive(stream, Patience::default())).unwrap() {
                 HostToDaemon::Ping => {}
                 HostToDaemon::Start { request, .. } => {
-                    return self
-                        .send(stream, &DaemonToHost::Started { request, id: 9, address, ticket: TICKET });
+                    return self.send(
+                        stream,
+                        &DaemonToHost::Started { request, id: 9, address, ticket: TICKET },
+                    );
                 }
                 other => panic!("a start, not {other:?}"),
             }
@@ -182,17 +191,23 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         }
         host.send_raw(vec![1; 3]);
         // Two answers to one command, and a message that breaks off behind them.
-        let twice = [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
+        let twice =
+            [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);
         host.send(host.frame(b, OK, Some(&[0; 4065])));
         host.send(host.frame(c, DocaError(300), None));
         // A second Attached, which says nothing new, and then the end for this host.
-        let again =
-            WorkerToHost::Attached { ucx_address: vec![1; 20], channel: 6, max_message: 1, plugins: vec![] };
+        let again = WorkerToHost::Attached {
+            ucx_address: vec![1; 20],
+            channel: 6,
+            max_message: 1,
+            plugins: vec![],
+        };
         fake.send(&mut host.stream, &again);
         host.wait_for(5);
         assert_eq!(host.slots.borrow()[4], a);
-        let enough = Failure { code: DocaError::AUTHENTICATION.0, text: "enough of you".to_owned() };
+        let enough =
+            Failure { code: DocaError::AUTHENTICATION.0, text: "enough of you".to_owned() };
         fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
         let _ = d;
         // Until the host has seen the end.
@@ -336,7 +351,8 @@ fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
 #[test]
 fn a_worker_that_cannot_be_reached_is_named() {
     let (fake, address) = Fake::new();
-    let closed = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let closed =
+        std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let daemon = std::thread::spawn(move || {
         let mut daemon = fake.welcome();
         // An address that stands for the daemon's own.

@@ -116,7 +116,8 @@ fn a_file_that_is_no_key_fails_the_start_before_anybody_is_asked() {
 #[test]
 fn an_embedded_service_has_a_key_of_its_own_and_takes_no_other() {
     let (plugins, directory) = (Plugins::obedient(), tempfile::tempdir().unwrap());
-    start(&At::Embedded(plugins.path()), Some(&directory.path().join("missing")), one_command).unwrap();
+    start(&At::Embedded(plugins.path()), Some(&directory.path().join("missing")), one_command)
+        .unwrap();
 }
 
 #[test]
@@ -124,7 +125,8 @@ fn a_key_file_without_a_name_is_refused_at_once() {
     let service = new_service(&At::Environment);
     assert_eq!(set_key_file(&service, Path::new("")), DocaError::INVALID_VALUE);
     // SAFETY: a live service; that null is refused is the point.
-    let code = unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, null()) };
+    let code =
+        unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, null()) };
     assert_eq!(code, DocaError::INVALID_VALUE);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }

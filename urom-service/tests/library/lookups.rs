@@ -7,7 +7,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::domain_support::{TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers};
+use crate::domain_support::{
+    TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers,
+};
 use crate::processes::{Plugins, Uromd};
 use crate::rally::Rally;
 use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state};
@@ -15,7 +17,10 @@ use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure,
 const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
 
 /// An engine, a service, and workers with these ids.
-fn with_workers<const N: usize>(at: &At<'_>, body: impl FnOnce(&Engine, &TestService, [TestWorker; N])) {
+fn with_workers<const N: usize>(
+    at: &At<'_>,
+    body: impl FnOnce(&Engine, &TestService, [TestWorker; N]),
+) {
     let engine = Engine::new();
     let service = TestService::start(at, &engine);
     let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
@@ -32,8 +37,9 @@ fn every_plugin_finds_its_own_address_at_every_member() {
             let ids = [7, u64::MAX, 0];
             let members: Vec<_> = ids.into_iter().zip(workers).collect();
             let domain = TestDomain::new(engine, &party, &members);
-            let addresses =
-                |id| [1, 2, 4].map(|plugin| ask_plugin(engine, &workers[0], plugin, [op::ADDR, id, 0]));
+            let addresses = |id| {
+                [1, 2, 4].map(|plugin| ask_plugin(engine, &workers[0], plugin, [op::ADDR, id, 0]))
+            };
             assert_eq!(addresses(7), [UNKNOWN; 3], "not before it runs");
             domain.run(engine);
             for asking in &workers {
@@ -61,12 +67,16 @@ fn segments_are_found_by_every_address_in_them_and_by_no_other() {
             let party = Rally::new(1).party(0);
             let domain = TestDomain::new(engine, &party, &[(5, worker), (6, other)]);
             let top = usize::MAX - 4095;
-            let buffers = [(0x2000, 0x1000), (0x1000, 0x1000), (top, 4096), (0x2800, 0x1000), (1, 1)];
+            let buffers =
+                [(0x2000, 0x1000), (0x1000, 0x1000), (top, 4096), (0x2800, 0x1000), (1, 1)];
             assert_eq!(domain.set_count(buffers.len()), OK);
             for (number, (va, len)) in buffers.into_iter().enumerate() {
                 let key = format!("key {number}");
                 let memh: &[u8] = if number == 1 { b"" } else { b"memh" };
-                assert_eq!(domain.add(va, len, memh, if number == 2 { b"" } else { key.as_bytes() }), OK);
+                assert_eq!(
+                    domain.add(va, len, memh, if number == 2 { b"" } else { key.as_bytes() }),
+                    OK
+                );
             }
             domain.run(engine);
             let none = Err(DocaError::NOT_FOUND);
@@ -177,7 +187,8 @@ fn a_host_that_leaves_takes_its_domains_along() {
         let workers = [0, 1].map(|which| seeker(services[which].raw, &engines[which], 3));
         let domains = [0, 1].map(|which| {
             let party = Rally::new(1).party(0);
-            let domain = TestDomain::new(&engines[which], &party, &[(which as u64, workers[which])]);
+            let domain =
+                TestDomain::new(&engines[which], &party, &[(which as u64, workers[which])]);
             domain.run(&engines[which]);
             (domain, party)
         });
@@ -232,7 +243,8 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     assert_eq!(theirs, code);
     assert!(text.contains("participant 0 of the domain failed"), "{text}");
     let deadline = Instant::now() + PATIENCE;
-    while [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] != [UNKNOWN; 2] {
+    while [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] != [UNKNOWN; 2]
+    {
         assert!(Instant::now() < deadline, "they still know each other");
     }
     domain.destroy();
@@ -301,10 +313,15 @@ fn threads_of_a_plugin_find_all_or_nothing_while_domains_start_and_stop() {
                 domains[round % 3].stop();
             }
             let (code, counts) = ask(engine, &worker, op::RETURN, 0, 0);
-            let counts: Vec<u64> =
-                counts.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+            let counts: Vec<u64> = counts
+                .chunks_exact(8)
+                .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+                .collect();
             assert_eq!(code, OK);
-            assert!(counts[0] > 0 && counts[1] > 0 && counts[2] == 0, "found, missed, wrong: {counts:?}");
+            assert!(
+                counts[0] > 0 && counts[1] > 0 && counts[2] == 0,
+                "found, missed, wrong: {counts:?}"
+            );
             domains.into_iter().for_each(TestDomain::destroy);
         });
     });
@@ -325,7 +342,8 @@ fn participants_on_threads_of_their_own_meet() {
                     let ids = [index, index + COUNT];
                     let workers = ids.map(|id| seeker(service.raw, &engine, 100 + id as u64));
                     let party = rally.party(index);
-                    let members: Vec<_> = ids.map(|id| id as u64).into_iter().zip(workers).collect();
+                    let members: Vec<_> =
+                        ids.map(|id| id as u64).into_iter().zip(workers).collect();
                     let domain = TestDomain::new(&engine, &party, &members);
                     domain.start();
                     meet(&[(&engine, &domain)]);

@@ -9,7 +9,8 @@ use urom_abi::host::{CtxState, GidTask};
 use crate::processes::{Plugins, Uromd, op};
 use crate::queues::{Queues, ran_alone};
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state, take_done,
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state,
+    take_done,
 };
 
 /// The process of a worker with the obedient plugin.
@@ -29,7 +30,8 @@ fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
     let worker = TestWorker::start(service.raw, &engine, 1, 32);
     let other = TestWorker::start(service.raw, &engine, 2, 1);
     let pid = pid_of(&engine, &worker);
-    let tasks: Vec<usize> = (0..16).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
+    let tasks: Vec<usize> =
+        (0..16).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
     let unused = worker.allocate().unwrap();
     engine.is_quiet(10_000);
     end(pid);
@@ -165,7 +167,11 @@ fn wait_gone(pid: Pid) {
     }
 }
 
-unsafe extern "C" fn expect_loss(task: *mut GidTask, _: urom_abi::host::Data, _: urom_abi::host::Data) {
+unsafe extern "C" fn expect_loss(
+    task: *mut GidTask,
+    _: urom_abi::host::Data,
+    _: urom_abi::host::Data,
+) {
     let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));
     assert_eq!(c!(doca_task_get_status(as_task)), DocaError::TIME_OUT);
     assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_get_workers_count(task)), 0);
@@ -287,8 +293,9 @@ fn a_worker_that_starts_when_the_daemon_dies_ends_idle() {
 
 #[test]
 fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works() {
-    if ran_alone("loss::workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works")
-    {
+    if ran_alone(
+        "loss::workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works",
+    ) {
         return;
     }
     let plugins = Plugins::obedient();

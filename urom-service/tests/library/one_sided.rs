@@ -41,7 +41,11 @@ fn a_worker_that_does_not_run_fails_the_start_of_all_participants() {
             }
             domains.each_ref().into_iter().for_each(TestDomain::start);
             assert_eq!(together(&meeting), [1, 1]);
-            both_failed(domains.each_ref(), DocaError::BAD_STATE, "the domain's worker 3 does not run");
+            both_failed(
+                domains.each_ref(),
+                DocaError::BAD_STATE,
+                "the domain's worker 3 does not run",
+            );
             // There is nothing to exchange but that.
             rounds += 2;
             assert_eq!(parties.each_ref().map(|party| party.counts()), [(rounds, rounds); 2]);
@@ -132,12 +136,13 @@ fn kill(under_way: bool) {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
     let engines = [Engine::new(), Engine::new()];
-    let services = engines.each_ref().map(|engine| TestService::start(&At::Address(uromd.address), engine));
+    let services =
+        engines.each_ref().map(|engine| TestService::start(&At::Address(uromd.address), engine));
     let workers = [0, 1].map(|at| TestWorker::start(services[at].raw, &engines[at], at as u64, 1));
     let rally = Rally::new(2);
     let parties = [rally.party(0), rally.party(1)];
-    let domains =
-        [0, 1].map(|at| TestDomain::new(&engines[at], &parties[at], &[(7 + at as u64, workers[at])]));
+    let domains = [0, 1]
+        .map(|at| TestDomain::new(&engines[at], &parties[at], &[(7 + at as u64, workers[at])]));
     let pid = pid_of(&engines[1], &workers[1]);
     if under_way {
         domains[0].start();

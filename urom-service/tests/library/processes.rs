@@ -107,7 +107,8 @@ impl Uromd {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
+        let address =
+            line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
         Uromd { child, address }
     }
 

@@ -9,8 +9,8 @@ use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
 use crate::processes::{Plugins, Uromd, op, with_both, with_service, with_worker};
 use crate::queries::ids_of;
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release, state,
-    take_done,
+    At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release,
+    state, take_done,
 };
 
 #[test]
@@ -49,7 +49,8 @@ fn completions_come_one_a_call_in_the_order_of_the_answers() {
         let engine = Engine::new();
         let service = TestService::start(at, &engine);
         let worker = TestWorker::start(service.raw, &engine, 7, 16);
-        let tasks: Vec<usize> = (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
+        let tasks: Vec<usize> =
+            (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
         engine.is_quiet(10_000);
         let release = worker.submit(&command(op::RELEASE, 0)).addr();
         for expected in tasks.into_iter().chain([release]) {
@@ -97,7 +98,8 @@ fn messages_of_any_length_keep_their_order() {
     assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
     let worker = TestWorker::start(service.raw, &engine, 5, 64);
     for _ in 0..20 {
-        let lengths = [16, 100_000, 16, 7_990, 8_000, 1_048_500, 16, 16, 3_000, 300_000, 4_000, 4_000, 16];
+        let lengths =
+            [16, 100_000, 16, 7_990, 8_000, 1_048_500, 16, 16, 3_000, 300_000, 4_000, 4_000, 16];
         let sent: Vec<(usize, Vec<u8>)> = lengths
             .iter()
             .enumerate()
@@ -161,7 +163,10 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
                     for word in 0..100 {
                         worker.submit(&command(op::ECHO, id << 32 | word));
                         assert_eq!(engine.next(), 1);
-                        assert_eq!(take_done().remove(0).response, Some(command(op::ECHO, id << 32 | word)));
+                        assert_eq!(
+                            take_done().remove(0).response,
+                            Some(command(op::ECHO, id << 32 | word))
+                        );
                     }
                     ask.wait();
                     engine.is_quiet(100);
@@ -247,7 +252,12 @@ thread_local! {
     static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
 }
 
-unsafe extern "C" fn note_change(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState) {
+unsafe extern "C" fn note_change(
+    user_data: Data,
+    ctx: *mut Ctx,
+    previous: CtxState,
+    next: CtxState,
+) {
     // SAFETY: every bit pattern is a number.
     assert_eq!(unsafe { user_data.u64 }, 5);
     assert_eq!(state(ctx), next);

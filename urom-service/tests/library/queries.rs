@@ -35,7 +35,10 @@ pub fn ids_of(engine: &Engine, service: &TestService, gid: u32) -> (DocaError, V
     assert!(c!(doca_urom_service_get_workers_by_gid_task_get_worker_ids(task)).is_null());
     assert_eq!(c!(doca_task_submit(as_task)), OK);
     assert_eq!(c!(doca_task_submit(as_task)), DocaError::NOT_PERMITTED);
-    assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_release(task)), DocaError::NOT_PERMITTED);
+    assert_eq!(
+        c!(doca_urom_service_get_workers_by_gid_task_release(task)),
+        DocaError::NOT_PERMITTED
+    );
     assert_eq!(engine.in_flight(), 1);
     assert_eq!(engine.next(), 1);
     assert_eq!(engine.in_flight(), 0);
@@ -62,7 +65,10 @@ fn a_service_with_queries_out_stops_when_they_are_released() {
         assert_eq!(c!(doca_task_submit(as_task)), OK);
         assert_eq!(c!(doca_ctx_stop(service.ctx)), DocaError::IN_PROGRESS);
         assert_eq!(engine.next(), 1);
-        assert_eq!((IDS.take().remove(0).0, state(service.ctx)), (DocaError::SHUTDOWN, CtxState::STOPPING));
+        assert_eq!(
+            (IDS.take().remove(0).0, state(service.ctx)),
+            (DocaError::SHUTDOWN, CtxState::STOPPING)
+        );
         assert_eq!(engine.next(), 1);
         assert_eq!(state(service.ctx), CtxState::IDLE);
     });

@@ -151,8 +151,12 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
         inside();
     }
     match party.fault {
-        Some(Fault::Test(round)) if round == request.round % ROUNDS => return DocaError::CONNECTION_RESET,
-        Some(Fault::Never(round)) if round == request.round % ROUNDS => return DocaError::IN_PROGRESS,
+        Some(Fault::Test(round)) if round == request.round % ROUNDS => {
+            return DocaError::CONNECTION_RESET;
+        }
+        Some(Fault::Never(round)) if round == request.round % ROUNDS => {
+            return DocaError::IN_PROGRESS;
+        }
         _ => {}
     }
     let blocks = party.rally.blocks.lock().unwrap();

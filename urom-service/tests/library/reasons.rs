@@ -9,7 +9,8 @@ use urom_abi::host::CtxState;
 use crate::logged::logged;
 use crate::processes::Plugins;
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep, state,
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep,
+    state,
 };
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
@@ -32,11 +33,14 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
     let engine = Engine::new();
     let plugins = Plugins::obedient();
     let service = new_service(&At::Embedded(plugins.path()));
-    let code =
-        warns(&["7 workers", "power of two"], || c!(doca_urom_service_set_max_workers(service.raw, 7)));
+    let code = warns(&["7 workers", "power of two"], || {
+        c!(doca_urom_service_set_max_workers(service.raw, 7))
+    });
     assert_eq!(code, INVALID);
     assert!(failure(service.ctx).contains("7 workers"));
-    warns(&["messages of at most 3 bytes"], || c!(doca_urom_service_set_max_comm_msg_size(service.raw, 3)));
+    warns(&["messages of at most 3 bytes"], || {
+        c!(doca_urom_service_set_max_comm_msg_size(service.raw, 3))
+    });
     warns(&["device is NULL"], || c!(doca_urom_service_set_dev(service.raw, null_mut())));
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 
@@ -45,7 +49,9 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
     let none = CpuSet::empty();
     warns(&["at least one CPU"], || c!(doca_urom_worker_set_cpuset(worker.raw, none)));
     let cpus: CpuSet = "1023".parse().unwrap();
-    warns(&["1023", "not all among the service's"], || c!(doca_urom_worker_set_cpuset(worker.raw, cpus)));
+    warns(&["1023", "not all among the service's"], || {
+        c!(doca_urom_worker_set_cpuset(worker.raw, cpus))
+    });
     assert!(failure(worker.ctx).contains("1023"));
     warns(&["0x0 are no plugins"], || c!(doca_urom_worker_set_plugins(worker.raw, 0)));
     warns(&["0 tasks in flight"], || c!(doca_urom_worker_set_max_inflight_tasks(worker.raw, 0)));
@@ -70,7 +76,8 @@ fn a_count_of_tasks_that_is_no_power_of_two_is_taken_with_a_warning() {
     assert_eq!(code, OK);
     worker.run(&engine);
     let tasks: Vec<_> = (0..5).map(|_| worker.allocate().unwrap()).collect();
-    let full = says(tracing::Level::DEBUG, &["all of 5", "set_max_inflight_tasks"], || worker.allocate());
+    let full =
+        says(tracing::Level::DEBUG, &["all of 5", "set_max_inflight_tasks"], || worker.allocate());
     assert_eq!(full, Err(DocaError::NO_MEMORY));
     for task in tasks {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
@@ -89,8 +96,9 @@ fn a_payload_that_is_too_long_is_explained_when_it_is_set_and_when_it_is_submitt
     let buf = c!(doca_urom_worker_cmd_task_get_payload(task));
     let mut data = null_mut();
     assert_eq!(c!(doca_buf_get_data(buf, &mut data)), OK);
-    let code =
-        warns(&["100000 bytes", "set_max_comm_msg_size"], || c!(doca_buf_set_data(buf, data, 100_000)));
+    let code = warns(&["100000 bytes", "set_max_comm_msg_size"], || {
+        c!(doca_buf_set_data(buf, data, 100_000))
+    });
     assert_eq!(code, INVALID);
     let code = warns(&["not sent", "DOCA_ERROR_TOO_BIG"], || c!(doca_task_submit(as_task(task))));
     assert_eq!(code, DocaError::TOO_BIG);
@@ -119,14 +127,17 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
         lines.iter().all(|(level, _)| *level != tracing::Level::WARN),
         "it may release them yet: {lines:?}"
     );
-    let waiting =
-        "worker 7 is stopping and waits for 2 tasks to be released (doca_urom_worker_cmd_task_release)";
+    let waiting = "worker 7 is stopping and waits for 2 tasks to be released (doca_urom_worker_cmd_task_release)";
     let mut heard = Vec::new();
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
     while heard.is_empty() {
         assert!(std::time::Instant::now() < deadline, "nothing is said");
-        heard
-            .extend(logged(|| engine.progress()).1.into_iter().filter(|(_, line)| line.contains("stopping")));
+        heard.extend(
+            logged(|| engine.progress())
+                .1
+                .into_iter()
+                .filter(|(_, line)| line.contains("stopping")),
+        );
     }
     assert_eq!(heard, [(tracing::Level::WARN, waiting.to_owned())]);
     let ((), lines) = logged(|| {

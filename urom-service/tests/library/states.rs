@@ -34,7 +34,12 @@ fn null_is_invalid_everywhere() {
         c!(doca_urom_service_get_plugins_list(null_mut(), &mut plugins, &mut size)),
         c!(doca_urom_service_get_cpuset(null_mut(), &mut cpus)),
         c!(doca_urom_service_get_workers_by_gid_task_allocate(null_mut(), null_mut())),
-        c!(doca_urom_service_get_workers_by_gid_task_allocate_init(null_mut(), 0, None, null_mut())),
+        c!(doca_urom_service_get_workers_by_gid_task_allocate_init(
+            null_mut(),
+            0,
+            None,
+            null_mut()
+        )),
         c!(doca_urom_service_get_workers_by_gid_task_release(null_mut())),
         c!(doca_urom_worker_create(null_mut())),
         c!(doca_urom_worker_destroy(null_mut())),
@@ -107,7 +112,11 @@ fn null_is_invalid_everywhere() {
 fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
     let service = new_service(&At::Environment);
     for size in [0, 63, 1 << 24, usize::MAX] {
-        assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, size)), INVALID, "{size}");
+        assert_eq!(
+            c!(doca_urom_service_set_max_comm_msg_size(service.raw, size)),
+            INVALID,
+            "{size}"
+        );
     }
     assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 64)), OK);
     for count in [0, 3, 6, u32::MAX] {
@@ -118,7 +127,8 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
     for (address, code) in [("", INVALID), ("host:0", INVALID), ("a b", INVALID), ("host:5", OK)] {
         let address = CString::new(address).unwrap();
         // SAFETY: a live service and C strings.
-        assert_eq!(unsafe { set_address(service.raw, address.as_ptr(), null()) }, code, "{address:?}");
+        let told = unsafe { set_address(service.raw, address.as_ptr(), null()) };
+        assert_eq!(told, code, "{address:?}");
     }
     let mut worker = null_mut();
     assert_eq!(c!(doca_urom_worker_create(&mut worker)), OK);
@@ -133,7 +143,9 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
         assert_eq!(c!(doca_urom_worker_set_max_inflight_tasks(worker, count)), OK, "{count}");
     }
     assert_eq!(c!(doca_urom_worker_set_cpuset(worker, CpuSet::empty())), INVALID);
-    let env = |entries: &[*mut c_char]| c!(doca_urom_worker_set_env(worker, entries.as_ptr(), entries.len()));
+    let env = |entries: &[*mut c_char]| {
+        c!(doca_urom_worker_set_env(worker, entries.as_ptr(), entries.len()))
+    };
     for bad in [
         &[][..],
         &[c"NOTHING".as_ptr().cast_mut()],
@@ -178,7 +190,10 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
     // Idle.
     assert_eq!(c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count)), BAD);
     assert_eq!(c!(doca_urom_service_get_cpuset(service.raw, &mut cpus)), BAD);
-    assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_allocate(service.raw, &mut query)), BAD);
+    assert_eq!(
+        c!(doca_urom_service_get_workers_by_gid_task_allocate(service.raw, &mut query)),
+        BAD
+    );
     assert_eq!(c!(doca_ctx_start(service.ctx)), DocaError::NOT_CONNECTED);
     assert!(failure(service.ctx).contains("doca_pe_connect_ctx"));
     assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
@@ -208,7 +223,10 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
     assert_eq!(c!(doca_urom_worker_set_cpuset(worker.raw, cpus)), BAD);
     assert_eq!(c!(doca_urom_worker_set_gid(worker.raw, 1)), BAD);
     assert_eq!(c!(doca_urom_worker_set_max_inflight_tasks(worker.raw, 1)), BAD);
-    assert_eq!(c!(doca_urom_worker_set_env(worker.raw, [c"A=1".as_ptr().cast_mut()].as_ptr(), 1)), BAD);
+    assert_eq!(
+        c!(doca_urom_worker_set_env(worker.raw, [c"A=1".as_ptr().cast_mut()].as_ptr(), 1)),
+        BAD
+    );
     worker.end(&engine);
     service.end();
 }

@@ -118,7 +118,9 @@ pub fn new_service(at: &At<'_>) -> TestService {
         At::Address(address) => {
             let text = CString::new(address.to_string()).unwrap();
             // SAFETY: a live service and a C string.
-            unsafe { (extensions.urom_service_set_address)(raw, text.as_ptr(), c"the test".as_ptr()) }
+            unsafe {
+                (extensions.urom_service_set_address)(raw, text.as_ptr(), c"the test".as_ptr())
+            }
         }
         At::Embedded(path) => {
             let text = CString::new(path.to_str().unwrap()).unwrap();

@@ -7,7 +7,9 @@ use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Data};
 
 use crate::processes::{op, with_worker};
-use crate::support::{OK, as_task, command, fill, note_and_keep, note_and_release, response, take_done};
+use crate::support::{
+    OK, as_task, command, fill, note_and_keep, note_and_release, response, take_done,
+};
 
 #[test]
 fn a_response_is_as_long_as_the_notification() {
@@ -22,7 +24,8 @@ fn a_response_is_as_long_as_the_notification() {
             worker.submit(&payload);
             assert_eq!(engine.next(), 1);
             let done = take_done().remove(0);
-            let expected = if len > 4064 { (DocaError::TOO_BIG, None) } else { (OK, Some(payload)) };
+            let expected =
+                if len > 4064 { (DocaError::TOO_BIG, None) } else { (OK, Some(payload)) };
             assert_eq!((done.status, done.response), expected, "{len}");
         }
     });
@@ -89,7 +92,10 @@ fn a_payload_over_the_limit_is_too_big_and_the_task_still_the_callers() {
         assert_eq!((capacity, data.addr() % 8), (4096 - 24, 0));
         assert_eq!(c!(doca_buf_set_data(buf, data, capacity + 1)), DocaError::INVALID_VALUE);
         assert_eq!(c!(doca_task_submit(as_task(task))), DocaError::TOO_BIG);
-        assert_eq!(c!(doca_buf_set_data(buf, data.wrapping_byte_sub(8), 8)), DocaError::INVALID_VALUE);
+        assert_eq!(
+            c!(doca_buf_set_data(buf, data.wrapping_byte_sub(8), 8)),
+            DocaError::INVALID_VALUE
+        );
         assert_eq!(c!(doca_task_submit(as_task(task))), DocaError::INVALID_VALUE);
         assert_eq!(engine.in_flight(), 0);
         // Data that does not begin at the head travels, too.

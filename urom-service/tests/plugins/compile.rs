@@ -5,7 +5,8 @@ use std::process::Command;
 
 /// Makes `NAME.so` in `directory`. The compiler's warnings are errors.
 pub(crate) fn compile(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> PathBuf {
-    let (package, output) = (Path::new(env!("CARGO_MANIFEST_DIR")), directory.join(format!("{name}.so")));
+    let (package, output) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")), directory.join(format!("{name}.so")));
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror"]).args(flags);
     for include in ["tests/plugins", "../urom-abi/include"] {

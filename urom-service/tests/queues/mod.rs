@@ -33,7 +33,9 @@ impl Queues {
     pub(crate) fn block(&self, count: u64) {
         let moved = |(counter, before): &&(&AtomicU64, u64)| places(counter) == before + count;
         // One queue may be mapped at several places.
-        let Some((taken, _)) = self.0.iter().find(moved) else { panic!("no queue took {count} messages") };
+        let Some((taken, _)) = self.0.iter().find(moved) else {
+            panic!("no queue took {count} messages")
+        };
         taken.fetch_add(1, Ordering::AcqRel);
     }
 }

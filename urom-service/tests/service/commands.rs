@@ -69,7 +69,10 @@ fn commands_that_come_together_are_answered_together_and_in_order() {
     let host = setting.client.attach(any(), 64);
     for _ in 0..10 {
         let before = *host.messages.borrow();
-        send_together(&host, &(0..64).map(|slot| (slot, op::ECHO, slot.into())).collect::<Vec<_>>());
+        send_together(
+            &host,
+            &(0..64).map(|slot| (slot, op::ECHO, slot.into())).collect::<Vec<_>>(),
+        );
         for slot in 0..64 {
             assert_eq!(host.note(), ok(slot, &words(op::ECHO, slot.into())));
         }
@@ -103,7 +106,12 @@ fn a_command_has_zeros_behind_it() {
 fn look_ups_without_a_domain_find_nothing() {
     let mut setting = setting();
     let host = setting.client.attach(any(), 1);
-    let codes = [DocaError::NOT_FOUND, DocaError::NOT_FOUND, DocaError::NOT_FOUND, DocaError::INVALID_VALUE];
+    let codes = [
+        DocaError::NOT_FOUND,
+        DocaError::NOT_FOUND,
+        DocaError::NOT_FOUND,
+        DocaError::INVALID_VALUE,
+    ];
     let bytes: Vec<u8> = codes.iter().flat_map(|code| code.0.to_le_bytes()).collect();
     assert_eq!(host.call(op::LOOKUPS, 0), ok(0, &bytes));
 }
@@ -114,7 +122,10 @@ fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
     let host = setting.client.attach(any(), 1);
     for status in [1, 27, 254, 255, 70_000] {
         let note = host.call(op::STATUS, status);
-        assert_eq!(note, Note { status: DocaError(status as u32), ..ok(0, &words(op::STATUS, status)) });
+        assert_eq!(
+            note,
+            Note { status: DocaError(status as u32), ..ok(0, &words(op::STATUS, status)) }
+        );
     }
 }
 
@@ -244,7 +255,9 @@ fn a_second_answer_and_forged_ones_are_not_sent() {
 fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that_is_gone() {
     let mut setting = setting();
     let host = setting.client.attach(StartWorker { id: 5, ..any() }, 4);
-    for (slot, op, value) in [(0, op::WRONG_CONTEXT, "0xabcd"), (1, op::WRONG_DESTINATION, "dest_id 10000")] {
+    for (slot, op, value) in
+        [(0, op::WRONG_CONTEXT, "0xabcd"), (1, op::WRONG_DESTINATION, "dest_id 10000")]
+    {
         host.ask(slot, op, 0);
         setting.uromd.logged(&["WRN", "obedient", value, "copy both from the command"]);
     }
@@ -273,7 +286,9 @@ fn an_answer_that_cannot_be_packed_becomes_an_error() {
     assert_eq!(host.note(), bare(2, DocaError::UNEXPECTED));
     assert_eq!(host.note(), ok(3, &words(op::ECHO, 3)));
     setting.uromd.logged(&["could not pack its answer", "notif_pack failed", "DOCA_ERROR_DRIVER"]);
-    setting.uromd.logged(&["gave a length of 8 bytes for a notification of 16", "32 for the header"]);
+    setting
+        .uromd
+        .logged(&["gave a length of 8 bytes for a notification of 16", "32 for the header"]);
 }
 
 #[test]
@@ -289,8 +304,9 @@ fn an_answer_that_comes_late_is_noticed_without_any_event() {
 fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
     let mut setting = setting();
     let bad = setting.client.attach(any(), 2);
-    let good =
-        setting.client.attach(urom_service::wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
+    let good = setting
+        .client
+        .attach(urom_service::wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
     bad.ask(1, op::HOLD, 0);
     bad.ask(1, op::HOLD, 0);
     let refusal = bad.refusal();
@@ -313,7 +329,8 @@ fn a_host_that_uses_a_slot_it_did_not_ask_for_is_thrown_out() {
 fn a_host_that_floods_without_taking_answers_is_thrown_out() {
     let mut setting = setting_with(&["-m", "1000000"]);
     let host = setting.client.attach(any(), 1);
-    let message = [host.pass.as_bytes().as_slice(), &host.frame(0, 0, &words(op::BIG, 900_000))].concat();
+    let message =
+        [host.pass.as_bytes().as_slice(), &host.frame(0, 0, &words(op::BIG, 900_000))].concat();
     // Never progressed, so no answer is taken; each answer is more than UCX buffers.
     for _ in 0..100 {
         host.endpoint.am_send_with(AM_COMMANDS, &[], message.clone(), ucx::AmFlags::EAGER).detach();
@@ -420,7 +437,9 @@ fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
     // What 64 slots hold is more than the socket takes. A worker that went on counting it would throw the host out.
     let bytes = host.max_message - 64;
     for _ in 0..8 {
-        host.send_bytes((0..64).flat_map(|slot| host.frame(slot, 0, &words(op::BIG, bytes))).collect());
+        host.send_bytes(
+            (0..64).flat_map(|slot| host.frame(slot, 0, &words(op::BIG, bytes))).collect(),
+        );
         (0..64).for_each(|_| assert_eq!(host.note().status, DocaError::SUCCESS));
     }
 }

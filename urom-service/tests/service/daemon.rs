@@ -47,7 +47,8 @@ fn signals_that_its_parent_ignored_or_blocked_reach_it() {
 #[test]
 fn a_start_that_fails_ends_though_nobody_reads_why() {
     let (_read, write) = full_pipe();
-    let mut uromd = command().args(["-m", "1048576", "--max-unread", "1"]).stderr(write).spawn().unwrap();
+    let mut uromd =
+        command().args(["-m", "1048576", "--max-unread", "1"]).stderr(write).spawn().unwrap();
     assert!(!wait(&mut uromd).success());
 }
 
@@ -96,7 +97,11 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
     let host = client.attach(any(), 2);
     let pid = host.pid();
     host.ask(0, op::HOLD, 0);
-    client.ask(StartWorker { plugins: 0b10, env: Some(vec!["UROM_LOADING_HANGS=1".to_owned()]), ..any() });
+    client.ask(StartWorker {
+        plugins: 0b10,
+        env: Some(vec!["UROM_LOADING_HANGS=1".to_owned()]),
+        ..any()
+    });
     let line = uromd.logged(&["is starting with slow"]);
     let slow = line.split_once("(process ").unwrap().1.trim_end_matches(')').parse().unwrap();
     uromd.logged(&["worker ", "loading", "slow.so"]);
@@ -237,7 +242,11 @@ fn another_ucx_is_turned_away_with_both_versions_named() {
         Link::open(uromd.address, hello, Role::Daemon, None, || HostToDaemon::Ping);
     let ours = ucx::version();
     match link {
-        Err(StreamError::Hello(HelloError::Ucx { role: Role::Daemon, theirs: daemons, ours: mine })) => {
+        Err(StreamError::Hello(HelloError::Ucx {
+            role: Role::Daemon,
+            theirs: daemons,
+            ours: mine,
+        })) => {
             assert_eq!((daemons, mine), (ours, theirs));
         }
         other => panic!("{:?}", other.err()),
@@ -275,8 +284,9 @@ fn groups_list_their_workers_in_rising_order() {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
     let mut client = Client::connect(uromd.address);
-    let hosts: Vec<_> =
-        [3, 1, 2, 0].map(|id| client.attach(StartWorker { id, gid: (id % 2) as u32, ..any() }, 1)).into();
+    let hosts: Vec<_> = [3, 1, 2, 0]
+        .map(|id| client.attach(StartWorker { id, gid: (id % 2) as u32, ..any() }, 1))
+        .into();
     assert_eq!(client.group(0), [0, 2]);
     assert_eq!(client.group(1), [1, 3]);
     assert_eq!(client.group(9), [0; 0]);

@@ -40,7 +40,8 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     plugins.add_source("d_zero_word", &source(fine, "iface->__doca_api_version = 0; return 0;"));
     plugins.add_source("e_no_progress", &source(fine, "iface->progress = 0; return 0;"));
     plugins.add_source("f_no_symbols", "int nothing;\n");
-    plugins.add_source("g_no_iface", "int urom_plugin_get_version(long *v) { *v = 1; return 0; }\n");
+    plugins
+        .add_source("g_no_iface", "int urom_plugin_get_version(long *v) { *v = 1; return 0; }\n");
     let calls = "int missing_function(void); int f(void) { return missing_function(); }\n";
     plugins.add_source("h_unresolved", &format!("{}{calls}", source(fine, "return 0;")));
     plugins.add_source("i_long_iface", &source(fine, "((uint64_t *)iface)[20] = 1; return 0;"));
@@ -64,9 +65,15 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     let directories = [fine, "", "/no/such/directory", "/no/such:/either", other];
     let uromd = Uromd::start_with(&directories, &[]);
     let client = Client::connect(uromd.address);
-    let found: Vec<_> =
-        client.plugins.iter().map(|entry| (entry.name.as_str(), entry.id, entry.build.version)).collect();
-    assert_eq!(found, [("a_fine", 1, 3), ("i_long_iface", 2, 3), (longest.as_str(), 4, 3), ("z_last", 8, 3)]);
+    let found: Vec<_> = client
+        .plugins
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.id, entry.build.version))
+        .collect();
+    assert_eq!(
+        found,
+        [("a_fine", 1, 3), ("i_long_iface", 2, 3), (longest.as_str(), 4, 3), ("z_last", 8, 3)]
+    );
     for (file, reason) in [
         ("b_version_fails.so", "`urom_plugin_get_version` failed"),
         ("c_iface_fails.so", "`urom_plugin_get_iface` failed"),
@@ -85,7 +92,10 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
         (too_long.as_str(), "48 bytes"),
         ("/no/such/directory", "cannot be read"),
         ("/no/such:/either", "separated by `;`, not by `:`"),
-        (second.path().join("a_fine.so").to_str().unwrap(), "a plugin of the name `a_fine` was found at"),
+        (
+            second.path().join("a_fine.so").to_str().unwrap(),
+            "a plugin of the name `a_fine` was found at",
+        ),
     ] {
         uromd.logged(&[file, reason]);
     }
@@ -121,7 +131,10 @@ fn a_plugin_keeps_its_id_while_others_come_and_go() {
     let uromd = Uromd::start(&plugins);
     let seen = || {
         let plugins = Client::connect(uromd.address).plugins;
-        plugins.into_iter().map(|entry| (entry.name, entry.id, entry.build.version)).collect::<Vec<_>>()
+        plugins
+            .into_iter()
+            .map(|entry| (entry.name, entry.id, entry.build.version))
+            .collect::<Vec<_>>()
     };
     let entry = |name: &str, id, version| (name.to_owned(), id, version);
     assert_eq!(seen(), [entry("m", 1, 1), entry("n", 2, 1)]);
@@ -168,9 +181,16 @@ fn what_is_no_plugin_is_never_loaded_and_a_library_beside_plugins_is_no_cause_fo
     fs::write(path.join("libforeign.so"), foreign(&path.join("obedient.so"))).unwrap();
     let uromd = Uromd::start(&plugins);
     let client = Client::connect(uromd.address);
-    assert_eq!(client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["obedient"]);
+    assert_eq!(
+        client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
+        ["obedient"]
+    );
     uromd.logged(&["[WRN]", "/crash.so is not served", "does not export"]);
-    uromd.logged(&["[WRN]", "/libhalf.so is not served", "does not export `urom_plugin_get_iface`"]);
+    uromd.logged(&[
+        "[WRN]",
+        "/libhalf.so is not served",
+        "does not export `urom_plugin_get_iface`",
+    ]);
     uromd.logged(&["[WRN]", "/libforeign.so is not served", "RISC-V"]);
     uromd.logged(&["[DBG]", "libcrash.so is a library and no plugin"]);
     assert_eq!(uromd.lines_with("[WRN]"), 3);
@@ -194,7 +214,10 @@ fn a_file_that_was_cut_or_damaged_does_no_harm() {
     }
     let uromd = Uromd::start(&plugins);
     let client = Client::connect(uromd.address);
-    assert_eq!(client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["obedient"]);
+    assert_eq!(
+        client.plugins.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
+        ["obedient"]
+    );
 }
 
 #[test]
@@ -216,7 +239,8 @@ fn a_table_that_is_all_hole_takes_no_memory() {
     let mut bytes = fs::read(&file).unwrap();
     // Every section has a terabyte; only a hole can have that.
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let (headers, count) = (word(0x28), usize::from(u16::from_le_bytes([bytes[0x3c], bytes[0x3d]])));
+    let (headers, count) =
+        (word(0x28), usize::from(u16::from_le_bytes([bytes[0x3c], bytes[0x3d]])));
     for header in 1..count {
         bytes[headers + header * 64 + 32..][..8].copy_from_slice(&(1u64 << 40).to_le_bytes());
     }
@@ -332,13 +356,16 @@ fn a_plugin_that_hangs_as_it_is_loaded_is_left_out_and_keeps_nobody_from_the_oth
 /// C code for the description of a plugin of some name.
 pub(crate) fn described(name: &'static str) -> String {
     let tag = Type::Int { bytes: 8, signed: false };
-    let none = Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
+    let none =
+        Messages { name: "None", docs: "", tag, len: 8, union_at: 8, header: &[], variants: &[] };
     let protocol = Protocol { name, version: 1, commands: none, notifications: none };
     let build = Build { kit: "0", panic: Panic::Unwind };
     let mut bytes = vec![0; section::len(&protocol, &build)];
     section::write(&protocol, &build, &mut bytes);
     let bytes = bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    format!("__attribute__((section(\"{SECTION}\"), used)) static const unsigned char d[] = {{{bytes}}};\n")
+    format!(
+        "__attribute__((section(\"{SECTION}\"), used)) static const unsigned char d[] = {{{bytes}}};\n"
+    )
 }
 
 #[test]
@@ -347,7 +374,9 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
     let as_loaded = |what: &str| {
         let text = source("*version = 1; return 0;", "return 0;");
         let head = "#include <stdio.h>\n#include <stdlib.h>\n";
-        format!("{head}{text}__attribute__((constructor)) static void as_loaded(void) {{ {what} }}\n")
+        format!(
+            "{head}{text}__attribute__((constructor)) static void as_loaded(void) {{ {what} }}\n"
+        )
     };
     plugins.add_source("aborts", &as_loaded("puts(\"farewell\"); fflush(stdout); abort();"));
     plugins.add_source("exits", &as_loaded("exit(0);"));
@@ -357,7 +386,11 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
         let names = Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name);
         assert_eq!(names.collect::<Vec<_>>(), ["obedient"]);
     }
-    uromd.logged(&["aborts.so is not served", "SIGABRT", "while it was loaded, and printed: farewell"]);
+    uromd.logged(&[
+        "aborts.so is not served",
+        "SIGABRT",
+        "while it was loaded, and printed: farewell",
+    ]);
     uromd.logged(&["exits.so is not served", "exit code 0", "while it was loaded"]);
     uromd.logged(&["prints.so is not served", "it wrote 16 MiB"]);
     for file in ["aborts", "exits"] {
@@ -386,16 +419,19 @@ fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
     for (plugins, name) in [(&open, "a"), (&sticky, "b"), (&good, "c"), (&good, "d")] {
         plugins.add_source(name, &text);
     }
-    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let set =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     set(open.path(), 0o777);
     set(sticky.path(), 0o1777);
     set(&good.path().join("d.so"), 0o666);
     // The file itself, in a directory that others may write to, and by a link that leads there.
     let file = open.path().join("a.so");
     std::os::unix::fs::symlink(&file, good.path().join("e.so")).unwrap();
-    let entries = [open.path(), sticky.path(), &file, good.path()].map(|path| path.to_str().unwrap());
+    let entries =
+        [open.path(), sticky.path(), &file, good.path()].map(|path| path.to_str().unwrap());
     let uromd = Uromd::start_with(&entries, &[]);
-    let names: Vec<_> = Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
+    let names: Vec<_> =
+        Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["c"]);
     for parts in [
         [entries[0], "is skipped: others", "mode 0777"],
@@ -410,7 +446,8 @@ fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
     assert_eq!(uromd.lines_with("found the plugin"), 1);
     // What is put right is found by the next host.
     set(open.path(), 0o755);
-    let names: Vec<_> = Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
+    let names: Vec<_> =
+        Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["a", "c", "e"]);
 }
 

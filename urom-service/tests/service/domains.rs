@@ -112,11 +112,18 @@ fn a_domain_before_the_host_is_in_is_refused() {
     with_host(|_, host, table| {
         let address = host.started.address;
         let link: crate::support::link::Link<WorkerToHost, HostToWorker> =
-            crate::support::link::Link::open(address, Hello::new(Role::Host), Role::Worker, None, || {
-                HostToWorker::Ping
-            })
+            crate::support::link::Link::open(
+                address,
+                Hello::new(Role::Host),
+                Role::Worker,
+                None,
+                || HostToWorker::Ping,
+            )
             .unwrap();
-        link.send(HostToWorker::Domain { domain: 1, word: DomainWord::Start { len: table.len() as u64 } });
+        link.send(HostToWorker::Domain {
+            domain: 1,
+            word: DomainWord::Start { len: table.len() as u64 },
+        });
         let (before, _) = link.until_closed();
         let refused = before.iter().find_map(|message| match message {
             WorkerToHost::Refused(failure) => Some(failure.code()),

@@ -43,7 +43,10 @@ fn it_lets_nobody_in_without_the_key_that_it_made_for_itself() {
     for key in [None, Some(other.key())] {
         assert!(Client::connect_with(service.address(), key).is_err());
     }
-    assert_eq!(Client::connect_with(service.address(), Some(service.key())).unwrap().plugins.len(), 1);
+    assert_eq!(
+        Client::connect_with(service.address(), Some(service.key())).unwrap().plugins.len(),
+        1
+    );
 }
 
 #[test]
@@ -56,7 +59,10 @@ fn dropping_it_stops_workers_in_order() {
     assert_eq!(host.call(op::ECHO, 0).status, DocaError::SUCCESS);
     let address = service.address();
     drop(service);
-    assert_eq!((host.note().status, host.refusal().code()), (DocaError::SHUTDOWN, DocaError::SHUTDOWN));
+    assert_eq!(
+        (host.note().status, host.refusal().code()),
+        (DocaError::SHUTDOWN, DocaError::SHUTDOWN)
+    );
     assert!(std::net::TcpStream::connect(address).is_err());
 }
 
@@ -151,7 +157,8 @@ fn a_program_is_told_which_c_plugin_hangs_as_it_is_loaded_into_it() {
     program.args(["--exact", "--ignored", "--nocapture", test]).stderr(Stdio::piped());
     let mut program = program.stdout(Stdio::null()).spawn().unwrap();
     let log = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let line = log.take_while(|line| !line.contains("panicked")).find(|line| line.contains("hang.so"));
+    let line =
+        log.take_while(|line| !line.contains("panicked")).find(|line| line.contains("hang.so"));
     program.kill().unwrap();
     program.wait().unwrap();
     let line = line.expect("a line that names the file");

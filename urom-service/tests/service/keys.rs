@@ -39,7 +39,11 @@ impl Keys {
 
     /// A good key, as a text that can be looked for.
     fn good(&self, name: &str) -> (PathBuf, Key) {
-        let path = self.file(name, format!("a key of these tests, and its name is {name}").as_bytes(), 0o600);
+        let path = self.file(
+            name,
+            format!("a key of these tests, and its name is {name}").as_bytes(),
+            0o600,
+        );
         let key = Key::read(&path).unwrap();
         (path, key)
     }
@@ -66,11 +70,19 @@ fn key_error(result: Result<Client, StreamError>) -> KeyError {
 
 #[test]
 fn without_a_key_it_listens_on_loopback_addresses_only() {
-    for listen in
-        ["0.0.0.0:0", "[::]:0", "192.0.2.1", "[2001:db8::1]:5", "::ffff:0.0.0.0", "::ffff:192.0.2.1"]
-    {
+    for listen in [
+        "0.0.0.0:0",
+        "[::]:0",
+        "192.0.2.1",
+        "[2001:db8::1]:5",
+        "::ffff:0.0.0.0",
+        "::ffff:192.0.2.1",
+    ] {
         let text = refused(&["--listen", listen]);
-        assert!(text.contains("with --key-file") && text.contains("/dev/urandom"), "{listen}: {text}");
+        assert!(
+            text.contains("with --key-file") && text.contains("/dev/urandom"),
+            "{listen}: {text}"
+        );
         assert!(text.contains("127.0.0.1"), "{text}");
     }
     for listen in ["127.0.0.1:0", "127.1.2.3:0"] {
@@ -148,7 +160,10 @@ fn a_host_with_another_key_or_none_is_turned_away_and_both_are_told() {
         KeyError::NotTaken(Role::Daemon)
     );
     uromd.logged(&["refused host", "its key is another one"]);
-    assert_eq!(key_error(Client::connect_with(uromd.address, None)), KeyError::Missing(Role::Daemon));
+    assert_eq!(
+        key_error(Client::connect_with(uromd.address, None)),
+        KeyError::Missing(Role::Daemon)
+    );
     uromd.logged(&["refused host", "it has no key", "UROM_KEY_FILE"]);
 }
 
@@ -157,7 +172,10 @@ fn a_host_with_a_key_does_not_talk_to_a_daemon_without() {
     let keys = Keys::new();
     let (_, key) = keys.good("right");
     let uromd = Uromd::start_at("127.0.0.1:0", &[], &[]);
-    assert_eq!(key_error(Client::connect_with(uromd.address, Some(&key))), KeyError::NotAsked(Role::Daemon));
+    assert_eq!(
+        key_error(Client::connect_with(uromd.address, Some(&key))),
+        KeyError::NotAsked(Role::Daemon)
+    );
     uromd.logged(&["refused host", "this service has none", "--key-file"]);
 }
 
@@ -282,9 +300,14 @@ fn base64([a, b, c]: [u8; 3], (plus, slash): (u8, u8)) -> [char; 4] {
 #[test]
 fn bytes_are_found_however_they_are_spelled() {
     let spelled = spellings(b"\x00~~~\xff\xff\xff");
-    for spelling in
-        ["007e7e7effffff", "007E7E7EFFFFFF", "0,126,126,126,255,255,255", "AH5+fv//", "AH5-fv__", "fn5+////"]
-    {
+    for spelling in [
+        "007e7e7effffff",
+        "007E7E7EFFFFFF",
+        "0,126,126,126,255,255,255",
+        "AH5+fv//",
+        "AH5-fv__",
+        "fn5+////",
+    ] {
         assert!(spelled.contains(&spelling.as_bytes().to_vec()), "{spelling} in {spelled:?}");
     }
 }

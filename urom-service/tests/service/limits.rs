@@ -156,7 +156,8 @@ fn daemon_and_workers_may_open_what_their_limits_ask_for() {
 fn a_daemon_without_descriptors_answers_the_hosts_it_has_and_lets_others_in_later() {
     let uromd = Uromd::start_limited("-n 80", &[], &[]);
     let mut client = Client::connect(uromd.address);
-    let strangers: Vec<TcpStream> = (0..120).map(|_| TcpStream::connect(uromd.address).unwrap()).collect();
+    let strangers: Vec<TcpStream> =
+        (0..120).map(|_| TcpStream::connect(uromd.address).unwrap()).collect();
     uromd.logged(&["no host can connect"]);
     let begin = Instant::now();
     for _ in 0..100 {
@@ -218,7 +219,8 @@ fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
 fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
     let plugins = Plugins::obedient();
     let directory = plugins.path().to_str().unwrap();
-    let uromd = Uromd::start_with(&[directory], &["--max-workers-per-host", "2", "--max-workers", "3"]);
+    let uromd =
+        Uromd::start_with(&[directory], &["--max-workers-per-host", "2", "--max-workers", "3"]);
     let mut client = Client::connect(uromd.address);
     for _ in 0..50 {
         client.ask(any());

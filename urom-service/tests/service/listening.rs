@@ -17,7 +17,9 @@ use crate::support::uromd::Uromd;
 fn open_of(pid: u64) -> HashSet<String> {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     links
-        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()?.into_os_string().into_string().ok())
+        .filter_map(|entry| {
+            fs::read_link(entry.ok()?.path()).ok()?.into_os_string().into_string().ok()
+        })
         .collect()
 }
 
@@ -70,7 +72,10 @@ fn nothing_of_a_loopback_service_listens_anywhere_else() {
     }
     for pid in [uromd_pid(&uromd), host.pid()] {
         let addresses = listens(pid);
-        assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
+        assert!(
+            !addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback),
+            "{addresses:?}"
+        );
     }
 }
 
@@ -82,7 +87,8 @@ fn uromd_pid(uromd: &Uromd) -> u64 {
 fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
     let plugins = Plugins::obedient();
     let directory = plugins.path().to_str().unwrap();
-    let uromd = Uromd::start_with(&[directory], &["--worker-env", "GIVEN=yes", "--worker-env", "CARGO"]);
+    let uromd =
+        Uromd::start_with(&[directory], &["--worker-env", "GIVEN=yes", "--worker-env", "CARGO"]);
     let mut client = Client::connect(uromd.address);
     let env = Some(vec!["UROM_ASKED=yes".to_owned()]);
     let host = client.attach(StartWorker { env, ..any() }, 1);

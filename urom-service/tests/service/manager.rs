@@ -21,7 +21,10 @@ struct Manager {
 impl Manager {
     fn at_a_path(directory: &tempfile::TempDir) -> Manager {
         let path = directory.path().join("notify");
-        Manager { socket: UnixDatagram::bind(&path).unwrap(), name: path.to_str().unwrap().to_owned() }
+        Manager {
+            socket: UnixDatagram::bind(&path).unwrap(),
+            name: path.to_str().unwrap().to_owned(),
+        }
     }
 
     fn with_an_abstract_name() -> Manager {
@@ -85,7 +88,8 @@ fn a_manager_that_does_not_read_keeps_nobody_waiting() {
     filler.set_nonblocking(true).unwrap();
     while filler.send_to(b"x", &manager.name).is_ok() {}
     let plugins = Plugins::obedient();
-    let mut uromd = Uromd::start_with_env(&manager.watches(1000), &[plugins.path().to_str().unwrap()]);
+    let mut uromd =
+        Uromd::start_with_env(&manager.watches(1000), &[plugins.path().to_str().unwrap()]);
     uromd.logged(&["does not learn yet that this service is ready"]);
     let host = Client::connect(uromd.address).attach(any(), 1);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
@@ -115,9 +119,10 @@ fn a_standard_output_that_nobody_reads_keeps_nobody_waiting() {
 
 #[test]
 fn a_daemon_whose_manager_is_not_there_serves_hosts_and_says_so() {
-    for (name, part) in
-        [("/no/such/socket", "yet that this service is ready"), ("nonsense", "NOTIFY_SOCKET=nonsense")]
-    {
+    for (name, part) in [
+        ("/no/such/socket", "yet that this service is ready"),
+        ("nonsense", "NOTIFY_SOCKET=nonsense"),
+    ] {
         let uromd = Uromd::start_with_env(&[("NOTIFY_SOCKET", name.to_owned())], &[]);
         uromd.logged(&[part]);
         Client::connect(uromd.address);

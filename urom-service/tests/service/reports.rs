@@ -11,8 +11,10 @@ use crate::support::uromd::Uromd;
 fn log_path() -> Option<String> {
     std::env::var_os("UROM_SANITIZED")?;
     let options = OPTIONS.iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>();
-    let path =
-        options.iter().flat_map(|options| options.split(':')).find_map(|it| it.strip_prefix("log_path="));
+    let path = options
+        .iter()
+        .flat_map(|options| options.split(':'))
+        .find_map(|it| it.strip_prefix("log_path="));
     Some(path.expect("the sanitizer is told where its reports go").to_owned())
 }
 
@@ -28,7 +30,9 @@ fn a_fault_of_a_plugin_is_reported_by_its_workers_process() {
     host.ask(1, op::FAULT, 0);
     let report = PathBuf::from(format!("{log_path}.{pid}"));
     // Its last line.
-    host.progress_until(|| std::fs::read_to_string(&report).is_ok_and(|text| text.contains("SUMMARY: ")));
+    host.progress_until(|| {
+        std::fs::read_to_string(&report).is_ok_and(|text| text.contains("SUMMARY: "))
+    });
     // It was asked for: the others count.
     std::fs::remove_file(report).unwrap();
 }

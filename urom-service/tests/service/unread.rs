@@ -41,7 +41,8 @@ fn peak(pid: u64) -> usize {
 
 fn status(pid: u64, name: &str) -> usize {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let kib = text.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")).unwrap();
+    let kib =
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")).unwrap();
     kib.parse::<usize>().unwrap() << 10
 }
 
@@ -51,9 +52,14 @@ fn ask_without_reading(host: &Connection) {
     for begin in (0..SLOTS).step_by(TOGETHER.into()) {
         let mut message = host.pass.as_bytes().to_vec();
         for slot in begin..begin + TOGETHER {
-            message.extend(host.frame(slot, 0, &[op::BIG.to_le_bytes(), LONGEST.to_le_bytes()].concat()));
+            message.extend(host.frame(
+                slot,
+                0,
+                &[op::BIG.to_le_bytes(), LONGEST.to_le_bytes()].concat(),
+            ));
         }
-        let mut sending = Some(host.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));
+        let mut sending =
+            Some(host.endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER));
         let deadline = Instant::now() + PATIENCE;
         while let Some(Err(request)) = sending.take().map(Request::into_done) {
             assert!(Instant::now() < deadline, "the worker takes no commands");
@@ -103,7 +109,9 @@ fn hosts_that_do_not_read_cost_what_they_may_leave_unread_and_are_given_up() {
     for host in &rude {
         ask_without_reading(host);
         let failure = host.refusal();
-        assert!(failure.text.contains("has not read 8 MiB") && failure.text.contains("--max-unread"));
+        assert!(
+            failure.text.contains("has not read 8 MiB") && failure.text.contains("--max-unread")
+        );
         good.call(op::ECHO, 1);
     }
     uromd.logged(&["closed the connection", "has not read 8 MiB", "--max-unread"]);

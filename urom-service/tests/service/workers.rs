@@ -61,7 +61,9 @@ fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it()
 #[test]
 fn a_launcher_that_does_not_start_or_starts_no_worker_is_told_to_the_host() {
     let plugins = Plugins::obedient();
-    for (launcher, why) in [("/no/such/launcher -x", "`/no/such/launcher`"), ("false", "exit status: 1")] {
+    for (launcher, why) in
+        [("/no/such/launcher -x", "`/no/such/launcher`"), ("false", "exit status: 1")]
+    {
         let directory = plugins.path().to_str().unwrap();
         let uromd = Uromd::start_with(&[directory], &["--worker-launcher", launcher]);
         let mut client = Client::connect(uromd.address);
@@ -128,7 +130,8 @@ fn many_hosts_that_ask_at_once_get_one_worker() {
         client.ask(StartWorker { id: 3, ..any() });
     }
     let started: Vec<_> = clients.iter().map(|client| client.answer().1.unwrap()).collect();
-    let hosts: Vec<_> = started.into_iter().map(|started| Connection::attach(started, 1).unwrap()).collect();
+    let hosts: Vec<_> =
+        started.into_iter().map(|started| Connection::attach(started, 1).unwrap()).collect();
     assert_eq!(hosts.iter().map(Connection::pid).collect::<HashSet<_>>().len(), 1);
 }
 
@@ -168,7 +171,8 @@ fn a_host_that_never_shows_a_ticket_is_thrown_out() {
     let address = client.start(any()).unwrap().address;
     let begin = Instant::now();
     let link: Link<WorkerToHost, HostToWorker> =
-        Link::open(address, Hello::new(Role::Host), Role::Worker, None, || HostToWorker::Ping).unwrap();
+        Link::open(address, Hello::new(Role::Host), Role::Worker, None, || HostToWorker::Ping)
+            .unwrap();
     let last = link.until_closed().0.pop();
     let took = begin.elapsed();
     assert!(
@@ -273,7 +277,10 @@ fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
     assert!(matches!(end, StreamError::Closed | StreamError::Io(_)), "{end}");
     uromd.logged(&["worker 8 is gone", "SIGKILL"]);
     assert_eq!(other.call(op::ECHO, 1).status, DocaError::SUCCESS);
-    assert_eq!(client.attach(StartWorker { id: 8, ..any() }, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(
+        client.attach(StartWorker { id: 8, ..any() }, 1).call(op::ECHO, 1).status,
+        DocaError::SUCCESS
+    );
 }
 
 #[test]

@@ -20,7 +20,9 @@ pub(crate) fn read(directory: &Path) -> Result<Interface> {
 /// What bindgen makes of them.
 fn bindings(directory: &Path) -> Result<String> {
     let mut headers = Vec::new();
-    for entry in fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))? {
+    for entry in
+        fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?
+    {
         let name = entry?.file_name();
         headers.push(name.to_str().context("a header whose name is not UTF-8")?.to_owned());
     }
@@ -34,7 +36,10 @@ fn bindings(directory: &Path) -> Result<String> {
         .allowlist_file(format!("{}/.*", bindgen_literal(&directory.display().to_string())))
         .blocklist_type("FILE|_IO_.*|__.*")
         // Each enum a type of its own, and no constant under two names.
-        .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: false })
+        .default_enum_style(bindgen::EnumVariation::NewType {
+            is_bitfield: false,
+            is_global: false,
+        })
         .fit_macro_constants(false)
         .generate_comments(false)
         .layout_tests(true)
@@ -76,7 +81,8 @@ impl Reader {
                 }
                 // A typedef of an enum.
                 Item::Use(item) => {
-                    let (old, new) = renaming(&item.tree).context("a `use` that renames nothing")?;
+                    let (old, new) =
+                        renaming(&item.tree).context("a `use` that renames nothing")?;
                     scope.aliases.insert(new, syn::parse_str(&old)?);
                     continue;
                 }
@@ -126,7 +132,10 @@ impl Reader {
                 self.found.enums.insert(name, self.scope.convert(&value.ty)?);
             }
             syn::Fields::Named(fields)
-                if fields.named.iter().all(|f| f.ident.as_ref().is_some_and(|i| i == "_unused")) =>
+                if fields
+                    .named
+                    .iter()
+                    .all(|f| f.ident.as_ref().is_some_and(|i| i == "_unused")) =>
             {
                 self.found.opaque.insert(name);
             }
@@ -156,7 +165,8 @@ impl Reader {
         for value in &item.items {
             let ImplItem::Const(value) = value else { continue };
             let Expr::Call(call) = &value.expr else { continue };
-            let number = call.args.first().and_then(literal).context("an enum's value that is no number")?;
+            let number =
+                call.args.first().and_then(literal).context("an enum's value that is no number")?;
             self.found.constants.insert(value.ident.to_string(), number);
         }
         Ok(())
@@ -165,21 +175,28 @@ impl Reader {
     /// A macro with a value; or, without a name, what bindgen asserts of a structure.
     fn constant(&mut self, item: &syn::ItemConst) -> Result<()> {
         if item.ident != "_" {
-            let value = literal(&item.expr).with_context(|| format!("{} has no plain value", item.ident))?;
+            let value = literal(&item.expr)
+                .with_context(|| format!("{} has no plain value", item.ident))?;
             self.found.constants.insert(item.ident.to_string(), value);
             return Ok(());
         }
-        let Expr::Block(block) = &*item.expr else { bail!("bindgen's layout tests have another form") };
+        let Expr::Block(block) = &*item.expr else {
+            bail!("bindgen's layout tests have another form")
+        };
         for statement in &block.block.stmts {
             // ["what of which"][the compiler's number - bindgen's number];
             let syn::Stmt::Expr(Expr::Index(test), _) = statement else {
                 bail!("a layout test has another form")
             };
-            let (Expr::Array(subject), Expr::Binary(difference)) = (&*test.expr, &*test.index) else {
+            let (Expr::Array(subject), Expr::Binary(difference)) = (&*test.expr, &*test.index)
+            else {
                 bail!("a layout test has another form")
             };
-            let subject =
-                subject.elems.first().and_then(literal).context("a layout test without a subject")?;
+            let subject = subject
+                .elems
+                .first()
+                .and_then(literal)
+                .context("a layout test without a subject")?;
             let number = literal(&difference.right).context("a layout test without a number")?;
             self.layout(subject.trim_matches('"'), number.parse()?)?;
         }
@@ -214,7 +231,9 @@ impl Reader {
 fn renaming(tree: &syn::UseTree) -> Option<(String, String)> {
     match tree {
         syn::UseTree::Path(path) => renaming(&path.tree),
-        syn::UseTree::Rename(renaming) => Some((renaming.ident.to_string(), renaming.rename.to_string())),
+        syn::UseTree::Rename(renaming) => {
+            Some((renaming.ident.to_string(), renaming.rename.to_string()))
+        }
         _ => None,
     }
 }
@@ -226,7 +245,8 @@ fn is_bindgens_own(name: &str) -> bool {
 /// What `type name[];` at the end of a structure is made of.
 fn flexible(ty: &syn::Type) -> Option<&syn::Type> {
     let syn::Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last().filter(|segment| is_bindgens_own(&segment.ident.to_string()))?;
+    let last =
+        path.path.segments.last().filter(|segment| is_bindgens_own(&segment.ident.to_string()))?;
     let syn::PathArguments::AngleBracketed(inside) = &last.arguments else { return None };
     match inside.args.first()? {
         syn::GenericArgument::Type(ty) => Some(ty),
@@ -237,7 +257,9 @@ fn flexible(ty: &syn::Type) -> Option<&syn::Type> {
 /// bindgen appends `_` to a name that is a keyword or a scalar in Rust.
 fn c_field(name: &str) -> String {
     match name.strip_suffix('_') {
-        Some(stem) if PLAIN.contains(&stem) || syn::parse_str::<syn::Ident>(stem).is_err() => stem.to_owned(),
+        Some(stem) if PLAIN.contains(&stem) || syn::parse_str::<syn::Ident>(stem).is_err() => {
+            stem.to_owned()
+        }
         _ => name.to_owned(),
     }
 }

@@ -11,13 +11,26 @@ pub(crate) fn differences(c: &Interface, rust: &Interface) -> Vec<String> {
     let mut found = Vec::new();
     both("function", &c.functions, &rust.functions, &[], &mut found, differ("function"));
     both("structure", &c.records, &rust.records, &[], &mut found, record);
-    let names =
-        |set: &BTreeSet<String>| set.iter().map(|name| (name.clone(), ())).collect::<BTreeMap<_, _>>();
-    both("opaque structure", &names(&c.opaque), &names(&rust.opaque), &[], &mut found, |_, (), ()| {
-        Vec::new()
-    });
+    let names = |set: &BTreeSet<String>| {
+        set.iter().map(|name| (name.clone(), ())).collect::<BTreeMap<_, _>>()
+    };
+    both(
+        "opaque structure",
+        &names(&c.opaque),
+        &names(&rust.opaque),
+        &[],
+        &mut found,
+        |_, (), ()| Vec::new(),
+    );
     both("enum", &c.enums, &rust.enums, ENUMS_OF_C_ONLY, &mut found, differ("enum"));
-    both("constant", &c.constants, &rust.constants, CONSTANTS_OF_C_ONLY, &mut found, differ("constant"));
+    both(
+        "constant",
+        &c.constants,
+        &rust.constants,
+        CONSTANTS_OF_C_ONLY,
+        &mut found,
+        differ("constant"),
+    );
     found
 }
 
@@ -44,7 +57,9 @@ fn both<T>(
         if !c.contains_key(*name) {
             found.push(format!("{what} {name}: names.rs says that C has it, the headers do not"));
         } else if rust.contains_key(*name) {
-            found.push(format!("{what} {name}: names.rs says that only C has it, but Rust has it too"));
+            found.push(format!(
+                "{what} {name}: names.rs says that only C has it, but Rust has it too"
+            ));
         }
     }
 }

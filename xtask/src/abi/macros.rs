@@ -48,7 +48,8 @@ impl Macros {
     /// Learns a macro from its definition; anything else is not looked at.
     pub(crate) fn learn(&mut self, item: &syn::ItemMacro) -> Result<()> {
         let Some(name) = &item.ident else { return Ok(()) };
-        let rules = rules(item.mac.tokens.clone()).with_context(|| format!("macro_rules! {name}"))?;
+        let rules =
+            rules(item.mac.tokens.clone()).with_context(|| format!("macro_rules! {name}"))?;
         self.0.insert(name.to_string(), rules);
         Ok(())
     }
@@ -62,7 +63,8 @@ impl Macros {
             let parser = |input: ParseStream| take(&rule.pattern, input, &mut bindings);
             if parser.parse2(call.tokens.clone()).is_ok() {
                 let items = write(&rule.body, &bindings)?;
-                let file: syn::File = syn::parse2(items).with_context(|| format!("the items of {name}!"))?;
+                let file: syn::File =
+                    syn::parse2(items).with_context(|| format!("the items of {name}!"))?;
                 return Ok(Some(file.items));
             }
         }
@@ -88,7 +90,10 @@ fn parts(tokens: TokenStream, is_pattern: bool) -> Result<Vec<Part>> {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         let part = match token {
-            TokenTree::Punct(punct) if punct.as_char() == '$' => match tokens.next().context("a lone `$`")? {
+            TokenTree::Punct(punct) if punct.as_char() == '$' => match tokens
+                .next()
+                .context("a lone `$`")?
+            {
                 TokenTree::Group(group) => {
                     let next = tokens.next().context("a repetition without `*`")?;
                     let (separator, operator) = match operator(&next) {
@@ -98,10 +103,15 @@ fn parts(tokens: TokenStream, is_pattern: bool) -> Result<Vec<Part>> {
                             (Some(next), operator(&after).context("a repetition without `*`")?)
                         }
                     };
-                    Part::Repetition { parts: parts(group.stream(), is_pattern)?, separator, operator }
+                    Part::Repetition {
+                        parts: parts(group.stream(), is_pattern)?,
+                        separator,
+                        operator,
+                    }
                 }
                 TokenTree::Ident(name) => {
-                    let fragment = if is_pattern && tokens.next_if(|token| token.to_string() == ":").is_some()
+                    let fragment = if is_pattern
+                        && tokens.next_if(|token| token.to_string() == ":").is_some()
                     {
                         Some(tokens.next().context("a variable that takes nothing")?.to_string())
                     } else {
@@ -111,7 +121,9 @@ fn parts(tokens: TokenStream, is_pattern: bool) -> Result<Vec<Part>> {
                 }
                 other => bail!("`${other}`"),
             },
-            TokenTree::Group(group) => Part::Group(group.delimiter(), parts(group.stream(), is_pattern)?),
+            TokenTree::Group(group) => {
+                Part::Group(group.delimiter(), parts(group.stream(), is_pattern)?)
+            }
             token => Part::Token(token),
         };
         parts_.push(part);
@@ -132,7 +144,9 @@ fn take(pattern: &[Part], input: ParseStream<'_>, bindings: &mut Bindings) -> sy
         match part {
             Part::Token(token) => take_token(token, input)?,
             Part::Group(delimiter, parts) => {
-                let TokenTree::Group(group) = input.parse()? else { return Err(input.error("not a group")) };
+                let TokenTree::Group(group) = input.parse()? else {
+                    return Err(input.error("not a group"));
+                };
                 if group.delimiter() != *delimiter {
                     return Err(input.error("another delimiter"));
                 }
@@ -150,7 +164,9 @@ fn take(pattern: &[Part], input: ParseStream<'_>, bindings: &mut Bindings) -> sy
                     let mut round = Bindings::new();
                     let separator = separator.as_ref().filter(|_| !rounds.is_empty());
                     let begun = separator.map_or(Ok(()), |separator| take_token(separator, &ahead));
-                    if ahead.is_empty() || begun.and_then(|()| take(parts, &ahead, &mut round)).is_err() {
+                    if ahead.is_empty()
+                        || begun.and_then(|()| take(parts, &ahead, &mut round)).is_err()
+                    {
                         break;
                     }
                     input.advance_to(&ahead);
@@ -163,7 +179,8 @@ fn take(pattern: &[Part], input: ParseStream<'_>, bindings: &mut Bindings) -> sy
                     return Err(input.error("at least one is needed"));
                 }
                 for name in variables(parts) {
-                    let of_rounds = rounds.iter().filter_map(|round| round.get(&name).cloned()).collect();
+                    let of_rounds =
+                        rounds.iter().filter_map(|round| round.get(&name).cloned()).collect();
                     bindings.insert(name, Bound::Rounds(of_rounds));
                 }
             }
@@ -227,8 +244,10 @@ fn write(body: &[Part], bindings: &Bindings) -> Result<TokenStream> {
                     Some(Bound::Rounds(rounds)) => rounds.clone(),
                     _ => Vec::new(),
                 };
-                let count =
-                    names.first().map(|name| rounds(name).len()).context("a repetition of nothing")?;
+                let count = names
+                    .first()
+                    .map(|name| rounds(name).len())
+                    .context("a repetition of nothing")?;
                 for round in 0..count {
                     if let Some(separator) = separator.as_ref().filter(|_| round > 0) {
                         out.extend([separator.clone()]);
@@ -271,7 +290,8 @@ mod tests {
 
     fn same(macros: &str, plain: &str) {
         let plain = syn::parse_file(plain).expect("Rust").items;
-        let plain: String = plain.iter().map(|item| format!("{}\n", item.to_token_stream())).collect();
+        let plain: String =
+            plain.iter().map(|item| format!("{}\n", item.to_token_stream())).collect();
         assert_eq!(expanded(macros).expect("it expands"), plain);
     }
 

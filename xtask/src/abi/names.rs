@@ -5,13 +5,14 @@ use std::mem::offset_of;
 
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
-    CmdTaskEnd, CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE, WorkerHealth,
+    CmdTaskEnd, CtxState, Data, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE,
+    WorkerHealth,
 };
 use urom_abi::list::ListLink;
 use urom_abi::log::{DISABLE, Level};
 use urom_abi::plugin::{
-    DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx,
-    WorkerNotifDesc, WorkerNotify,
+    DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc,
+    WorkerCtx, WorkerNotifDesc, WorkerNotify,
 };
 use urom_abi::version::RELEASE;
 use urom_abi::{DocaError, WORKER_ID_ANY};
@@ -186,7 +187,12 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
         ("DOCA_DEVINFO_PCI_ADDR_SIZE", PCI_ADDR_SIZE.to_string()),
         ("UCS_CPU_SETSIZE", CpuSet::CAPACITY.to_string()),
     ];
-    codes.chain(parts).chain(levels).chain(others).map(|(name, value)| (name.to_owned(), value)).collect()
+    codes
+        .chain(parts)
+        .chain(levels)
+        .chain(others)
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file, and the constant's

@@ -23,7 +23,8 @@ const TYPES: [&str; 5] = [
 ];
 
 /// Where functions are exported.
-const EXPORTS: [&str; 4] = ["libdoca/common/src", "libdoca/argp/src", "libdoca/urom/src", "urom-log/src"];
+const EXPORTS: [&str; 4] =
+    ["libdoca/common/src", "libdoca/argp/src", "libdoca/urom/src", "urom-log/src"];
 
 /// The lists of functions.
 const LISTS: &str = "urom-abi/src/host/functions.rs";
@@ -45,7 +46,8 @@ impl Sources {
         for directory in EXPORTS {
             collect(root, Path::new(directory), &mut exports)?;
         }
-        let constants = IN_SOURCES.iter().map(|(_, file, _)| Ok((*file, parse(root, Path::new(file))?.1)));
+        let constants =
+            IN_SOURCES.iter().map(|(_, file, _)| Ok((*file, parse(root, Path::new(file))?.1)));
         Ok(Self {
             types: types.collect::<Result<_>>()?,
             lists: parse(root, Path::new(LISTS))?.1,
@@ -59,7 +61,8 @@ impl Sources {
         let mut scope = Scope::default();
         let opaque = OPAQUE.iter().chain(ENUMS).copied();
         let records = LAYOUTS.iter().map(|layout| (layout.rust, layout.c));
-        scope.c_names = opaque.chain(records).map(|(rust, c)| (rust.to_owned(), c.to_owned())).collect();
+        scope.c_names =
+            opaque.chain(records).map(|(rust, c)| (rust.to_owned(), c.to_owned())).collect();
         for (_, file) in &self.types {
             learn(&mut scope, &file.items);
         }
@@ -119,13 +122,19 @@ impl Sources {
                 Item::Union(item) if item.ident == layout.rust => Some((true, &item.fields)),
                 _ => None,
             });
-            let (union, fields) = fields.with_context(|| format!("there is no structure {}", layout.rust))?;
-            let record = Record { union, size: layout.size, align: layout.align, fields: Vec::new() };
-            found.records.insert(layout.c.to_owned(), with_fields(record, layout.fields, fields, scope)?);
+            let (union, fields) =
+                fields.with_context(|| format!("there is no structure {}", layout.rust))?;
+            let record =
+                Record { union, size: layout.size, align: layout.align, fields: Vec::new() };
+            found
+                .records
+                .insert(layout.c.to_owned(), with_fields(record, layout.fields, fields, scope)?);
         }
         for (name, member) in FLEXIBLE {
-            let record =
-                found.records.get_mut(*name).with_context(|| format!("no structure is {name} in C"))?;
+            let record = found
+                .records
+                .get_mut(*name)
+                .with_context(|| format!("no structure is {name} in C"))?;
             let ty = Type::Array { of: Box::new(Type::Name("u8".to_owned())), len: 0 };
             record.fields.push(Field { name: (*member).to_owned(), ty, offset: record.size });
         }
@@ -135,10 +144,13 @@ impl Sources {
     fn constants(&self, found: &mut Interface) -> Result<()> {
         for (c, file, name) in IN_SOURCES {
             let value = self.constants.get(file).and_then(|source| constant(&source.items, name));
-            let value =
-                value.with_context(|| format!("{file} has no constant {name}, which is to hold {c}"))?;
+            let value = value
+                .with_context(|| format!("{file} has no constant {name}, which is to hold {c}"))?;
             if let Some(other) = found.constants.insert((*c).to_owned(), value.clone()) {
-                ensure!(other == value, "{c}: {value} by {name} in {file}, {other} elsewhere in Rust");
+                ensure!(
+                    other == value,
+                    "{c}: {value} by {name} in {file}, {other} elsewhere in Rust"
+                );
             }
         }
         Ok(())
@@ -251,7 +263,9 @@ fn learn_macros(macros: &mut Macros, items: &[Item]) -> Result<()> {
 /// What a block declares.
 fn declared(block: &syn::ItemForeignMod) -> impl Iterator<Item = (String, syn::Signature)> {
     block.items.iter().filter_map(|item| match item {
-        syn::ForeignItem::Fn(function) => Some((function.sig.ident.to_string(), function.sig.clone())),
+        syn::ForeignItem::Fn(function) => {
+            Some((function.sig.ident.to_string(), function.sig.clone()))
+        }
         _ => None,
     })
 }
@@ -300,7 +314,8 @@ fn constant(items: &[Item], name: &str) -> Option<String> {
 }
 
 fn parse(root: &Path, path: &Path) -> Result<(PathBuf, syn::File)> {
-    let text = fs::read_to_string(root.join(path)).with_context(|| format!("reading {}", path.display()))?;
+    let text = fs::read_to_string(root.join(path))
+        .with_context(|| format!("reading {}", path.display()))?;
     let file = syn::parse_file(&text).with_context(|| format!("parsing {}", path.display()))?;
     Ok((path.to_owned(), file))
 }
@@ -330,7 +345,8 @@ mod tests {
 
     /// What cannot be understood when a file of this text is one of those that export functions.
     fn trouble(text: &str) -> Vec<String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+        let root =
+            Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
         let mut sources = Sources::read(root).expect("Rust");
         sources.exports.push((PathBuf::from("more.rs"), syn::parse_file(text).expect("Rust")));
         sources.interface().expect("Rust").1
@@ -356,7 +372,8 @@ mod tests {
 
     #[test]
     fn a_function_that_is_exported_twice_is_found() {
-        let text = "#[unsafe(no_mangle)] extern \"C\" fn doca_version_runtime() -> *const c_char { NULL }";
+        let text =
+            "#[unsafe(no_mangle)] extern \"C\" fn doca_version_runtime() -> *const c_char { NULL }";
         assert_eq!(trouble(text), ["more.rs: doca_version_runtime is defined twice"]);
     }
 
@@ -367,13 +384,17 @@ mod tests {
 
     #[test]
     fn a_constant_is_found_by_its_name_and_that_of_its_owner() {
-        let text = "const A: u32 = 1; struct S(u32); impl S { const A: S = S(2); } enum E { A = 3, B }";
+        let text =
+            "const A: u32 = 1; struct S(u32); impl S { const A: S = S(2); } enum E { A = 3, B }";
         let items = syn::parse_file(text).expect("Rust").items;
         let value = |name| constant(&items, name);
         assert_eq!(
             [value("A"), value("S::A"), value("E::A")],
             ["1", "2", "3"].map(|text| Some(text.to_owned()))
         );
-        assert_eq!([value("B"), value("S::B"), value("E::B"), value("T::A")], [None, None, None, None]);
+        assert_eq!(
+            [value("B"), value("S::B"), value("E::B"), value("T::A")],
+            [None, None, None, None]
+        );
     }
 }

@@ -16,11 +16,13 @@ const PRIVATE: (&str, &str) = ("libdoca_common", urom_abi::host::join::SYMBOL);
 /// The functions of DOCA's and of this project's names that a shared library exports.
 pub(crate) fn exported(library: &Path) -> Result<BTreeSet<String>> {
     let bytes = fs::read(library).with_context(|| format!("reading {}", library.display()))?;
-    let file =
-        object::File::parse(&*bytes).with_context(|| format!("{} is no library", library.display()))?;
+    let file = object::File::parse(&*bytes)
+        .with_context(|| format!("{} is no library", library.display()))?;
     let mut names = BTreeSet::new();
     for symbol in file.dynamic_symbols().filter(|symbol| symbol.is_definition()) {
-        let name = symbol.name().with_context(|| format!("reading the symbols of {}", library.display()))?;
+        let name = symbol
+            .name()
+            .with_context(|| format!("reading the symbols of {}", library.display()))?;
         if name.starts_with("doca_") || name.starts_with("urom_") {
             names.insert(name.to_owned());
         }
@@ -61,7 +63,10 @@ pub(crate) fn differences(declared: &Interface, exported: &Exported) -> Vec<Stri
             if !declared.functions.contains_key(name) {
                 differences.push(format!("symbol {name}: exported by {library}, but not declared"));
             } else if owner(name) != *library {
-                differences.push(format!("symbol {name}: exported by {library}, but {} has it", owner(name)));
+                differences.push(format!(
+                    "symbol {name}: exported by {library}, but {} has it",
+                    owner(name)
+                ));
             }
         }
     }

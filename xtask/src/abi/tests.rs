@@ -77,10 +77,14 @@ fn a_lost_const_is_found() {
 
 #[test]
 fn another_sign_or_size_of_an_integer_is_found() {
-    let found = difference("doca_urom.h", "*worker_ctx, uint32_t gid);", "*worker_ctx, int32_t gid);");
-    assert!(found.contains("doca_urom_worker_set_gid: (*mut doca_urom_worker, i32)"), "{found}");
     let found =
-        difference("doca_urom.h", "*service_ctx, size_t msg_size);", "*service_ctx, uint64_t msg_size);");
+        difference("doca_urom.h", "*worker_ctx, uint32_t gid);", "*worker_ctx, int32_t gid);");
+    assert!(found.contains("doca_urom_worker_set_gid: (*mut doca_urom_worker, i32)"), "{found}");
+    let found = difference(
+        "doca_urom.h",
+        "*service_ctx, size_t msg_size);",
+        "*service_ctx, uint64_t msg_size);",
+    );
     assert!(found.contains("set_max_comm_msg_size: (*mut doca_urom_service, u64)"), "{found}");
     let found = difference("doca_pe.h", "uint8_t doca_pe_progress", "int doca_pe_progress");
     assert!(found.contains("-> i32 in the headers") && found.contains("-> u8 in Rust"), "{found}");
@@ -93,9 +97,15 @@ fn an_argument_more_or_less_is_found() {
         "doca_ctx_start(struct doca_ctx *ctx)",
         "doca_ctx_start(struct doca_ctx *ctx, int how)",
     );
-    assert!(found.contains("doca_ctx_start: (*mut doca_ctx, i32) -> doca_error in the headers"), "{found}");
-    let found =
-        difference("doca_argp.h", "doca_argp_start(int argc, char **argv)", "doca_argp_start(char **argv)");
+    assert!(
+        found.contains("doca_ctx_start: (*mut doca_ctx, i32) -> doca_error in the headers"),
+        "{found}"
+    );
+    let found = difference(
+        "doca_argp.h",
+        "doca_argp_start(int argc, char **argv)",
+        "doca_argp_start(char **argv)",
+    );
     assert!(found.contains("doca_argp_start: (*mut *mut char)"), "{found}");
     let found = difference(
         "doca_log.h",
@@ -118,7 +128,8 @@ fn another_structure_or_return_type_is_found() {
     let found = difference("doca_pe.h", "void doca_task_free(", "doca_error_t doca_task_free(");
     assert!(found.contains("(*mut doca_task) in Rust"), "{found}");
     // A structure where there was a pointer to one.
-    let found = difference("doca_urom.h", "doca_cpu_set_t cpuset);", "const doca_cpu_set_t *cpuset);");
+    let found =
+        difference("doca_urom.h", "doca_cpu_set_t cpuset);", "const doca_cpu_set_t *cpuset);");
     assert!(found.contains("*const ucs_cpu_set_t"), "{found}");
 }
 
@@ -130,7 +141,9 @@ fn a_change_inside_of_a_callback_is_found_where_it_is_used() {
         "(*doca_argp_param_cb_t)(const void *param, void *config)",
     );
     assert!(
-        found.contains("doca_argp_param_set_callback: (*mut doca_argp_param, fn(*const void, *mut void)"),
+        found.contains(
+            "doca_argp_param_set_callback: (*mut doca_argp_param, fn(*const void, *mut void)"
+        ),
         "{found}"
     );
     let found = difference(
@@ -139,7 +152,9 @@ fn a_change_inside_of_a_callback_is_found_where_it_is_used() {
         "(*doca_urom_domain_req_test_cb_t)(void *req, int again)",
     );
     assert!(
-        found.contains("structure doca_urom_domain_oob_coll: the type of req_test is fn(*mut void, i32)"),
+        found.contains(
+            "structure doca_urom_domain_oob_coll: the type of req_test is fn(*mut void, i32)"
+        ),
         "{found}"
     );
 }
@@ -152,7 +167,8 @@ fn what_one_side_alone_has_is_found() {
         "void doca_task_free2(struct doca_task *task);\nDOCA_STABLE\nvoid doca_task_free(struct doca_task *task);",
     );
     assert_eq!(found, "function doca_task_free2: the headers have it, Rust does not");
-    let found = difference("doca_mmap.h", "doca_error_t doca_mmap_create(struct doca_mmap **mmap);", "");
+    let found =
+        difference("doca_mmap.h", "doca_error_t doca_mmap_create(struct doca_mmap **mmap);", "");
     assert_eq!(found, "function doca_mmap_create: Rust has it, the headers do not");
     let found = difference(
         "doca_dev.h",
@@ -165,18 +181,25 @@ fn what_one_side_alone_has_is_found() {
 #[test]
 fn another_layout_is_found() {
     let header = "doca_urom_plugin.h";
-    let found = compare::differences(&changed(header, "\tuint32_t reserved;\t/* 0 */\n", ""), &rust_side());
+    let found =
+        compare::differences(&changed(header, "\tuint32_t reserved;\t/* 0 */\n", ""), &rust_side());
     assert!(
         found.iter().any(|line| line.contains("urom_worker_notify: the list of its fields")),
         "{found:#?}"
     );
     let found = compare::differences(
-        &changed(header, "\tuint64_t id;\t\t/* one bit of a mask, never 0 */\n", "\tuint32_t id;\n"),
+        &changed(
+            header,
+            "\tuint64_t id;\t\t/* one bit of a mask, never 0 */\n",
+            "\tuint32_t id;\n",
+        ),
         &rust_side(),
     );
     assert_eq!(
         found,
-        ["structure doca_urom_service_plugin_info: the type of id is u32 in the headers, u64 in Rust"]
+        [
+            "structure doca_urom_service_plugin_info: the type of id is u32 in the headers, u64 in Rust"
+        ]
     );
     let found = compare::differences(
         &changed(
@@ -192,11 +215,9 @@ fn another_layout_is_found() {
         2,
         "size and type: {found:#?}"
     );
-    assert!(
-        found
-            .iter()
-            .any(|line| line == "constant DOCA_UROM_PLUGIN_NAME_MAX_LEN: 64 in the headers, 48 in Rust")
-    );
+    assert!(found.iter().any(
+        |line| line == "constant DOCA_UROM_PLUGIN_NAME_MAX_LEN: 64 in the headers, 48 in Rust"
+    ));
 }
 
 #[test]
@@ -204,7 +225,9 @@ fn a_flexible_array_that_is_gone_or_displaced_is_found() {
     let header = "doca_urom_plugin.h";
     let found = difference(header, "\tuint8_t plugin_cmd[];\n", "");
     assert!(
-        found.contains("urom_worker_cmd: the list of its fields is type, urom_context, len in the headers"),
+        found.contains(
+            "urom_worker_cmd: the list of its fields is type, urom_context, len in the headers"
+        ),
         "{found}"
     );
     let found = difference(header, "\tuint8_t plugin_notif[];\n", "\tuint16_t plugin_notif[];\n");
@@ -223,7 +246,10 @@ fn fields_in_another_order_are_found() {
 fn a_structure_in_place_of_a_union_is_found() {
     let c = edited(|_, text| text.replace("union doca_data", "struct doca_data"));
     let found = compare::differences(&c, &rust_side());
-    assert!(found.iter().any(|line| line.contains("doca_data: whether it is a union")), "{found:#?}");
+    assert!(
+        found.iter().any(|line| line.contains("doca_data: whether it is a union")),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -250,7 +276,11 @@ fn another_value_of_an_enum_or_constant_is_found() {
 
 #[test]
 fn a_constant_that_only_c_has_must_be_there() {
-    let c = changed("doca_dev.h", "#define DOCA_DEVINFO_PCI_BDF_SIZE 8", "#define DOCA_DEVINFO_BDF_SIZE 8");
+    let c = changed(
+        "doca_dev.h",
+        "#define DOCA_DEVINFO_PCI_BDF_SIZE 8",
+        "#define DOCA_DEVINFO_BDF_SIZE 8",
+    );
     let expected = [
         "constant DOCA_DEVINFO_BDF_SIZE: the headers have it, Rust does not",
         "constant DOCA_DEVINFO_PCI_BDF_SIZE: names.rs says that C has it, the headers do not",
@@ -273,7 +303,11 @@ fn a_symbol_too_many_or_too_few_is_found() {
     }
     let mut change = |library, name: &str, is_there: bool| {
         let of_library = exported.entry(library).or_default();
-        assert!(if is_there { of_library.insert(name.to_owned()) } else { of_library.remove(name) });
+        assert!(if is_there {
+            of_library.insert(name.to_owned())
+        } else {
+            of_library.remove(name)
+        });
         symbols::differences(&declared, &exported)
     };
     assert_eq!(change("libdoca_common", "urom_libdoca_join", true), [""; 0], "that one is private");
@@ -284,7 +318,10 @@ fn a_symbol_too_many_or_too_few_is_found() {
     let secret = "symbol doca_secret: exported by libdoca_argp, but not declared";
     assert_eq!(change("libdoca_argp", "doca_secret", true), [lacking, secret, moved]);
     let private = "symbol urom_libdoca_join: exported by libdoca_urom, but not declared";
-    assert_eq!(change("libdoca_urom", "urom_libdoca_join", true), [lacking, secret, moved, private]);
+    assert_eq!(
+        change("libdoca_urom", "urom_libdoca_join", true),
+        [lacking, secret, moved, private]
+    );
 }
 
 #[test]

@@ -46,9 +46,10 @@ impl Scope {
                 constant: matches!(pointer.mutability, syn::PointerMutability::Const(_)),
                 to: Box::new(self.convert(&pointer.elem)?),
             }),
-            syn::Type::Array(array) => {
-                Ok(Type::Array { of: Box::new(self.convert(&array.elem)?), len: self.number(&array.len)? })
-            }
+            syn::Type::Array(array) => Ok(Type::Array {
+                of: Box::new(self.convert(&array.elem)?),
+                len: self.number(&array.len)?,
+            }),
             syn::Type::Paren(inner) => self.convert(&inner.elem),
             syn::Type::Group(inner) => self.convert(&inner.elem),
             syn::Type::Path(path) => {
@@ -64,7 +65,9 @@ impl Scope {
 
     fn named(&self, name: &str, arguments: &PathArguments) -> Result<Type> {
         if name == "Option" {
-            let PathArguments::AngleBracketed(inside) = arguments else { bail!("an Option of nothing") };
+            let PathArguments::AngleBracketed(inside) = arguments else {
+                bail!("an Option of nothing")
+            };
             let Some(GenericArgument::Type(inside)) = inside.args.first() else {
                 bail!("an Option of nothing")
             };
@@ -97,8 +100,10 @@ impl Scope {
                 })
             }
             syn::Type::Path(path) => {
-                let name = path.path.segments.last().context("a path has a name")?.ident.to_string();
-                let alias = self.aliases.get(&name).with_context(|| format!("an Option of `{name}`"))?;
+                let name =
+                    path.path.segments.last().context("a path has a name")?.ident.to_string();
+                let alias =
+                    self.aliases.get(&name).with_context(|| format!("an Option of `{name}`"))?;
                 self.function(alias)
             }
             _ => bail!("an Option of something else than a function"),
@@ -138,7 +143,8 @@ impl Scope {
                 _ => bail!("an array's length that is no number"),
             },
             Expr::Path(path) => {
-                let name = path.path.segments.last().context("a path has a name")?.ident.to_string();
+                let name =
+                    path.path.segments.last().context("a path has a name")?.ident.to_string();
                 self.numbers
                     .get(&name)
                     .copied()

@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn blocks_of_rust_are_found_and_others_are_not() {
-        let comment = "Text.\n\n```no_run\none();\n```\n\n```text\ntwo\n```\n\n```\nthree();\n```\n";
+        let comment =
+            "Text.\n\n```no_run\none();\n```\n\n```text\ntwo\n```\n\n```\nthree();\n```\n";
         assert_eq!(of(comment).as_deref(), Some("one();\nthree();\n"));
         assert_eq!(of("```text\ntwo\n```\n`inline`"), None);
         assert_eq!(of("```ignore\none\n```\n\n```compile_fail,edition2024\ntwo\n```\n"), None);

@@ -120,7 +120,8 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Looks at an entry that is public by the name `name` in the module `parent`.
     fn visit(&mut self, id: Id, name: &str, parent: &str) {
-        let Some(entry) = self.documentation.index.get(&id).filter(|entry| entry.crate_id == 0) else {
+        let Some(entry) = self.documentation.index.get(&id).filter(|entry| entry.crate_id == 0)
+        else {
             return;
         };
         let path = if parent.is_empty() { name.to_owned() } else { format!("{parent}::{name}") };
@@ -128,21 +129,26 @@ impl<'a> Walk<'a> {
             return;
         }
         match &entry.inner {
-            Inner::Use(Use { id: Some(id), name, is_glob }) => match self.documentation.index.get(id) {
-                Some(Entry { inner: Inner::Module(module), .. }) if *is_glob => {
-                    self.each(&module.items, parent)
+            Inner::Use(Use { id: Some(id), name, is_glob }) => {
+                match self.documentation.index.get(id) {
+                    Some(Entry { inner: Inner::Module(module), .. }) if *is_glob => {
+                        self.each(&module.items, parent)
+                    }
+                    _ => self.visit(*id, name, parent),
                 }
-                _ => self.visit(*id, name, parent),
-            },
+            }
             Inner::Module(module) => {
                 if self.seen.insert(id) {
                     self.each(&module.items, &path);
                 }
             }
-            Inner::Struct(Type { impls }) | Inner::Enum(Type { impls }) | Inner::Union(Type { impls }) => {
+            Inner::Struct(Type { impls })
+            | Inner::Enum(Type { impls })
+            | Inner::Union(Type { impls }) => {
                 if self.seen.insert(id) {
                     let blocks = impls.iter().filter_map(|id| self.inherent(*id)).flatten();
-                    let methods = blocks.filter(|method| method.visibility == "public").collect::<Vec<_>>();
+                    let methods =
+                        blocks.filter(|method| method.visibility == "public").collect::<Vec<_>>();
                     self.page(entry, &path, &methods);
                 }
             }
@@ -265,7 +271,11 @@ mod tests {
     #[test]
     fn modules_for_the_kit_itself_are_left_out() {
         assert_eq!(items("", "", &["deep"]).len(), 3, "S is public by another path");
-        assert!(items("", "", &[]).iter().all(|(path, _)| !path.contains("drop") && !path.contains("LIMIT")));
+        assert!(
+            items("", "", &[])
+                .iter()
+                .all(|(path, _)| !path.contains("drop") && !path.contains("LIMIT"))
+        );
     }
 
     #[test]

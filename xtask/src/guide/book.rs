@@ -11,5 +11,11 @@ use crate::{shell, tools};
 pub(super) fn build(workspace: &Workspace) -> Result<()> {
     let mdbook = tools::MDBOOK.install(workspace)?;
     let book = workspace.target_dir.join("guide/book");
-    shell::run(Command::new(mdbook).arg("build").arg(workspace.root.join("docs")).arg("--dest-dir").arg(book))
+    shell::run(
+        Command::new(mdbook)
+            .arg("build")
+            .arg(workspace.root.join("docs"))
+            .arg("--dest-dir")
+            .arg(book),
+    )
 }

@@ -36,7 +36,8 @@ impl Place {
     pub(super) fn put(&self, old: impl FnOnce() -> Result<String>, text: &str) -> Result<String> {
         let (Place::After(mark) | Place::Before(mark)) = self else { return Ok(text.to_owned()) };
         let old = old()?;
-        let start = old.find(mark.as_str()).with_context(|| format!("no line of it has `{mark}`"))?;
+        let start =
+            old.find(mark.as_str()).with_context(|| format!("no line of it has `{mark}`"))?;
         let at = match self {
             Place::Before(_) => old[..start].rfind('\n').map_or(0, |end| end + 1),
             _ => old[start..].find('\n').map_or(old.len(), |end| start + end + 1),
@@ -59,7 +60,8 @@ pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
             }
             continue;
         };
-        let block: Vec<_> = lines.by_ref().take_while(|(text, _)| !text.starts_with("```")).collect();
+        let block: Vec<_> =
+            lines.by_ref().take_while(|(text, _)| !text.starts_with("```")).collect();
         let file = before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
         if let Some(file) = file {
             let (path, place) = if let Some((path, mark)) = file.split_once(", after: ") {
@@ -90,7 +92,11 @@ fn commands(block: &[(&str, usize)], stays: bool, steps: &mut Vec<Step>) -> Resu
     let first = steps.len();
     for (text, line) in block {
         if let Some(command) = text.strip_prefix("$ ") {
-            steps.push(Step::Command { line: *line, command: command.to_owned(), output: Vec::new() });
+            steps.push(Step::Command {
+                line: *line,
+                command: command.to_owned(),
+                output: Vec::new(),
+            });
             continue;
         }
         match steps.get_mut(first..).and_then(<[_]>::last_mut) {
@@ -124,7 +130,8 @@ mod tests {
 
     #[test]
     fn commands_come_with_what_is_printed_below_them() {
-        let page = "Text.\n\n```console\n$ one\n$ two \\\n> more\nout\n\nput\n```\n```sh\nnot run\n```\n";
+        let page =
+            "Text.\n\n```console\n$ one\n$ two \\\n> more\nout\n\nput\n```\n```sh\nnot run\n```\n";
         let expected = [command(4, "one", &[]), command(5, "two \\\nmore", &["out", "", "put"])];
         assert_eq!(steps(page).expect("it is well-formed"), expected);
     }
@@ -132,8 +139,12 @@ mod tests {
     #[test]
     fn short_blocks_may_follow_long_ones() {
         let page = "```console\n$ a\n$ b\n$ c\n```\n```console\n$ d\nout\n```\n";
-        let expected =
-            [command(2, "a", &[]), command(3, "b", &[]), command(4, "c", &[]), command(7, "d", &["out"])];
+        let expected = [
+            command(2, "a", &[]),
+            command(3, "b", &[]),
+            command(4, "c", &[]),
+            command(7, "d", &["out"]),
+        ];
         assert_eq!(steps(page).expect("it is well-formed"), expected);
     }
 
@@ -161,10 +172,12 @@ mod tests {
 
     #[test]
     fn the_last_command_of_a_marked_block_stays() {
-        let page =
-            "<!-- until Ctrl-C -->\n```console\n$ cd x\n$ serve\nlistening\n```\n```console\n$ ask\n```\n";
-        let stays =
-            Step::UntilStopped { line: 4, command: "serve".to_owned(), output: vec!["listening".to_owned()] };
+        let page = "<!-- until Ctrl-C -->\n```console\n$ cd x\n$ serve\nlistening\n```\n```console\n$ ask\n```\n";
+        let stays = Step::UntilStopped {
+            line: 4,
+            command: "serve".to_owned(),
+            output: vec!["listening".to_owned()],
+        };
         assert_eq!(
             steps(page).expect("it is well-formed"),
             [command(3, "cd x", &[]), stays, command(8, "ask", &[])]

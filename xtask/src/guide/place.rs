@@ -66,7 +66,8 @@ impl Place {
     fn keep_ucx(&self, build: &Path) -> Result<()> {
         let link = build.join("ucx");
         if self.ucx.is_dir() && link.symlink_metadata().is_err() {
-            symlink(&self.ucx, &link).with_context(|| format!("linking UCX into {}", build.display()))?;
+            symlink(&self.ucx, &link)
+                .with_context(|| format!("linking UCX into {}", build.display()))?;
         }
         Ok(())
     }

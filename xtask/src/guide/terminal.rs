@@ -78,7 +78,9 @@ impl Terminal {
                 Err(RecvTimeoutError::Timeout) => {
                     bail!("it takes more than {LIMIT:?}, and printed\n{printed}")
                 }
-                Err(RecvTimeoutError::Disconnected) => bail!("the shell ended, and printed\n{printed}"),
+                Err(RecvTimeoutError::Disconnected) => {
+                    bail!("the shell ended, and printed\n{printed}")
+                }
             };
             // Output without a line's end has the mark behind it.
             let Some((rest, code)) = line.split_once(MARK) else {
@@ -94,15 +96,23 @@ impl Terminal {
     /// Starts a command that stays, in the shell's directory, and waits until it printed `shown`.
     pub(super) fn start_beside(&mut self, command: &str, shown: Vec<String>) -> Result<()> {
         let mut shell = shell();
-        shell.args(["-c", &format!("exec {command}")]).current_dir(self.directory()?).stdin(Stdio::null());
+        shell
+            .args(["-c", &format!("exec {command}")])
+            .current_dir(self.directory()?)
+            .stdin(Stdio::null());
         let (program, output) = spawn(shell, &self.variables)?;
-        let mut beside = Beside { program, command: command.to_owned(), output, printed: String::new() };
+        let mut beside =
+            Beside { program, command: command.to_owned(), output, printed: String::new() };
         let deadline = Instant::now() + MOMENT;
         while !transcript::reached(&shown, &beside.printed) {
             match beside.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => beside.printed.push_str(&line),
                 Err(_) => {
-                    bail!("the page shows\n\n{}\n\nand it printed\n\n{}", shown.join("\n"), beside.printed)
+                    bail!(
+                        "the page shows\n\n{}\n\nand it printed\n\n{}",
+                        shown.join("\n"),
+                        beside.printed
+                    )
                 }
             }
         }
@@ -194,7 +204,10 @@ mod tests {
         let (directory, mut terminal) = terminal();
         assert_eq!(terminal.run("mkdir a && cd a").expect("it succeeds"), "");
         assert_eq!(terminal.run("X=1; export Y=2").expect("it succeeds"), "");
-        assert_eq!(terminal.run("echo $X $Y; pwd >&2").expect("it succeeds").lines().next(), Some("1 2"));
+        assert_eq!(
+            terminal.run("echo $X $Y; pwd >&2").expect("it succeeds").lines().next(),
+            Some("1 2")
+        );
         assert!(terminal.directory().expect("it is known").ends_with("a"));
         assert!(directory.path().join("fresh/a").is_dir());
     }
@@ -221,8 +234,10 @@ mod tests {
     #[test]
     fn a_program_that_does_not_stay_or_ends_badly_is_an_error() {
         let (_directory, mut terminal) = self::terminal();
-        let error =
-            terminal.start_beside("echo else", vec!["here".to_owned()]).expect_err("it is gone").to_string();
+        let error = terminal
+            .start_beside("echo else", vec!["here".to_owned()])
+            .expect_err("it is gone")
+            .to_string();
         assert!(error.contains("else"), "{error}");
         terminal
             .start_beside("sh -c 'echo here; exec sleep 1000'", vec!["here".to_owned()])

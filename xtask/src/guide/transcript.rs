@@ -10,7 +10,11 @@ pub(super) fn compare(shown: &[String], printed: &str) -> Result<()> {
     let printed: Vec<_> = printed.lines().map(str::trim_end).collect();
     let shown: Vec<_> = shown.iter().map(|line| line.trim_end()).collect();
     if !lines(&shown, &printed) {
-        bail!("the page shows\n\n{}\n\nand this was printed:\n\n{}\n", shown.join("\n"), printed.join("\n"));
+        bail!(
+            "the page shows\n\n{}\n\nand this was printed:\n\n{}\n",
+            shown.join("\n"),
+            printed.join("\n")
+        );
     }
     Ok(())
 }
@@ -29,9 +33,9 @@ fn lines(shown: &[&str], printed: &[&str]) -> bool {
     match shown.split_first() {
         None => printed.is_empty(),
         Some((&ANY, rest)) => (0..=printed.len()).any(|skipped| lines(rest, &printed[skipped..])),
-        Some((first, rest)) => {
-            printed.split_first().is_some_and(|(line, others)| matches(first, line) && lines(rest, others))
-        }
+        Some((first, rest)) => printed
+            .split_first()
+            .is_some_and(|(line, others)| matches(first, line) && lines(rest, others)),
     }
 }
 

@@ -49,8 +49,7 @@ mod tests {
 
     #[test]
     fn only_the_comment_of_the_root_is_read() {
-        let source =
-            "//! One.\n//!\n//!     code\n#![cfg_attr(x, doc = \"no\")]\n/// Two.\npub struct Item;\n";
+        let source = "//! One.\n//!\n//!     code\n#![cfg_attr(x, doc = \"no\")]\n/// Two.\npub struct Item;\n";
         assert_eq!(parse(source).expect("it is Rust"), "One.\n\n    code\n");
     }
 

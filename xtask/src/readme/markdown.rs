@@ -6,13 +6,21 @@ use anyhow::{Result, bail, ensure};
 use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
 /// What stands behind the fence of a block of Rust; the rest is for rustdoc.
-const RUST: [&str; 8] =
-    ["", "rust", "no_run", "should_panic", "compile_fail", "ignore", "edition2024", "standalone_crate"];
+const RUST: [&str; 8] = [
+    "",
+    "rust",
+    "no_run",
+    "should_panic",
+    "compile_fail",
+    "ignore",
+    "edition2024",
+    "standalone_crate",
+];
 
 /// The kinds that a link may name before `@`.
 const KINDS: [&str; 13] = [
-    "struct", "enum", "trait", "union", "mod", "module", "const", "constant", "fn", "function", "value",
-    "macro", "type",
+    "struct", "enum", "trait", "union", "mod", "module", "const", "constant", "fn", "function",
+    "value", "macro", "type",
 ];
 
 /// Converts `text`; headings get `deeper` more signs.
@@ -32,16 +40,21 @@ pub(crate) fn convert(text: &str, deeper: usize) -> Result<String> {
 
 fn edits(text: &str, deeper: usize) -> Result<Vec<(Range<usize>, String)>> {
     // rustdoc finds items by names that Markdown knows no definition of.
-    let known = |link: BrokenLink| Some((CowStr::from(link.reference.to_string()), CowStr::from("")));
+    let known =
+        |link: BrokenLink| Some((CowStr::from(link.reference.to_string()), CowStr::from("")));
     let parser = Parser::new_with_broken_link_callback(text, Options::ENABLE_TABLES, Some(known));
     if let Some((name, _)) = parser.reference_definitions().iter().next() {
-        bail!("the link [{name}] is defined in a line of its own: write its target where it is used");
+        bail!(
+            "the link [{name}] is defined in a line of its own: write its target where it is used"
+        );
     }
     let mut edits = Vec::new();
     let mut link: Option<(Range<usize>, Option<Range<usize>>)> = None;
     for (event, range) in parser.into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading { .. }) => edits.push((range.start..range.start, "#".repeat(deeper))),
+            Event::Start(Tag::Heading { .. }) => {
+                edits.push((range.start..range.start, "#".repeat(deeper)))
+            }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_rust(&info) => {
                 edits.push((range.clone(), shown(&text[range])));
             }
@@ -134,9 +147,11 @@ mod tests {
 
     #[test]
     fn other_blocks_stay_as_they_are() {
-        for text in
-            ["```sh\n# a comment\ncargo build\n```\n", "```toml\n[x]\n```\n", "    # indented\n    b\n"]
-        {
+        for text in [
+            "```sh\n# a comment\ncargo build\n```\n",
+            "```toml\n[x]\n```\n",
+            "    # indented\n    b\n",
+        ] {
             check(text, text);
         }
     }
@@ -147,7 +162,10 @@ mod tests {
             "See [`Service`] and [the builder](crate::Builder::new).\n",
             "See `Service` and the builder.\n",
         );
-        check("[`macro@urom_plugin`], [`with`](Builder::with), [it][Item]\n", "`urom_plugin`, `with`, it\n");
+        check(
+            "[`macro@urom_plugin`], [`with`](Builder::with), [it][Item]\n",
+            "`urom_plugin`, `with`, it\n",
+        );
         check(
             "| [`A`] | [`B`](x) |\n| --- | --- |\n| [`C`] | d |\n",
             "| `A` | `B` |\n| --- | --- |\n| `C` | d |\n",
@@ -156,9 +174,12 @@ mod tests {
 
     #[test]
     fn links_to_other_places_stay() {
-        for text in
-            ["[docs](https://docs.rs/x)\n", "[below](#part)\n", "<https://docs.rs/x>\n", "`[b]` is code\n"]
-        {
+        for text in [
+            "[docs](https://docs.rs/x)\n",
+            "[below](#part)\n",
+            "<https://docs.rs/x>\n",
+            "`[b]` is code\n",
+        ] {
             check(text, text);
         }
     }

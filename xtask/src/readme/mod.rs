@@ -28,7 +28,8 @@ pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<()> {
         put(&package.folder.join("README.md"), &of(&package)?, check, &mut stale)?;
         if package.name == FIRST {
             let path = workspace.root.join("README.md");
-            let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            let text =
+                fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
             let page = front_page::read(package.front_page)?;
             let fresh = with_part(&text, &markdown::convert(front_page::opening(&page), 0)?);
             put(&path, &fresh.with_context(|| path.display().to_string())?, check, &mut stale)?;
@@ -49,7 +50,9 @@ fn put(path: &Path, fresh: &str, check: bool, stale: &mut Vec<String>) -> Result
     }
     match fs::read_to_string(path) {
         Ok(found) => match first_difference(&found, fresh) {
-            Some(line) => stale.push(format!("{} (first difference in line {line})", path.display())),
+            Some(line) => {
+                stale.push(format!("{} (first difference in line {line})", path.display()))
+            }
             None => println!("{} is up to date", path.display()),
         },
         Err(error) => stale.push(format!("{} ({error})", path.display())),
@@ -60,8 +63,10 @@ fn put(path: &Path, fresh: &str, check: bool, stale: &mut Vec<String>) -> Result
 /// The README of a crate.
 fn of(package: &Published) -> Result<String> {
     let page = front_page::read(package.front_page)?;
-    let body = markdown::convert(&page, 1).with_context(|| package.front_page.display().to_string())?;
-    let licence = package.license.with_context(|| format!("{}: no licence in its manifest", package.name))?;
+    let body =
+        markdown::convert(&page, 1).with_context(|| package.front_page.display().to_string())?;
+    let licence =
+        package.license.with_context(|| format!("{}: no licence in its manifest", package.name))?;
     Ok(format!(
         "<!-- Made from this crate's front page by `cargo xtask readme`. -->\n\n# {name}\n\n{body}\n\
          ## Documentation and licence\n\n\

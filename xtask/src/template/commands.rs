@@ -41,21 +41,25 @@ impl Promise {
 }
 
 fn is_variable(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+    word.split_once('=')
+        .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
 }
 
 /// All of them, each once. What installs cargo-urom is not among them: it is there.
 pub(super) fn promised(files: &Tree) -> Result<Vec<Promise>> {
     let text = |path: &str| files.get(path).with_context(|| format!("the workspace has no {path}"));
     let readme = text(README)?.lines().filter_map(|line| line.strip_prefix("    "));
-    let ci = text(CI)?.lines().filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix(STEP));
+    let ci =
+        text(CI)?.lines().filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix(STEP));
     let mut promises = Vec::new();
     for promise in readme.chain(ci).filter_map(Promise::parse) {
         if !promise.0.starts_with("cargo install") && !promises.contains(&promise) {
             promises.push(promise);
         }
     }
-    for needed in ["cargo run", "cargo test", "cargo fmt --check", "cargo clippy", "cargo urom build"] {
+    for needed in
+        ["cargo run", "cargo test", "cargo fmt --check", "cargo clippy", "cargo urom build"]
+    {
         ensure!(
             promises.iter().any(|promise| promise.0.starts_with(needed)),
             "neither README nor CI of the workspace has `{needed}`"
@@ -91,7 +95,9 @@ cargo is a word here, and no command:
 ";
 
     fn tree(readme: &str) -> Tree {
-        [(README, readme), (CI, STEPS)].map(|(path, text)| (path.to_owned(), text.to_owned())).into()
+        [(README, readme), (CI, STEPS)]
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+            .into()
     }
 
     #[test]

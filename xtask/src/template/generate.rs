@@ -67,7 +67,8 @@ impl Answers {
     fn defines(&self) -> Vec<String> {
         let defaults = Answers::default();
         let mut defines = Vec::new();
-        let mut define = |name: &str, value: &dyn std::fmt::Display| defines.push(format!("{name}={value}"));
+        let mut define =
+            |name: &str, value: &dyn std::fmt::Display| defines.push(format!("{name}={value}"));
         if self.plugin != defaults.plugin {
             define("plugin_name", &self.plugin);
         }
@@ -80,7 +81,9 @@ impl Answers {
         if self.kit.kind() != defaults.kit.kind() {
             define("kit", &self.kit.kind());
         }
-        if let Some(source) = self.kit.source().filter(|_| self.kit.source() != defaults.kit.source()) {
+        if let Some(source) =
+            self.kit.source().filter(|_| self.kit.source() != defaults.kit.source())
+        {
             define("kit_source", &source);
         }
         defines
@@ -92,7 +95,8 @@ impl Answers {
             Some(source) => format!("{}={source}", self.kit.kind()),
             None => self.kit.kind().to_owned(),
         };
-        let mut options = vec!["--plugin".to_owned(), self.plugin.to_owned(), "--kit".to_owned(), kit];
+        let mut options =
+            vec!["--plugin".to_owned(), self.plugin.to_owned(), "--kit".to_owned(), kit];
         options.extend(self.ucx.then(|| "--ucx".to_owned()));
         options.extend(self.c_header.then(|| "--c-header".to_owned()));
         options
@@ -111,19 +115,36 @@ impl Generator {
     }
 
     /// Generates from the template in a folder of a repository.
-    pub(super) fn git(&self, into: &Path, address: &str, folder: &str, answers: &Answers) -> Result<PathBuf> {
+    pub(super) fn git(
+        &self,
+        into: &Path,
+        address: &str,
+        folder: &str,
+        answers: &Answers,
+    ) -> Result<PathBuf> {
         self.generate(into, &["--git".into(), address.into(), folder.into()], answers)
     }
 
     /// Generates into the root of a clone from the template there. It is another workspace's root, and what is made is a
     /// workspace and no member.
-    pub(super) fn in_clone(&self, clone: &Path, folder: &str, answers: &Answers) -> Result<PathBuf> {
+    pub(super) fn in_clone(
+        &self,
+        clone: &Path,
+        folder: &str,
+        answers: &Answers,
+    ) -> Result<PathBuf> {
         self.generate(clone, &["--path".into(), folder.into(), "--no-workspace".into()], answers)
     }
 
     fn generate(&self, into: &Path, from: &[OsString], answers: &Answers) -> Result<PathBuf> {
         let mut command = Command::new(&self.program);
-        command.arg("generate").args(from).args(["--name", answers.project, "--silent", "--vcs", "none"]);
+        command.arg("generate").args(from).args([
+            "--name",
+            answers.project,
+            "--silent",
+            "--vcs",
+            "none",
+        ]);
         for define in answers.defines() {
             command.args(["--define", &define]);
         }
@@ -156,15 +177,23 @@ mod tests {
     fn defaults_are_left_to_the_template() {
         assert!(Answers::default().defines().is_empty());
         assert_eq!(Answers::in_place().defines(), ["kit_source=../.."]);
-        assert_eq!(Answers::default().options(), ["--plugin", "worker_example", "--kit", "path=.."]);
+        assert_eq!(
+            Answers::default().options(),
+            ["--plugin", "worker_example", "--kit", "path=.."]
+        );
     }
 
     #[test]
     fn all_else_is_said_to_both() {
         let kit = Kit::Git("file:///kit".to_owned());
         let answers = Answers { project: "a", plugin: "worker_a", ucx: true, c_header: true, kit };
-        let defines =
-            ["plugin_name=worker_a", "ucx=true", "c_header=true", "kit=git", "kit_source=file:///kit"];
+        let defines = [
+            "plugin_name=worker_a",
+            "ucx=true",
+            "c_header=true",
+            "kit=git",
+            "kit_source=file:///kit",
+        ];
         assert_eq!(answers.defines(), defines);
         let options = ["--plugin", "worker_a", "--kit", "git=file:///kit", "--ucx", "--c-header"];
         assert_eq!(answers.options(), options);

@@ -29,21 +29,28 @@ pub(super) fn write(
     template: &Path,
 ) -> Result<()> {
     let kit = Kit::Path(workspace.root.display().to_string());
-    let answers = Answers { project: "sample", plugin: SAMPLE, c_header: true, kit, ..Answers::default() };
+    let answers =
+        Answers { project: "sample", plugin: SAMPLE, c_header: true, kit, ..Answers::default() };
     let project = generator.path(scratch, template, &answers)?;
     let mut cargo = shell::cargo();
     cargo.args(["test", "-p", "sample-protocol"]).current_dir(&project).env("UROM_BLESS", "1");
-    shell::step("template: making the C header", cargo.env("CARGO_TARGET_DIR", &workspace.target_dir))?;
+    shell::step(
+        "template: making the C header",
+        cargo.env("CARGO_TARGET_DIR", &workspace.target_dir),
+    )?;
     let made = project.join("include").join(format!("{SAMPLE}.h"));
-    let header = fs::read_to_string(&made).with_context(|| format!("reading {}", made.display()))?;
+    let header =
+        fs::read_to_string(&made).with_context(|| format!("reading {}", made.display()))?;
     let path = template.join(FILE);
-    fs::write(&path, with_placeholders(&header)).with_context(|| format!("writing {}", path.display()))
+    fs::write(&path, with_placeholders(&header))
+        .with_context(|| format!("writing {}", path.display()))
 }
 
 /// Names of the header go on behind the plugin's; where it stands alone, it is the plugin's as it is.
 fn with_placeholders(header: &str) -> String {
     let upper = SAMPLE.to_uppercase();
-    let header = header.replace(&format!("{SAMPLE}_"), "{{prefix}}_").replace(SAMPLE, "{{plugin_name}}");
+    let header =
+        header.replace(&format!("{SAMPLE}_"), "{{prefix}}_").replace(SAMPLE, "{{plugin_name}}");
     ASSIGN.to_owned() + &header.replace(&upper, "{{PREFIX}}")
 }
 
@@ -56,8 +63,7 @@ mod tests {
         let header = "#ifndef WORKER_SAMPLE_H\n#define WORKER_SAMPLE_NAME \"worker_sample\"\nstruct worker_sample_command;\n";
         let made = with_placeholders(header);
         let made = made.strip_prefix(ASSIGN).expect("it begins with what it needs");
-        let expected =
-            "#ifndef {{PREFIX}}_H\n#define {{PREFIX}}_NAME \"{{plugin_name}}\"\nstruct {{prefix}}_command;\n";
+        let expected = "#ifndef {{PREFIX}}_H\n#define {{PREFIX}}_NAME \"{{plugin_name}}\"\nstruct {{prefix}}_command;\n";
         assert_eq!(made, expected);
     }
 }

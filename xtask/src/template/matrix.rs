@@ -61,7 +61,13 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
             kit: kit(),
             ..Answers::default()
         },
-        Answers { project: "for_c", plugin: "worker_c_2", c_header: true, kit: kit(), ..Answers::default() },
+        Answers {
+            project: "for_c",
+            plugin: "worker_c_2",
+            c_header: true,
+            kit: kit(),
+            ..Answers::default()
+        },
         // The longest name there may be.
         Answers {
             project: "all-of-it",
@@ -78,7 +84,12 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
         place.with_git().context("with the kit from git")?;
         place.with_registry().context("with the kit from a registry")?;
     }
-    place.time(&Answers { project: "timed", plugin: "worker_timed", kit: kit(), ..Answers::default() })
+    place.time(&Answers {
+        project: "timed",
+        plugin: "worker_timed",
+        kit: kit(),
+        ..Answers::default()
+    })
 }
 
 impl<'a> Place<'a> {
@@ -119,12 +130,15 @@ impl<'a> Place<'a> {
         let project = self.generator.path(&self.directory(answers.project)?, &template, answers)?;
         let files = tree::read(&project)?;
         tree::without_placeholders(&files)?;
-        let new = urom_new(&self.tool, &self.directory(&format!("{}-new", answers.project))?, answers)?;
-        tree::same(&files, &tree::read(&new)?).context("cargo generate and cargo urom new differ")?;
+        let new =
+            urom_new(&self.tool, &self.directory(&format!("{}-new", answers.project))?, answers)?;
+        tree::same(&files, &tree::read(&new)?)
+            .context("cargo generate and cargo urom new differ")?;
         for promise in promised(&files)? {
             self.keep(&promise, &project, answers)?;
         }
-        tree::same(&files, &tree::read(&project)?).context("the commands have changed the workspace")?;
+        tree::same(&files, &tree::read(&project)?)
+            .context("the commands have changed the workspace")?;
         self.deny(&project)
     }
 
@@ -162,7 +176,10 @@ impl<'a> Place<'a> {
     /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is from.
     fn compiles(&self, project: &Path) -> Result<()> {
         let mut check = self.cargo(project);
-        shell::step("template: cargo check", check.args(["check", "--quiet", "--workspace", "--all-targets"]))
+        shell::step(
+            "template: cargo check",
+            check.args(["check", "--quiet", "--workspace", "--all-targets"]),
+        )
     }
 
     /// What this machine lacks for the other one's plugins.
@@ -170,7 +187,8 @@ impl<'a> Place<'a> {
         let triple = Target::Aarch64.triple();
         let mut rustc = Command::new("rustc");
         let libraries = rustc.args(["--print", "target-libdir", "--target", triple]).output();
-        let libraries = libraries.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let libraries =
+            libraries.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
         if !libraries.is_ok_and(|directory| Path::new(&directory).is_dir()) {
             return Some(format!("rustup target add {triple}"));
         }
@@ -222,8 +240,8 @@ impl<'a> Place<'a> {
         let project = self.generator.path(&self.directory("registry")?, &template, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
         let manifest = project.join("Cargo.toml");
-        let mut text =
-            fs::read_to_string(&manifest).with_context(|| format!("reading {}", manifest.display()))?;
+        let mut text = fs::read_to_string(&manifest)
+            .with_context(|| format!("reading {}", manifest.display()))?;
         text.push_str("\n[patch.crates-io]\n");
         for krate in CRATES {
             text.push_str(&format!(

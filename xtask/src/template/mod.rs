@@ -38,7 +38,14 @@ pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
         std::fs::write(&to, text).with_context(|| format!("writing {}", to.display()))?;
     }
     let mut carried = shell::cargo();
-    carried.args(["test", "--quiet", "-p", "cargo-urom", "--bins", "the_tool_carries_the_template"]);
+    carried.args([
+        "test",
+        "--quiet",
+        "-p",
+        "cargo-urom",
+        "--bins",
+        "the_tool_carries_the_template",
+    ]);
     shell::step("template: the copy in cargo-urom", carried.env("UROM_BLESS", "1"))
 }
 
@@ -54,9 +61,13 @@ fn check_in_place(generator: &Generator, in_place: &std::path::Path) -> Result<(
     let made = generator.path(directory.path(), in_place, &Answers::in_place())?;
     let mut files = tree::read(in_place)?;
     files.retain(|path, _| !path.ends_with(".liquid") && path != "cargo-generate.toml");
-    let what = format!("{FOLDER} is not what its .liquid files give: run cargo xtask template --bless");
+    let what =
+        format!("{FOLDER} is not what its .liquid files give: run cargo xtask template --bless");
     tree::same(&files, &tree::read(&made)?).context(what)?;
-    shell::step("template: format in place", shell::cargo().args(["fmt", "--check"]).current_dir(in_place))
+    shell::step(
+        "template: format in place",
+        shell::cargo().args(["fmt", "--check"]).current_dir(in_place),
+    )
 }
 
 #[cfg(test)]

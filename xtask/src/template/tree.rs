@@ -23,7 +23,8 @@ pub(super) fn read(root: &Path) -> Result<Tree> {
 }
 
 fn add(directory: &Path, prefix: &str, tree: &mut Tree) -> Result<()> {
-    let entries = fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?;
+    let entries =
+        fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?;
     for entry in entries {
         let entry = entry.with_context(|| format!("reading {}", directory.display()))?;
         let name = entry.file_name();
@@ -35,7 +36,8 @@ fn add(directory: &Path, prefix: &str, tree: &mut Tree) -> Result<()> {
         if path.is_dir() {
             add(&path, &format!("{name}/"), tree)?;
         } else {
-            let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            let text =
+                fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
             tree.insert(name, text);
         }
     }
@@ -61,8 +63,9 @@ pub(super) fn same(one: &Tree, other: &Tree) -> Result<()> {
 /// Fails where a placeholder was not replaced.
 pub(super) fn without_placeholders(tree: &Tree) -> Result<()> {
     for (path, text) in tree {
-        let left =
-            ["{{", "{%", "%}", ".liquid"].into_iter().find(|sign| path.contains(sign) || text.contains(sign));
+        let left = ["{{", "{%", "%}", ".liquid"]
+            .into_iter()
+            .find(|sign| path.contains(sign) || text.contains(sign));
         if let Some(sign) = left {
             bail!("{path} has a left-over `{sign}`");
         }
@@ -106,7 +109,8 @@ mod tests {
     #[test]
     fn a_placeholder_is_found_in_names_and_in_texts() {
         without_placeholders(&tree(&[("a.rs", "let x = { 1 };")])).expect("there is none");
-        for bad in [("{{plugin_name}}.h", ""), ("a", "x{{ y }}"), ("a", "{% if"), ("a.liquid", "")] {
+        for bad in [("{{plugin_name}}.h", ""), ("a", "x{{ y }}"), ("a", "{% if"), ("a.liquid", "")]
+        {
             without_placeholders(&tree(&[bad])).expect_err("there is one");
         }
     }

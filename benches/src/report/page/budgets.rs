@@ -31,7 +31,9 @@ fn row(html: &mut String, verdict: &Verdict) -> std::fmt::Result {
     let measured = match (verdict.measured, verdict.row.of) {
         (None, _) => "–".to_owned(),
         (Some(value), Of::Value) => plain(value),
-        (Some(ratio), _) => format!("{} ×", if ratio < 10.0 { format!("{ratio:.3}") } else { plain(ratio) }),
+        (Some(ratio), _) => {
+            format!("{} ×", if ratio < 10.0 { format!("{ratio:.3}") } else { plain(ratio) })
+        }
     };
     let class = match verdict.met {
         None => "open",
@@ -55,13 +57,18 @@ fn row(html: &mut String, verdict: &Verdict) -> std::fmt::Result {
 /// The bar of a row. Nothing when there is nothing to compare, as with a limit of 0.
 fn bullet(verdict: &Verdict) -> String {
     const WIDTH: f64 = 180.0;
-    let (Some(measured), limit) = (verdict.measured, verdict.row.least) else { return String::new() };
+    let (Some(measured), limit) = (verdict.measured, verdict.row.least) else {
+        return String::new();
+    };
     if measured <= 0.0 || limit <= 0.0 {
         return String::new();
     }
-    let marks =
-        [Some(measured), Some(limit), verdict.row.goal].into_iter().flatten().filter(|mark| *mark > 0.0);
-    let (from, to) = marks.fold((f64::INFINITY, 0.0_f64), |(from, to), mark| (from.min(mark), to.max(mark)));
+    let marks = [Some(measured), Some(limit), verdict.row.goal]
+        .into_iter()
+        .flatten()
+        .filter(|mark| *mark > 0.0);
+    let (from, to) =
+        marks.fold((f64::INFINITY, 0.0_f64), |(from, to), mark| (from.min(mark), to.max(mark)));
     let (from, to) = (from / 1.6, to * 1.25);
     let at = |value: f64| (value / from).ln() / (to / from).ln() * WIDTH;
     let class = if verdict.met == Some(true) { "good" } else { "bad" };

@@ -15,8 +15,9 @@ pub(super) fn throughput(figures: &[Figure]) -> String {
 
 /// Time over size: a plot for each way and transport.
 pub(super) fn sizes(figures: &[Figure]) -> String {
-    let families =
-        families(figures, "sandbox/inline/").into_iter().chain(families(figures, "sandbox/registered/"));
+    let families = families(figures, "sandbox/inline/")
+        .into_iter()
+        .chain(families(figures, "sandbox/registered/"));
     families.map(|family| plot(&family, "bytes", size, "one message", time)).collect()
 }
 
@@ -77,9 +78,20 @@ fn plot(
         Some((*at, peer.value, told(*at, &peer.name, peer.value, &figure.unit)))
     });
     let peers: Vec<_> = peers.collect();
-    let peer_name = family.members.iter().find_map(|(_, figure)| Some(figure.peer.as_ref()?.name.clone()));
-    series.extend(peer_name.map(|name| Series { name, class: "peer", shape: Shape::Line, points: peers }));
-    series.push(Series { name: "kit".to_owned(), class: "kit", shape: Shape::Line, points: kit.collect() });
+    let peer_name =
+        family.members.iter().find_map(|(_, figure)| Some(figure.peer.as_ref()?.name.clone()));
+    series.extend(peer_name.map(|name| Series {
+        name,
+        class: "peer",
+        shape: Shape::Line,
+        points: peers,
+    }));
+    series.push(Series {
+        name: "kit".to_owned(),
+        class: "kit",
+        shape: Shape::Line,
+        points: kit.collect(),
+    });
     let values = series.iter().flat_map(|series| series.points.iter().map(|point| point.1));
     let y = Axis::decades(value_label, values, value_tick);
     let x = Axis::of(label, apart(family).into_iter().map(|at| (at, tick(at))).collect());
@@ -104,11 +116,17 @@ mod tests {
 
     #[test]
     fn a_family_is_what_differs_in_its_last_number() {
-        let figures =
-            ["loopback/rate/a/64", "loopback/rate/a/8", "loopback/rate/b/1", "loopback/rate/c", "other/a/1"]
-                .map(|name| Figure::new(name, "/s", 1.0));
+        let figures = [
+            "loopback/rate/a/64",
+            "loopback/rate/a/8",
+            "loopback/rate/b/1",
+            "loopback/rate/c",
+            "other/a/1",
+        ]
+        .map(|name| Figure::new(name, "/s", 1.0));
         let found = families(&figures, "loopback/rate/");
-        let names: Vec<_> = found.iter().map(|family| (family.name, family.members.len())).collect();
+        let names: Vec<_> =
+            found.iter().map(|family| (family.name, family.members.len())).collect();
         assert_eq!(names, [("loopback/rate/a", 2), ("loopback/rate/b", 1)]);
         assert_eq!(found[0].members[0].0, 8.0);
     }

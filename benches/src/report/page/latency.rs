@@ -17,16 +17,22 @@ pub(super) fn section(figures: &[Figure]) -> String {
 
 fn one(figure: &Figure) -> Option<String> {
     let own = figure.histogram.as_ref()?;
-    let peer = figure.peer.as_ref().and_then(|peer| Some((peer.name.as_str(), peer.histogram.as_ref()?)));
+    let peer =
+        figure.peer.as_ref().and_then(|peer| Some((peer.name.as_str(), peer.histogram.as_ref()?)));
     let mut sides = Vec::new();
     sides.extend(peer.map(|(name, distribution)| (name, "peer", distribution)));
     sides.push(("kit", "kit", own));
-    let series: Vec<Series> = sides.iter().map(|(name, class, of)| series(name, class, of)).collect();
+    let series: Vec<Series> =
+        sides.iter().map(|(name, class, of)| series(name, class, of)).collect();
     // What happens less often than once in a hundred thousand is told by the caption.
     let xs = series.iter().flat_map(|series| &series.points).filter(|point| point.1 >= FLOOR * 2.0);
     let plot = Plot {
         title: figure.name.clone(),
-        x: Axis::decades("one round trip, the reading of the clock included", xs.map(|point| point.0), time),
+        x: Axis::decades(
+            "one round trip, the reading of the clock included",
+            xs.map(|point| point.0),
+            time,
+        ),
         y: Axis::of(
             "share of all",
             [
@@ -43,7 +49,11 @@ fn one(figure: &Figure) -> Option<String> {
         series,
     };
     let captions: Vec<String> = sides.iter().map(|(name, _, of)| caption(name, of)).collect();
-    Some(format!("<figure>{}<figcaption>{}</figcaption></figure>\n", plot.svg(), captions.join("<br>")))
+    Some(format!(
+        "<figure>{}<figcaption>{}</figcaption></figure>\n",
+        plot.svg(),
+        captions.join("<br>")
+    ))
 }
 
 fn caption(name: &str, of: &Distribution) -> String {
@@ -88,9 +98,13 @@ mod tests {
 
     #[test]
     fn gaps_between_bars_are_drawn_as_gaps() {
-        let of =
-            Distribution { count: 4, bars: vec![(100, 1), (101, 1), (1000, 2)], ..Distribution::default() };
-        let shares: Vec<f64> = series("kit", "kit", &of).points.iter().map(|point| point.1).collect();
+        let of = Distribution {
+            count: 4,
+            bars: vec![(100, 1), (101, 1), (1000, 2)],
+            ..Distribution::default()
+        };
+        let shares: Vec<f64> =
+            series("kit", "kit", &of).points.iter().map(|point| point.1).collect();
         assert_eq!(shares, [50.0, 0.0, 50.0, 0.0]);
     }
 }

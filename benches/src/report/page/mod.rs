@@ -83,7 +83,10 @@ fn section(html: &mut String, title: &str, about: &str, plots: &str) -> std::fmt
     if plots.is_empty() {
         return Ok(());
     }
-    writeln!(html, "<h2>{title}</h2>\n<p class=\"soft\">{about}</p>\n<div class=\"plots\">\n{plots}</div>")
+    writeln!(
+        html,
+        "<h2>{title}</h2>\n<p class=\"soft\">{about}</p>\n<div class=\"plots\">\n{plots}</div>"
+    )
 }
 
 /// How far the cores were from each other, launch by launch.
@@ -117,14 +120,15 @@ fn table(figures: &[Figure]) -> String {
 fn row(html: &mut String, figure: &Figure) -> std::fmt::Result {
     let least = figure.launches.iter().copied().reduce(f64::min);
     let most = figure.launches.iter().copied().reduce(f64::max);
-    let spread =
-        least.zip(most).filter(|(least, most)| least < most).map_or_else(String::new, |(least, most)| {
+    let spread = least.zip(most).filter(|(least, most)| least < most).map_or_else(
+        String::new,
+        |(least, most)| {
             format!("{} to {}", quantity(least, &figure.unit), quantity(most, &figure.unit))
-        });
-    let note = figure
-        .note
-        .as_ref()
-        .map_or_else(String::new, |note| format!("<br><span class=\"note\">{}</span>", escape(note)));
+        },
+    );
+    let note = figure.note.as_ref().map_or_else(String::new, |note| {
+        format!("<br><span class=\"note\">{}</span>", escape(note))
+    });
     let peer = figure.peer.as_ref();
     writeln!(
         html,

@@ -73,8 +73,8 @@ impl Axis {
         let to = if to <= from { from * 10.0 } else { to };
         let few = (to / from).log10() < 2.5;
         let is_decade = |tick: f64| (tick.log10() - tick.log10().round()).abs() < 1e-6;
-        let ticks =
-            all(from, to).filter(|tick| (from..=to * 1.000_001).contains(tick) && (few || is_decade(*tick)));
+        let ticks = all(from, to)
+            .filter(|tick| (from..=to * 1.000_001).contains(tick) && (few || is_decade(*tick)));
         Axis { label, from, to, ticks: ticks.map(|tick| (tick, name(tick))).collect() }
     }
 
@@ -114,7 +114,10 @@ impl Plot {
         writeln!(svg, r#"<text class="title" x="{LEFT}" y="14">{title}</text>"#)?;
         for (value, name) in &self.y.ticks {
             let y = self.y(*value);
-            writeln!(svg, r#"<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1}" y2="{y:.1}"/>"#)?;
+            writeln!(
+                svg,
+                r#"<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1}" y2="{y:.1}"/>"#
+            )?;
             writeln!(
                 svg,
                 r#"<text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{name}</text>"#,
@@ -124,7 +127,10 @@ impl Plot {
         }
         for (value, name) in &self.x.ticks {
             let x = self.x(*value);
-            writeln!(svg, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{TOP}" y2="{floor}"/>"#)?;
+            writeln!(
+                svg,
+                r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{TOP}" y2="{floor}"/>"#
+            )?;
             writeln!(
                 svg,
                 r#"<text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{name}</text>"#,
@@ -132,7 +138,10 @@ impl Plot {
             )?;
         }
         let middle = (LEFT + right) / 2.0;
-        writeln!(svg, r#"<line class="axis" x1="{LEFT}" x2="{right}" y1="{floor}" y2="{floor}"/>"#)?;
+        writeln!(
+            svg,
+            r#"<line class="axis" x1="{LEFT}" x2="{right}" y1="{floor}" y2="{floor}"/>"#
+        )?;
         writeln!(
             svg,
             r#"<text class="label" x="{middle}" y="{}" text-anchor="middle">{}</text>"#,
@@ -156,9 +165,17 @@ impl Plot {
     }
 
     fn line(&self, svg: &mut String, series: &Series) -> std::fmt::Result {
-        let points: Vec<String> =
-            series.points.iter().map(|(x, y, _)| format!("{:.1},{:.1}", self.x(*x), self.y(*y))).collect();
-        writeln!(svg, r#"<polyline class="line {}" points="{}"/>"#, series.class, points.join(" "))?;
+        let points: Vec<String> = series
+            .points
+            .iter()
+            .map(|(x, y, _)| format!("{:.1},{:.1}", self.x(*x), self.y(*y)))
+            .collect();
+        writeln!(
+            svg,
+            r#"<polyline class="line {}" points="{}"/>"#,
+            series.class,
+            points.join(" ")
+        )?;
         for (x, y, told) in &series.points {
             writeln!(
                 svg,
@@ -195,7 +212,11 @@ impl Plot {
         let mut x = WIDTH - RIGHT;
         for series in self.series.iter().rev() {
             x -= 6.2 * series.name.chars().count() as f64;
-            writeln!(svg, r#"<text class="label" x="{x:.1}" y="26">{}</text>"#, escape(&series.name))?;
+            writeln!(
+                svg,
+                r#"<text class="label" x="{x:.1}" y="26">{}</text>"#,
+                escape(&series.name)
+            )?;
             x -= 14.0;
             writeln!(
                 svg,

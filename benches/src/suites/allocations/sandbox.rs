@@ -56,8 +56,9 @@ pub(super) fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure
         counts: [&hosts, &workers].map(|directory| directory.path().to_owned()),
         cores: [host, sender, extent.cores.host(1)],
     };
-    let mut host =
-        Child::start(NAME, &arguments, |command| command.env(variable, value).envs(variables(hosts.path())))?;
+    let mut host = Child::start(NAME, &arguments, |command| {
+        command.env(variable, value).envs(variables(hosts.path()))
+    })?;
     let figures = host.answer()?;
     host.finish()?;
     ensure!(daemon.stop()?.success(), "uromd did not end in order");
@@ -66,7 +67,8 @@ pub(super) fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure
 
 /// The host of a launch.
 pub(super) fn child(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a launch is started with")?;
     let [hosts, workers] = &arguments.counts;
     let [core, sender, receiver] = arguments.cores;
     let service = Service::builder().address(&arguments.daemon).connect()?;
@@ -115,9 +117,14 @@ pub(super) fn child(arguments: &str) -> Result<()> {
             median(&counts).context("nothing was counted")
         };
         for (what, host, worker) in [("send", 0, 2), ("receive", 1, 3)] {
-            let name = |side| format!("{NAME}/sandbox-{what}/{}/{side}/{size}", arguments.transport.name());
+            let name = |side| {
+                format!("{NAME}/sandbox-{what}/{}/{side}/{size}", arguments.transport.name())
+            };
             let (host, worker) = (each(host)?, each(worker)?);
-            ensure!(worker >= DESCRIPTORS, "{worker} allocations in a worker: the counting does not work");
+            ensure!(
+                worker >= DESCRIPTORS,
+                "{worker} allocations in a worker: the counting does not work"
+            );
             figures.extend([
                 Figure::new(name("host"), "allocations", host),
                 Figure::new(name("worker"), "allocations", worker - DESCRIPTORS).note(NOTE),

@@ -45,7 +45,8 @@ const HOST_SPINS: Duration = Duration::from_micros(50);
 
 /// The process from beginning to end.
 pub(super) fn run(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a host is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a host is started with")?;
     let service = Service::builder().address(&arguments.daemon).connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let peer = service.plugin::<bench_protocol::Protocol>()?;
@@ -102,7 +103,11 @@ struct RawUcx<'a> {
 }
 
 impl RawUcx<'_> {
-    fn new(bench: bench_protocol::Client<Host>, worker: &Worker, transport: Transport) -> Result<RawUcx<'_>> {
+    fn new(
+        bench: bench_protocol::Client<Host>,
+        worker: &Worker,
+        transport: Transport,
+    ) -> Result<RawUcx<'_>> {
         // The settings are about shared memory, and would have UCX use it.
         let same_settings = transport == Transport::SharedMemory;
         let kind = Kind { same_settings, sleeps: true, ..Kind::default() };
@@ -112,11 +117,14 @@ impl RawUcx<'_> {
 
     /// Has the worker serve nothing else meanwhile.
     fn after_a_pause(&self, number: u64) -> Result<u64> {
-        let serve =
-            self.bench.task_serve(self.worker, self.kind.number(), Style::ShortAtOnce.number()).submit()?;
+        let serve = self
+            .bench
+            .task_serve(self.worker, self.kind.number(), Style::ShortAtOnce.number())
+            .submit()?;
         // From here on only raw UCX has its turn, and the command may still wait to leave.
         self.worker.engine().progress();
-        let time = after_a_pause(number, || self.peer.round_trip_asleep().map_err(|what| anyhow!(what)));
+        let time =
+            after_a_pause(number, || self.peer.round_trip_asleep().map_err(|what| anyhow!(what)));
         self.peer.send(STOP);
         self.peer.progress();
         let bench_protocol::Served {} = serve.wait()?;

@@ -43,8 +43,9 @@ fn run(extent: &Extent) -> Result<Vec<Figure>> {
 fn launch(extent: &Extent, transport: Transport) -> Result<Vec<Figure>> {
     let (variable, value) = transport.variable();
     let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
-    let daemon =
-        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        command.args(["-l", "30"]).env(variable, value)
+    })?;
     let arguments = Arguments {
         daemon: daemon.address().to_owned(),
         transport,

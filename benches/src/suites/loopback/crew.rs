@@ -38,7 +38,8 @@ impl Crew {
         let first = Party::new(&hosts.next().context("a process has a host")?)?;
         let worker = Some(first.worker.id());
         // One after another: raw UCX at the worker takes them in the order of their numbers.
-        let others = hosts.map(|host| Other::start(Arguments { worker, ..host })).collect::<Result<_>>()?;
+        let others =
+            hosts.map(|host| Other::start(Arguments { worker, ..host })).collect::<Result<_>>()?;
         Ok(Crew { first, others })
     }
 

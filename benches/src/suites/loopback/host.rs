@@ -115,10 +115,13 @@ impl Party {
                 let kind = Kind { same_settings: side == Side::RawSameSettings, ..Kind::default() };
                 let style = side.style().number();
                 if kind.same_settings && self.raw_same_settings.is_none() {
-                    self.raw_same_settings = Some(connect(&self.peer, &self.worker, self.number, kind)?);
+                    self.raw_same_settings =
+                        Some(connect(&self.peer, &self.worker, self.number, kind)?);
                 }
-                self.serving =
-                    Some((side, self.peer.task_serve(&self.worker, kind.number(), style).submit()?));
+                self.serving = Some((
+                    side,
+                    self.peer.task_serve(&self.worker, kind.number(), style).submit()?,
+                ));
                 // From here on only raw UCX has its turn, and the command may still wait to leave.
                 self.worker.engine().progress();
                 Ok(Answer::Nothing(()))

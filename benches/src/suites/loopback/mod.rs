@@ -137,11 +137,14 @@ impl Cell {
             median(&rounds.iter().map(what).collect::<Vec<_>>()).context("no round was measured")
         };
         let rate = |round: &Round| 1e9 / round.each();
-        let mut figures =
-            vec![Figure::new(self.name("rate", depth), "/s", of(&kit, rate)?).against(RAW, of(&raw, rate)?)];
+        let mut figures = vec![
+            Figure::new(self.name("rate", depth), "/s", of(&kit, rate)?)
+                .against(RAW, of(&raw, rate)?),
+        ];
         if depth == 1 {
             let (kit, raw) = (of(&kit, Round::trip)?, of(&raw, Round::trip)?);
-            let mut figure = Figure::new(self.name("round-trip", depth), "ns", kit).against(RAW, raw);
+            let mut figure =
+                Figure::new(self.name("round-trip", depth), "ns", kit).against(RAW, raw);
             if self.hosts == 1 {
                 let mut single = |side, each: f64| -> Result<Option<Distribution>> {
                     let trips = extent.samples(std::time::Duration::from_nanos(each as u64));
@@ -155,8 +158,11 @@ impl Cell {
         if let Some(same_settings) = same_settings {
             let (name, unit, what): (_, _, fn(&Round) -> f64) =
                 if depth == 1 { ("round-trip", "ns", Round::trip) } else { ("rate", "/s", rate) };
-            let figure =
-                Figure::new(self.name(&format!("{name}-same-settings"), depth), unit, of(&kit, what)?);
+            let figure = Figure::new(
+                self.name(&format!("{name}-same-settings"), depth),
+                unit,
+                of(&kit, what)?,
+            );
             figures.push(figure.against(RAW_SAME_SETTINGS, of(&same_settings, what)?));
         }
         if let Some(note) = extent.cores.sharing(self.hosts) {
@@ -210,7 +216,8 @@ impl Hosts {
             };
             let arguments: Vec<_> = numbers.iter().map(arguments).collect();
             let (variable, value) = cell.transport.variable();
-            let mut process = Child::start(NAME, &arguments, |command| command.env(variable, value))?;
+            let mut process =
+                Child::start(NAME, &arguments, |command| command.env(variable, value))?;
             worker = Some(process.ask(&Order::Join)?);
             processes.push(process);
         }

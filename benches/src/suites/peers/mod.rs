@@ -49,7 +49,8 @@ const CONTESTS: [Contest; 4] = [
 
 fn run(extent: &Extent) -> Result<Vec<Figure>> {
     extent.launches(NAME, |_| {
-        let servers = [Side::Tonic, Side::UnixSocket].map(|side| Server::start(side, extent.cores.worker()));
+        let servers =
+            [Side::Tonic, Side::UnixSocket].map(|side| Server::start(side, extent.cores.worker()));
         let [tonic, unix_socket] = servers;
         let (tonic, unix_socket) = (tonic?, unix_socket?);
         let mut figures = Vec::new();
@@ -86,15 +87,18 @@ const ASLEEP: [Side; 4] = [Side::Kit, Side::Tonic, Side::UnixSocket, Side::Threa
 impl Contest {
     fn measure(&self, extent: &Extent, host: &mut Child) -> Result<Vec<Figure>> {
         if !self.asleep {
-            let note = "the kit polls at both ends; the peer sleeps in the kernel, as it always does";
+            let note =
+                "the kit polls at both ends; the peer sleeps in the kernel, as it always does";
             let [kit, tonic, unix_socket] = self.rounds(extent, host, AWAKE)?;
             let figure = |side, each| self.figure(side, kit).against(side.about(), each).note(note);
             return Ok(vec![figure(Side::Tonic, tonic), figure(Side::UnixSocket, unix_socket)]);
         }
         let note = "both ends sleep before each, and the worker has to be woken; the host polls for the answer before it would sleep";
         let [kit, tonic, unix_socket, threads] = self.rounds(extent, host, ASLEEP)?;
-        let figure = |side: Side, each| self.figure(side, kit).against(side.about(), each).note(note);
-        let floor = Figure::new(format!("{NAME}/threads-against-tonic/{}", self.name), "ns", threads);
+        let figure =
+            |side: Side, each| self.figure(side, kit).against(side.about(), each).note(note);
+        let floor =
+            Figure::new(format!("{NAME}/threads-against-tonic/{}", self.name), "ns", threads);
         Ok(vec![
             figure(Side::Tonic, tonic),
             figure(Side::UnixSocket, unix_socket),
@@ -121,7 +125,8 @@ impl Contest {
         for (side, trips) in sides.into_iter().zip(&mut trips) {
             let first: Done = host.ask(&Order { side, trips: 20, asleep: self.asleep })?;
             // A pause is no part of what is measured, but of how long a round takes.
-            *trips = (extent.round().as_nanos() as u64 / first.elapsed.max(1) * 20).clamp(20, 1_000_000);
+            *trips =
+                (extent.round().as_nanos() as u64 / first.elapsed.max(1) * 20).clamp(20, 1_000_000);
         }
         let rounds = in_turns::<Done, SIDES>(extent.rounds(), |side| {
             host.ask(&Order { side: sides[side], trips: trips[side], asleep: self.asleep })
@@ -142,9 +147,9 @@ mod tests {
     #[test]
     fn what_the_budgets_are_about_is_measured() {
         for row in crate::budget::ROWS.iter().filter(|row| row.suite == NAME) {
-            let measured = CONTESTS
-                .iter()
-                .any(|contest| row.figures == format!("{NAME}/{}/{}", Side::Tonic.name(), contest.name));
+            let measured = CONTESTS.iter().any(|contest| {
+                row.figures == format!("{NAME}/{}/{}", Side::Tonic.name(), contest.name)
+            });
             assert!(measured, "{}", row.figures);
         }
     }

@@ -23,8 +23,12 @@ use crate::figure::Figure;
 use crate::statistics::alternate;
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite =
-    Suite { name: NAME, about: "a Rust plugin against the same plugin in C", run, child: Some(child) };
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "a Rust plugin against the same plugin in C",
+    run,
+    child: Some(child),
+};
 
 const NAME: &str = "plugin-in-c";
 const PEER: &str = "plugin in C";
@@ -85,8 +89,9 @@ fn launch(extent: &Extent, what: What, in_c: &Path, transport: Transport) -> Res
     let mut plugins = PluginDirectory::with(&[in_rust])?;
     plugins.add(in_c)?;
     let (variable, value) = transport.variable();
-    let daemon =
-        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        command.args(["-l", "30"]).env(variable, value)
+    })?;
     let arguments = Arguments {
         what,
         address: daemon.address().to_owned(),
@@ -105,7 +110,8 @@ fn launch(extent: &Extent, what: What, in_c: &Path, transport: Transport) -> Res
 
 /// The host of one launch.
 fn child(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a launch is started with")?;
     let figures = match arguments.what {
         What::Graph => graph(&arguments)?,
         What::Sandbox => sandbox::measure(&arguments)?,
@@ -118,16 +124,23 @@ fn graph(arguments: &Arguments) -> Result<Vec<Figure>> {
     let service = Service::builder().address(&arguments.address).connect()?;
     let in_rust = service.plugin::<Protocol>()?;
     let of_c = service.plugin_named(in_c::GRAPH)?;
-    ensure!(of_c.version() == Protocol::VERSION, "the plugin in C is of version {}", of_c.version());
+    ensure!(
+        of_c.version() == Protocol::VERSION,
+        "the plugin in C is of version {}",
+        of_c.version()
+    );
     let in_c = Protocol::client::<Host>(of_c);
     let cpus: CpuSet = [arguments.cores[1]].into_iter().collect();
-    let builder = service.worker().any_id().plugin(in_rust.plugin()).plugin(in_c.plugin()).cpus(cpus);
+    let builder =
+        service.worker().any_id().plugin(in_rust.plugin()).plugin(in_c.plugin()).cpus(cpus);
     let worker = block_on(builder.max_inflight(DEPTH as u32).start())?;
     pin(arguments.cores[0]).context("cannot pin the host to its core")?;
     let mut figures = Vec::new();
     for (what, depth) in [("round-trip", 1), ("in-flight", DEPTH)] {
-        let (trips_in_rust, trips_in_c) =
-            (calibrate(&in_rust, &worker, depth, arguments)?, calibrate(&in_c, &worker, depth, arguments)?);
+        let (trips_in_rust, trips_in_c) = (
+            calibrate(&in_rust, &worker, depth, arguments)?,
+            calibrate(&in_c, &worker, depth, arguments)?,
+        );
         let rounds = alternate(
             arguments.rounds,
             || each(&in_rust, &worker, trips_in_rust, depth),
@@ -146,7 +159,12 @@ fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Resul
 }
 
 /// How many trips a round's time is enough for.
-fn calibrate(client: &Client<Host>, worker: &Worker, depth: u64, arguments: &Arguments) -> Result<u64> {
+fn calibrate(
+    client: &Client<Host>,
+    worker: &Worker,
+    depth: u64,
+    arguments: &Arguments,
+) -> Result<u64> {
     let first = 1_000;
     let each = each(client, worker, first, depth)?;
     Ok(((arguments.round.as_nanos() as f64 / each) as u64).max(first))

@@ -27,7 +27,11 @@ pub(super) fn measure(arguments: &Arguments) -> Result<Vec<Figure>> {
     let in_rust = service.plugin::<sandbox_protocol::Protocol>()?;
     let of_c = service.plugin_named(in_c::SANDBOX)?;
     let in_c = <sandbox_protocol::Protocol as Protocol>::client::<Host>(of_c);
-    let pair = Pair::start(&service, &[in_rust.plugin(), &of_c], [arguments.cores[1], arguments.receiver])?;
+    let pair = Pair::start(
+        &service,
+        &[in_rust.plugin(), &of_c],
+        [arguments.cores[1], arguments.receiver],
+    )?;
     pin(arguments.cores[0]).context("cannot pin the host to its core")?;
     let mut figures = Vec::new();
     for size in SIZES {
@@ -35,16 +39,17 @@ pub(super) fn measure(arguments: &Arguments) -> Result<Vec<Figure>> {
         let each = [&in_rust, &in_c].map(|client| round(&pair, client, size, 1));
         each.into_iter().collect::<Result<Vec<_>>>()?;
         let each = start.elapsed() / (2 * (BEFORE as u32 + 1));
-        let count = (arguments.round.as_nanos() / each.as_nanos().max(1)).clamp(COUNT[0], COUNT[1]) as usize;
+        let count = (arguments.round.as_nanos() / each.as_nanos().max(1)).clamp(COUNT[0], COUNT[1])
+            as usize;
         let rounds = alternate(
             arguments.rounds,
             || round(&pair, &in_rust, size, count),
             || round(&pair, &in_c, size, count),
         )?;
         let name = format!("{NAME}/sandbox-inline/{}/{size}", arguments.transport.name());
-        let note =
-            "each plugin has a UCX of its own: that in Rust with the kit's settings, that in C as UCX comes";
-        let figure = Figure::in_turns(name, "ns", PEER, &rounds).context("no round was measured")?;
+        let note = "each plugin has a UCX of its own: that in Rust with the kit's settings, that in C as UCX comes";
+        let figure =
+            Figure::in_turns(name, "ns", PEER, &rounds).context("no round was measured")?;
         figures.push(figure.note(note));
     }
     Ok(figures)

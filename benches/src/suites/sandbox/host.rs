@@ -42,7 +42,8 @@ struct Party {
 }
 
 pub(super) fn run(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a launch is started with")?;
     let party = Party::new(&arguments)?;
     let mut figures = Vec::new();
     for size in REGISTERED {
@@ -58,8 +59,14 @@ pub(super) fn run(arguments: &str) -> Result<()> {
         let measured = if (arguments.transport, size) == SAME_SETTINGS {
             let ([kit, raw, relayed], [inline, of_relayed, of_copies]) = (sides, rows);
             let sides = [kit, raw, relayed, Side::RawSameSettings, Side::RawRelayedSameSettings];
-            let (same, relayed_same) = (("inline-same-settings", 0, 3), ("relayed-same-settings", 0, 4));
-            party.measure(&arguments, sides, size, &[inline, of_relayed, of_copies, same, relayed_same])
+            let (same, relayed_same) =
+                (("inline-same-settings", 0, 3), ("relayed-same-settings", 0, 4));
+            party.measure(
+                &arguments,
+                sides,
+                size,
+                &[inline, of_relayed, of_copies, same, relayed_same],
+            )
         } else {
             party.measure(&arguments, sides, size, &rows)
         };
@@ -131,12 +138,17 @@ impl Party {
         let [host, cores @ ..] = arguments.cores;
         let pair = Pair::start(&service, &[sandbox.plugin(), peer.plugin()], cores)?;
         pin(host).context("cannot pin the host to its core")?;
-        let connect =
-            |same_settings| connect(&peer, &pair, Kind { tags: true, same_settings, ..Kind::default() });
+        let connect = |same_settings| {
+            connect(&peer, &pair, Kind { tags: true, same_settings, ..Kind::default() })
+        };
         let raws = [connect(false)?, connect(true)?];
         let most = REGISTERED.iter().copied().max().unwrap_or_default() as u64;
         let map = |worker| -> Result<u64> {
-            Ok(sandbox.task_mem_map(worker, MapParams::allocate(BASE, most)).submit()?.wait()?.memh_id)
+            Ok(sandbox
+                .task_mem_map(worker, MapParams::allocate(BASE, most))
+                .submit()?
+                .wait()?
+                .memh_id)
         };
         let memories = [map(&pair.sender)?, map(&pair.receiver)?];
         Ok(Party { sandbox, peer, pair, raws, memories, _service: service })
@@ -159,7 +171,8 @@ impl Party {
         let each = start.elapsed().min(first.elapsed() / 2);
         let messages = (arguments.round.as_nanos() / each.as_nanos().max(1))
             .clamp(sides[0].counts()[1] as u128, 100) as usize;
-        let rounds = in_turns::<_, SIDES>(arguments.rounds, |side| self.round(sides[side], size, messages))?;
+        let rounds =
+            in_turns::<_, SIDES>(arguments.rounds, |side| self.round(sides[side], size, messages))?;
         let times = rounds.map(|rounds| median(&rounds));
         rows.iter()
             .map(|&(what, ours, peer)| {
@@ -205,7 +218,10 @@ impl Party {
             sent.status,
             received.status
         );
-        ensure!(matches!(received.data, Received::Registered { len } if len == size as u64), "not all came");
+        ensure!(
+            matches!(received.data, Received::Registered { len } if len == size as u64),
+            "not all came"
+        );
         Ok(time)
     }
 
@@ -214,7 +230,9 @@ impl Party {
         let mut future = pin!(future);
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            if let Poll::Ready(output) = future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
+            if let Poll::Ready(output) =
+                future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop()))
+            {
                 return Ok(output);
             }
             if !self.pair.sender.engine().progress() {
@@ -254,7 +272,9 @@ impl Party {
         let (head, bytes) = (HEAD as u64, size as u64);
         let serving = if side.relays() {
             [
-                Serving::Relay(self.peer.task_relay(&self.pair.sender, head, bytes, kind).submit()?),
+                Serving::Relay(
+                    self.peer.task_relay(&self.pair.sender, head, bytes, kind).submit()?,
+                ),
                 Serving::HandOn(self.peer.task_hand_on(&self.pair.receiver, bytes, kind).submit()?),
             ]
         } else {

@@ -52,7 +52,9 @@ pub(super) fn measure(extent: &Extent) -> Result<Vec<Figure>> {
             let figure = Figure::new(name, "ns", ns);
             figures.push(match alone {
                 None => figure.note("over shared memory"),
-                Some(alone) => figure.against("one plugin", alone).note("all but one have nothing to do"),
+                Some(alone) => {
+                    figure.against("one plugin", alone).note("all but one have nothing to do")
+                }
             });
             alone.get_or_insert(ns);
         }
@@ -89,7 +91,8 @@ fn round_trip(extent: &Extent, plugins: &PluginDirectory, others: usize) -> Resu
         core: extent.cores.host(0),
         worker_core: extent.cores.worker(),
     });
-    let mut host = Child::start(NAME, &role, |command| command.env(variable, value).envs(SHORT_STARTS))?;
+    let mut host =
+        Child::start(NAME, &role, |command| command.env(variable, value).envs(SHORT_STARTS))?;
     let ns = host.answer()?;
     host.finish()?;
     ensure!(daemon.stop()?.success(), "uromd did not end in order");

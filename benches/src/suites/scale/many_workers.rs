@@ -49,13 +49,16 @@ pub(super) fn measure() -> Result<Vec<Figure>> {
 /// How long starts take by who has set nothing: UCX may use everything, and puts hooks on memory.
 fn default_environment() -> Result<Vec<Figure>> {
     fn unset(command: &mut Command) -> &mut Command {
-        SHORT_STARTS.iter().chain(&[Transport::SharedMemory.variable()]).for_each(|(variable, _)| {
-            command.env_remove(variable);
-        });
+        SHORT_STARTS.iter().chain(&[Transport::SharedMemory.variable()]).for_each(
+            |(variable, _)| {
+                command.env_remove(variable);
+            },
+        );
         command
     }
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    let daemon = Uromd::start_with(plugins.variable(), |command| unset(command.args(["-l", "30"])))?;
+    let daemon =
+        Uromd::start_with(plugins.variable(), |command| unset(command.args(["-l", "30"])))?;
     let role = Role::Workers(Arguments { daemon: daemon.address().to_owned() });
     let mut host = Child::start(NAME, &role, unset)?;
     let mut ns = |order| -> Result<f64> { Ok(host.ask::<u64>(&order)? as f64) };
@@ -87,7 +90,8 @@ fn short_starts() -> Result<Vec<Figure>> {
         command.args(["-l", "30"]).env(variable, value).envs(SHORT_STARTS)
     })?;
     let role = Role::Workers(Arguments { daemon: daemon.address().to_owned() });
-    let mut host = Child::start(NAME, &role, |command| command.env(variable, value).envs(SHORT_STARTS))?;
+    let mut host =
+        Child::start(NAME, &role, |command| command.env(variable, value).envs(SHORT_STARTS))?;
 
     let mut ns = |order| -> Result<f64> { Ok(host.ask::<u64>(&order)? as f64) };
     ns(Order::Start(1))?;
@@ -116,7 +120,9 @@ fn short_starts() -> Result<Vec<Figure>> {
     }
     let stop = ns(Order::Stop)?;
     let name = format!("{NAME}/stop-of-a-worker");
-    figures.push(Figure::new(name, "ns", stop / WORKERS as f64).note("of 256 that stop at the same time"));
+    figures.push(
+        Figure::new(name, "ns", stop / WORKERS as f64).note("of 256 that stop at the same time"),
+    );
     host.finish()?;
     ensure!(daemon.stop()?.success(), "uromd did not end in order");
     Ok(figures)
@@ -130,7 +136,8 @@ fn memory(daemon: &Uromd) -> Result<(f64, usize)> {
 }
 
 pub(super) fn child(arguments: &Arguments) -> Result<()> {
-    let service = Service::builder().address(&arguments.daemon).max_workers(WORKERS as u32).connect()?;
+    let service =
+        Service::builder().address(&arguments.daemon).max_workers(WORKERS as u32).connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let mut workers: Vec<Worker> = Vec::new();
     child::serve(|order| -> Result<u64> {
@@ -140,14 +147,17 @@ pub(super) fn child(arguments: &Arguments) -> Result<()> {
                 let start = |_| service.worker().any_id().plugin(graph.plugin()).start();
                 let starts: Vec<Starting> = (0..count).map(start).collect();
                 for start in starts {
-                    let worker = start.wait().with_context(|| format!("after {} workers", workers.len()))?;
+                    let worker =
+                        start.wait().with_context(|| format!("after {} workers", workers.len()))?;
                     workers.push(worker);
                 }
                 begin.elapsed()
             }
             Order::Use => {
-                let sent =
-                    workers.iter().zip(0..).map(|(worker, data)| graph.task_loopback(worker, data).submit());
+                let sent = workers
+                    .iter()
+                    .zip(0..)
+                    .map(|(worker, data)| graph.task_loopback(worker, data).submit());
                 let sent = sent.collect::<urom_host::Result<Vec<_>>>()?;
                 for (task, data) in sent.into_iter().zip(0..) {
                     let done = task.wait()?;
@@ -158,7 +168,8 @@ pub(super) fn child(arguments: &Arguments) -> Result<()> {
             Order::Domain(size) => {
                 let builder = service.domain().gather(InProcess::alone());
                 let members = workers.iter().zip(0..size);
-                let builder = members.fold(builder, |builder, (worker, id)| builder.worker(id, worker));
+                let builder =
+                    members.fold(builder, |builder, (worker, id)| builder.worker(id, worker));
                 let domain = builder.start().wait()?;
                 let started = begin.elapsed();
                 domain.stop()?;

@@ -21,8 +21,12 @@ use crate::extent::Extent;
 use crate::figure::Figure;
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite =
-    Suite { name: NAME, about: "the stages of a loopback, and what is left", run, child: Some(child) };
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "the stages of a loopback, and what is left",
+    run,
+    child: Some(child),
+};
 
 const NAME: &str = "stages";
 const RAW: &str = "raw UCX";
@@ -38,8 +42,10 @@ struct Arguments {
 fn run(extent: &Extent) -> Result<Vec<Figure>> {
     let in_c = in_c::graph_plugin()?;
     extent.launches(NAME, |_| {
-        let in_rust =
-            PluginDirectory::with(&["worker_graph"])?.path().join("worker_graph.so").canonicalize()?;
+        let in_rust = PluginDirectory::with(&["worker_graph"])?
+            .path()
+            .join("worker_graph.so")
+            .canonicalize()?;
         let samples = if extent.quick { 20_000 } else { 100_000 };
         let (rust, c) = (worker::measure(&in_rust, samples)?, worker::measure(&in_c, samples)?);
         let mut figures = of_worker(&rust, &c);
@@ -63,7 +69,8 @@ fn of_worker(rust: &WorkerStages, c: &WorkerStages) -> Vec<Figure> {
 }
 
 fn of_host(transport: Transport, host: &HostStages, worker: &WorkerStages) -> Vec<Figure> {
-    let figure = |name: &str, ns| Figure::new(format!("{NAME}/{}/{name}", transport.name()), "ns", ns);
+    let figure =
+        |name: &str, ns| Figure::new(format!("{NAME}/{}/{name}", transport.name()), "ns", ns);
     let at_host = host.build + (host.submit - host.raw_send) + (host.take - host.raw_take);
     let at_worker = worker.descriptor + worker.plugin + worker.pack;
     vec![
@@ -89,8 +96,9 @@ fn of_host(transport: Transport, host: &HostStages, worker: &WorkerStages) -> Ve
 fn in_a_child(extent: &Extent, transport: Transport, samples: u64) -> Result<HostStages> {
     let (variable, value) = transport.variable();
     let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
-    let daemon =
-        Uromd::start_with(plugins.variable(), |command| command.args(["-l", "30"]).env(variable, value))?;
+    let daemon = Uromd::start_with(plugins.variable(), |command| {
+        command.args(["-l", "30"]).env(variable, value)
+    })?;
     let arguments = Arguments {
         host: HostArguments {
             place: Place::Uromd { address: daemon.address().to_owned() },
@@ -111,7 +119,8 @@ fn in_a_child(extent: &Extent, transport: Transport, samples: u64) -> Result<Hos
 }
 
 fn child(arguments: &str) -> Result<()> {
-    let arguments: Arguments = serde_json::from_str(arguments).context("what a launch is started with")?;
+    let arguments: Arguments =
+        serde_json::from_str(arguments).context("what a launch is started with")?;
     let stages = host::measure(&arguments.host, arguments.samples, arguments.rounds)?;
     println!("{}", serde_json::to_string(&stages)?);
     Ok(())

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, ensure};
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{
-    CloseFn, DomainLookups, NotifPackFn, ProgressFn, WorkerCmdDesc, WorkerCmdFn, WorkerCtx, WorkerNotifDesc,
+    CloseFn, DomainLookups, NotifPackFn, ProgressFn, WorkerCmdDesc, WorkerCmdFn, WorkerCtx,
+    WorkerNotifDesc,
 };
 use urom_service::plugin_file::Loaded;
 
@@ -39,9 +40,14 @@ impl Open {
     fn new(file: &Path) -> Result<Open> {
         let iface = Loaded::load(file)?.iface()?;
         // The loopback plugins look nothing up.
-        let lookups =
-            DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
-        let mut ctx = Box::new(WorkerCtx { iface, domain_iface: lookups, plugin_ctx: std::ptr::null_mut() });
+        let lookups = DomainLookups {
+            addr_lookup: None,
+            seg_lookup: None,
+            memh_lookup: None,
+            mkey_lookup: None,
+        };
+        let mut ctx =
+            Box::new(WorkerCtx { iface, domain_iface: lookups, plugin_ctx: std::ptr::null_mut() });
         let open = iface.open.context("the plugin has no open")?;
         // SAFETY: the plugin's method, with a context that stays in its box until after `close`.
         unsafe { open(&raw mut *ctx) }.check()?;
@@ -64,7 +70,11 @@ impl Open {
         (begun, ended)
     }
 
-    fn pack(&mut self, notification: NotificationDesc, room: &mut [u8; ROOM]) -> (DocaError, usize) {
+    fn pack(
+        &mut self,
+        notification: NotificationDesc,
+        room: &mut [u8; ROOM],
+    ) -> (DocaError, usize) {
         let mut packed = room.len();
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.
@@ -109,7 +119,11 @@ pub(super) fn measure(file: &Path, samples: u64) -> Result<WorkerStages> {
         let (code, packed) = plugin.pack(notification, &mut room);
         let done = now();
         code.check()?;
-        ensure!(room[packed - 8..packed] == data.to_le_bytes(), "sent {data}, got {:?}", &room[..packed]);
+        ensure!(
+            room[packed - 8..packed] == data.to_le_bytes(),
+            "sent {data}, got {:?}",
+            &room[..packed]
+        );
         steps.record(0, begin, described);
         steps.record(1, described, answered);
         steps.record(2, found, done);

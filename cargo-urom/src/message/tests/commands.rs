@@ -28,10 +28,16 @@ fn bytes_that_travel_along_bring_their_words() {
 #[test]
 fn registered_memory_is_three_words_that_the_user_gives() {
     let registered = Registered { memory: 5.try_into().unwrap(), address: 0x1000, len: 64 };
-    let want = typed(&sandbox::TagSend { context: 0, dest: 1, data: Data::Registered(registered), tag: 7 });
+    let want = typed(&sandbox::TagSend {
+        context: 0,
+        dest: 1,
+        data: Data::Registered(registered),
+        tag: 7,
+    });
     let fields = "dest=1 tag=7 memh_id=5 data_addr=0x1000 data_len=64";
     assert_eq!(plainly(SANDBOX, "TagSend", fields), want);
-    let receive = sandbox::TagRecv { context: 0, buffer: 0, count: 9, tag: 7, tag_mask: 1, memh_id: 0 };
+    let receive =
+        sandbox::TagRecv { context: 0, buffer: 0, count: 9, tag: 7, tag_mask: 1, memh_id: 0 };
     assert_eq!(plainly(SANDBOX, "TagRecv", "count=9 tag=7 tag_mask=1"), typed(&receive));
     let error = refused(SANDBOX, "TagSend", "dest=1 tag=7 memh_id=5 data_addr=0x1000");
     assert!(error.contains("`data_len`"), "{error}");
@@ -41,7 +47,8 @@ fn registered_memory_is_three_words_that_the_user_gives() {
 
 #[test]
 fn words_that_are_given_go_out_as_they_are_with_a_remark() {
-    let encoded = made(SANDBOX, "TagSend", "dest=1 tag=7 data=hello data_len=9 data_addr=77").unwrap();
+    let encoded =
+        made(SANDBOX, "TagSend", "dest=1 tag=7 data=hello data_len=9 data_addr=77").unwrap();
     assert_eq!(encoded.remarks, ["`data_len` goes out as it is given, though 5 would be right"]);
     assert_eq!((encoded.bytes[24], encoded.bytes[32]), (77, 9));
 }
@@ -59,16 +66,23 @@ fn payloads_of_several_lengths_come_in_order() {
 
 #[test]
 fn an_element_is_given_by_its_members_or_as_a_list() {
-    let params = ucc::LibParams { mask: 3, thread_mode: 1, coll_types: 0xff, ..ucc::LibParams::zeroed() };
-    let want =
-        typed(&ucc::LibCreate { dpu_worker_id: 9, params: Elements::from(std::slice::from_ref(&params)) });
+    let params =
+        ucc::LibParams { mask: 3, thread_mode: 1, coll_types: 0xff, ..ucc::LibParams::zeroed() };
+    let want = typed(&ucc::LibCreate {
+        dpu_worker_id: 9,
+        params: Elements::from(std::slice::from_ref(&params)),
+    });
     for fields in [
         "params.mask=3 params.thread_mode=1 params.coll_types=0xff",
         "params[0].mask=3 params[0].thread_mode=1 params[0].coll_types=0xff",
         "params={mask=3,thread_mode=1,coll_types=0xff}",
         "params=[{mask=3,thread_mode=1,coll_types=0xff}]",
     ] {
-        assert_eq!(plainly(UCC, "LibCreate", &format!("dpu_worker_id=9 {fields}")), want, "{fields}");
+        assert_eq!(
+            plainly(UCC, "LibCreate", &format!("dpu_worker_id=9 {fields}")),
+            want,
+            "{fields}"
+        );
     }
     for (fields, part) in [
         ("params[1].mask=3", "only 0 to 0"),
@@ -176,9 +190,19 @@ fn what_is_missing_unknown_or_given_twice_is_named() {
             "data=x",
             &["needs `dest`, `tag` too: [context=<u64>] dest=<u64> tag=<u64> [data=<bytes>]"],
         ),
-        (SANDBOX, "TagSend", "zzz=1", &["no field `zzz`: there is `context`, `dest`, `tag`, `data`"]),
+        (
+            SANDBOX,
+            "TagSend",
+            "zzz=1",
+            &["no field `zzz`: there is `context`, `dest`, `tag`, `data`"],
+        ),
         (SANDBOX, "TagSend", "data[0]=1", &["give all of it, as a list"]),
-        (SANDBOX, "MemMap", "map_params=1", &["expected the fields of MapParams: `{field_mask=..,"]),
+        (
+            SANDBOX,
+            "MemMap",
+            "map_params=1",
+            &["expected the fields of MapParams: `{field_mask=..,"],
+        ),
         (RDMO, "MrReg", "va=1 len=2", &["needs `packed_rkey`, `packed_memh` too"]),
     ] {
         let error = refused(protocol, name, fields);
@@ -191,7 +215,8 @@ fn what_is_missing_unknown_or_given_twice_is_named() {
 fn a_path_into_a_structure_sets_a_member_and_payload_words_within_are_filled_in() {
     let params = sandbox::MapParams::exported(0x1000);
     let want = typed(&sandbox::MemMap { context: 5, map_params: params, exported_memh: b"window" });
-    let fields = "context=5 map_params.field_mask=0x21 map_params.address=0x1000 exported_memh=window";
+    let fields =
+        "context=5 map_params.field_mask=0x21 map_params.address=0x1000 exported_memh=window";
     assert_eq!(plainly(SANDBOX, "mem_map", fields), want);
     let fields = "context=5 map_params={field_mask=33,address=4096} exported_memh=hex:77696e646f77";
     assert_eq!(plainly(SANDBOX, "mem_map", fields), want);

@@ -8,7 +8,10 @@ use super::*;
 fn the_golden_messages_of_c_come_out_as_c_made_them() {
     for (protocol, golden) in [
         (GRAPH, include_str!("../../../../plugins/graph-rs/protocol/golden/worker_graph.json")),
-        (SANDBOX, include_str!("../../../../plugins/sandbox-rs/protocol/golden/worker_sandbox.json")),
+        (
+            SANDBOX,
+            include_str!("../../../../plugins/sandbox-rs/protocol/golden/worker_sandbox.json"),
+        ),
     ] {
         let golden: Value = serde_json::from_str(golden).unwrap();
         for message in golden["commands"].as_array().unwrap() {
@@ -57,5 +60,8 @@ fn fields_of(message: &Value, bytes: &[u8]) -> String {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
 }

@@ -7,23 +7,28 @@ use super::*;
 
 #[test]
 fn notifications_are_read_as_the_typed_decoder_reads_them() {
-    let decoded = answered(GRAPH, graph::LoopbackDone { data: 42 }, &graph::Loopback { data: 42 }.echo());
+    let decoded =
+        answered(GRAPH, graph::LoopbackDone { data: 42 }, &graph::Loopback { data: 42 }.echo());
     assert_eq!(
         (decoded.variant.name, &decoded.fields[..]),
         ("LoopbackDone", &[("data", Shown::Int(42))][..])
     );
 
-    let recv = sandbox::TagRecv { context: 3, buffer: 0, count: 9, tag: 0, tag_mask: 0, memh_id: 0 }.echo();
+    let recv =
+        sandbox::TagRecv { context: 3, buffer: 0, count: 9, tag: 0, tag_mask: 0, memh_id: 0 }
+            .echo();
     let answer = |data| sandbox::TagReceived { data, sender_tag: 6, status: -2 };
     let inline = answered(SANDBOX, answer(Received::Inline(Payload::from(&b"hi"[..]))), &recv);
-    let common = [("context", Shown::Int(3)), ("sender_tag", Shown::Int(6)), ("status", Shown::Int(-2))];
+    let common =
+        [("context", Shown::Int(3)), ("sender_tag", Shown::Int(6)), ("status", Shown::Int(-2))];
     assert_eq!(inline.fields[..3], common);
     assert_eq!(inline.fields[3], ("data", Shown::Bytes(b"hi".into())));
     let registered = answered(SANDBOX, answer(Received::Registered { len: 8192 }), &recv);
     assert_eq!(registered.fields[3], ("data", Shown::Registered(8192)));
 
     let echo = rdmo::ClientInit { id: 0, addr: &[] }.echo();
-    let decoded = answered(RDMO, rdmo::ClientInitialized { addr: Payload::from(&[0xff; 3][..]) }, &echo);
+    let decoded =
+        answered(RDMO, rdmo::ClientInitialized { addr: Payload::from(&[0xff; 3][..]) }, &echo);
     assert_eq!(decoded.fields, [("addr", Shown::Bytes(vec![0xff; 3]))]);
 
     let echo = ucc::LibDestroy { dpu_worker_id: 9 }.echo();
@@ -38,8 +43,11 @@ fn a_second_tag_counts_when_its_message_is_expected() {
         (bytes[0], bytes[16]) = (tag, 85);
         bytes
     };
-    let expected = SANDBOX.notifications.variants.iter().find(|variant| variant.name == "MemMapped");
-    let name = |expected, bytes: &[u8]| decode(&SANDBOX.notifications, expected, bytes).unwrap().variant.name;
+    let expected =
+        SANDBOX.notifications.variants.iter().find(|variant| variant.name == "MemMapped");
+    let name = |expected, bytes: &[u8]| {
+        decode(&SANDBOX.notifications, expected, bytes).unwrap().variant.name
+    };
     assert_eq!(name(expected, &map(1)), "MemMapped");
     assert_eq!(name(None, &map(1)), "TagSent");
     let mut received = map(2);
@@ -49,9 +57,12 @@ fn a_second_tag_counts_when_its_message_is_expected() {
 
 #[test]
 fn notifications_that_are_cut_or_too_long_are_said_to_be() {
-    let recv = sandbox::TagRecv { context: 3, buffer: 0, count: 9, tag: 0, tag_mask: 0, memh_id: 0 }.echo();
+    let recv =
+        sandbox::TagRecv { context: 3, buffer: 0, count: 9, tag: 0, tag_mask: 0, memh_id: 0 }
+            .echo();
     let data = Received::Inline(Payload::from(&b"hello"[..]));
-    let whole = sandbox::TagReceived { data, sender_tag: 6, status: 0 }.into_descriptor(&recv).unwrap();
+    let whole =
+        sandbox::TagReceived { data, sender_tag: 6, status: 0 }.into_descriptor(&recv).unwrap();
     let whole = whole.payload();
     for len in 0..whole.len() {
         let problems = match decode(&SANDBOX.notifications, None, &whole[..len]) {
@@ -66,7 +77,11 @@ fn notifications_that_are_cut_or_too_long_are_said_to_be() {
     let mut endless = whole.to_vec();
     endless[24..32].fill(0xff);
     let decoded = decode(&SANDBOX.notifications, None, &endless).unwrap();
-    assert!(decoded.problems[0].starts_with("data: 18446744073709551615 elements"), "{:?}", decoded.problems);
+    assert!(
+        decoded.problems[0].starts_with("data: 18446744073709551615 elements"),
+        "{:?}",
+        decoded.problems
+    );
     let unknown = decode(&SANDBOX.notifications, None, &[9; 48]).unwrap_err();
     assert!(unknown.contains("none of 0 (MemMapped), 1 (TagSent)"), "{unknown}");
 }
@@ -79,7 +94,10 @@ fn an_answer_that_does_not_repeat_its_command_is_found() {
     answer[0] = 1;
     let differs = |answer: &[u8]| {
         let sent = (&SANDBOX.commands, command, &sent[..]);
-        not_echoed(sent, (&SANDBOX.notifications, SANDBOX.notifications.find(answer).unwrap(), answer))
+        not_echoed(
+            sent,
+            (&SANDBOX.notifications, SANDBOX.notifications.find(answer).unwrap(), answer),
+        )
     };
     assert_eq!(differs(&answer), ["context"]);
     answer[8] = 7;

@@ -64,8 +64,11 @@ fn values_are_given_and_shown_by_their_names() {
     let text = "mode=very_slow loud=true letter=é step={modes=[Fast,300],last=1} name=größe";
     let bytes = plainly(VALUES, "name", text);
     assert_eq!(bytes, typed(&name()));
-    let shown: Vec<_> =
-        read_back(VALUES, &bytes).fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let shown: Vec<_> = read_back(VALUES, &bytes)
+        .fields
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     let want = [
         "mode=VerySlow",
         "loud=true",
@@ -74,8 +77,11 @@ fn values_are_given_and_shown_by_their_names() {
         "name=größe",
     ];
     assert_eq!(shown, want);
-    let json: Vec<_> =
-        read_back(VALUES, &bytes).fields.iter().map(|(_, value)| value.json().to_string()).collect();
+    let json: Vec<_> = read_back(VALUES, &bytes)
+        .fields
+        .iter()
+        .map(|(_, value)| value.json().to_string())
+        .collect();
     let step = r#"{"first":false,"last":true,"modes":["Fast","VerySlow"]}"#;
     assert_eq!(json, [r#""VerySlow""#, "true", r#""é""#, step, r#""größe""#]);
 }
@@ -99,10 +105,14 @@ fn bytes_that_are_no_value_are_shown_and_are_a_problem() {
     bytes[at("mode")] = 1;
     bytes[at("letter") + 3] = 1;
     let decoded = decode(&VALUES.notifications, None, &bytes).unwrap();
-    let shown: Vec<_> = decoded.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let shown: Vec<_> =
+        decoded.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(shown, ["mode=257", "done=9", "letter=16777336"]);
     let problems = decoded.problems.join("; ");
-    assert!(problems.contains("mode: 257 is no `Mode`: expected 0 (Fast), 300 (VerySlow)"), "{problems}");
+    assert!(
+        problems.contains("mode: 257 is no `Mode`: expected 0 (Fast), 300 (VerySlow)"),
+        "{problems}"
+    );
     assert!(
         problems.contains("done: 9 is no `bool`") && problems.contains("letter: 0x1000078"),
         "{problems}"

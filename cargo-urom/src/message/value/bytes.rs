@@ -43,8 +43,12 @@ fn contents(file: &str) -> Result<Vec<u8>, String> {
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
-    let wrong =
-        || format!("`{}` is no row of bytes: write two hexadecimal digits for each", digits.escape_debug());
+    let wrong = || {
+        format!(
+            "`{}` is no row of bytes: write two hexadecimal digits for each",
+            digits.escape_debug()
+        )
+    };
     let digits = digits.as_bytes();
     if !digits.len().is_multiple_of(2) {
         return Err(wrong());

@@ -58,7 +58,9 @@ pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
         parts.push(last);
     }
     match parts.iter().position(|part| part.trim().is_empty()) {
-        Some(index) => Err(format!("`{text}` has nothing in front of its comma number {}", index + 1)),
+        Some(index) => {
+            Err(format!("`{text}` has nothing in front of its comma number {}", index + 1))
+        }
         None => Ok(parts.into_iter().map(str::trim).collect()),
     }
 }

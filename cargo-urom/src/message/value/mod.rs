@@ -50,9 +50,10 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
         return match size {
             0 => Err(format!("{} has no bytes, and {} are given", ty, given.len())),
             size if given.len() % size == 0 => Ok(given),
-            size => {
-                Err(format!("a {ty} takes {size} bytes, and {} are given: no multiple of that", given.len()))
-            }
+            size => Err(format!(
+                "a {ty} takes {size} bytes, and {} are given: no multiple of that",
+                given.len()
+            )),
         };
     }
     let items = match (list(text), ty) {
@@ -87,7 +88,12 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
             let value = match text {
                 "true" | "1" => 1,
                 "false" | "0" => 0,
-                _ => return Err(format!("`{}` is no bool: write true or false", text.escape_debug())),
+                _ => {
+                    return Err(format!(
+                        "`{}` is no bool: write true or false",
+                        text.escape_debug()
+                    ));
+                }
             };
             copy(&[value], out);
             Ok(())
@@ -105,27 +111,32 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
             Ok(())
         }
         Type::Float { bytes } => {
-            let value: f64 = text
-                .parse()
-                .map_err(|_| format!("`{}` is no number for an f{}", text.escape_debug(), 8 * bytes))?;
+            let value: f64 = text.parse().map_err(|_| {
+                format!("`{}` is no number for an f{}", text.escape_debug(), 8 * bytes)
+            })?;
             match bytes {
                 4 => copy(&(value as f32).to_le_bytes(), out),
                 _ => copy(&value.to_le_bytes(), out),
             }
             Ok(())
         }
-        Type::Array { of, len } if is_byte(of) && !text.starts_with('[') => filled(len, &bytes(text)?, out),
+        Type::Array { of, len } if is_byte(of) && !text.starts_with('[') => {
+            filled(len, &bytes(text)?, out)
+        }
         Type::Array { of, len } => match list(text) {
             Some(items) => array(of, len, &items?, out),
             None => Err(format!("expected {} for a {ty}: `[..,..]`", Count(len, "value"))),
         },
         Type::Struct(of) => {
-            let inner =
-                text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).ok_or_else(|| {
+            let inner = text
+                .strip_prefix('{')
+                .and_then(|inner| inner.strip_suffix('}'))
+                .ok_or_else(|| {
                     if text.starts_with('{') {
                         return format!("`{}` has no `}}` at its end", text.escape_debug());
                     }
-                    let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
+                    let names: Vec<_> =
+                        of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
                     format!(
                         "expected the fields of {}: `{{{}}}`, or `hex:` and {}",
                         of.name,
@@ -134,9 +145,9 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
                     )
                 })?;
             for item in parts(inner)? {
-                let (name, value) = item
-                    .split_once('=')
-                    .ok_or_else(|| format!("`{}` in {{..}} is no `field=value`", item.escape_debug()))?;
+                let (name, value) = item.split_once('=').ok_or_else(|| {
+                    format!("`{}` in {{..}} is no `field=value`", item.escape_debug())
+                })?;
                 let name = name.trim();
                 let field = of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
                     let names = of.fields.iter().map(|field| field.name);
@@ -158,7 +169,10 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
 
 fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), String> {
     if items.len() != len {
-        return Err(format!("it is given {}, and the array has {len}", Count(items.len(), "value")));
+        return Err(format!(
+            "it is given {}, and the array has {len}",
+            Count(items.len(), "value")
+        ));
     }
     // A type without bytes has nothing to be written.
     for (index, (item, place)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
@@ -178,7 +192,11 @@ fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
 
 fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     if given.len() != out.len() {
-        return Err(format!("it is given {}, and a {ty} takes {}", Count(given.len(), "byte"), out.len()));
+        return Err(format!(
+            "it is given {}, and a {ty} takes {}",
+            Count(given.len(), "byte"),
+            out.len()
+        ));
     }
     out.copy_from_slice(given);
     Ok(())

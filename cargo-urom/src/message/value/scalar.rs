@@ -16,13 +16,18 @@ pub(super) fn character(text: &str) -> Result<char, String> {
     let by_number =
         || integer(text, 4, false).ok().and_then(|code| char::from_u32(u32::try_from(code).ok()?));
     only(text).or(quoted).or_else(by_number).ok_or_else(|| {
-        format!("`{}` is no char: write one character, or its number like 0x1f600", text.escape_debug())
+        format!(
+            "`{}` is no char: write one character, or its number like 0x1f600",
+            text.escape_debug()
+        )
     })
 }
 
 /// A value of an enum, by its name or its number.
 pub(super) fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
-    if let Some(value) = of.values.iter().find(|value| names::plain(value.name) == names::plain(text)) {
+    if let Some(value) =
+        of.values.iter().find(|value| names::plain(value.name) == names::plain(text))
+    {
         return Ok(value.value);
     }
     match integer(text, of.bytes, of.signed) {
@@ -67,7 +72,10 @@ pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, St
         false => (0, (1i128 << bits) - 1),
     };
     if !(least..=most).contains(&value) {
-        return Err(format!("`{}` does not fit a {ty}, which holds {least} to {most}", text.escape_debug()));
+        return Err(format!(
+            "`{}` does not fit a {ty}, which holds {least} to {most}",
+            text.escape_debug()
+        ));
     }
     Ok(value)
 }

@@ -29,7 +29,11 @@ fn the_program_prints_what_came_back() -> urom_host::Result<()> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_graph-host"));
     let output = program.env("UROM_PLUGIN_PATH", plugin).output().expect("it starts");
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(printed, format!("sent 42, got 42 back\nsent {0}, got {0} back\n", u64::MAX), "{output:?}");
+    assert_eq!(
+        printed,
+        format!("sent 42, got 42 back\nsent {0}, got {0} back\n", u64::MAX),
+        "{output:?}"
+    );
     assert!(output.status.success());
     Ok(())
 }

@@ -29,7 +29,11 @@ fn commands_that_come_together_are_answered_by_the_next_progress() {
 fn bytes_that_are_no_loopback_are_an_invalid_value() {
     let worker = Worker::<Protocol>::open::<Graph>();
     for bytes in [&[][..], &[0; 15], &[0; 17], &[1; 16]] {
-        assert_eq!(worker.wait(worker.send_bytes(bytes)), Err(DocaError::INVALID_VALUE), "{bytes:?}");
+        assert_eq!(
+            worker.wait(worker.send_bytes(bytes)),
+            Err(DocaError::INVALID_VALUE),
+            "{bytes:?}"
+        );
     }
     assert_eq!(worker.call(Loopback { data: 7 }), Ok(LoopbackDone { data: 7 }));
 }

@@ -17,7 +17,8 @@ fn load(file: impl AsRef<Path>) -> Result<Worker<Protocol>, DocaError> {
 /// The plugin in C that answers every command this many times.
 fn in_c(times: usize) -> Worker<Protocol> {
     let definition = format!("-DTIMES={times}");
-    let file = compile("c_loopback", &format!("{times}.so"), &[&definition, "-shared", "-fPIC"], &[]);
+    let file =
+        compile("c_loopback", &format!("{times}.so"), &[&definition, "-shared", "-fPIC"], &[]);
     load(file).expect("it opens")
 }
 

@@ -60,7 +60,8 @@ fn run(words: impl IntoIterator<Item = PathBuf>) -> Written {
     let output = Command::new(&program).args(words).output().unwrap_or_else(|error| {
         panic!("{} does not start ({error}): run `cargo xtask setup`", program.display())
     });
-    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let [out, err] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{}\n{out}{err}", output.status);
     Written { out, err }
 }

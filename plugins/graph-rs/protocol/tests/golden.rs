@@ -17,7 +17,8 @@ fn messages(direction: &str) -> Vec<(u64, Vec<u8>)> {
         .iter()
         .map(|message| {
             let hex = message["bytes"].as_str().unwrap();
-            let bytes = (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap());
+            let bytes =
+                (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap());
             (message["fields"]["data"].as_u64().unwrap(), bytes.collect())
         })
         .collect()

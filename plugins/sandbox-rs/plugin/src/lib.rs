@@ -26,7 +26,9 @@
 
 mod memory;
 
-use sandbox_protocol::{Handler, MapParams, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
+use sandbox_protocol::{
+    Handler, MapParams, MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent,
+};
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
 
@@ -63,7 +65,8 @@ impl Handler for Sandbox {
         if cmd.map_params.asks_for_windows() {
             return Ok(MemMapped { memh_id: MapParams::TAKES_WINDOWS });
         }
-        let memh_id = self.memories.map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;
+        let memh_id =
+            self.memories.map(&self.worker, cx.dest_id(), &cmd.map_params, cmd.exported_memh)?;
         Ok(MemMapped { memh_id })
     }
 
@@ -77,7 +80,8 @@ impl Handler for Sandbox {
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
             Data::Registered(at) => {
-                let (place, range) = self.memories.find(cx.dest_id(), at.memory.get(), at.address, at.len)?;
+                let (place, range) =
+                    self.memories.find(cx.dest_id(), at.memory.get(), at.address, at.len)?;
                 place.send(range, &peer, cmd.tag).await
             }
         };
@@ -87,16 +91,19 @@ impl Handler for Sandbox {
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         let (came, data) = if cmd.memh_id == 0 {
             let count = usize::try_from(cmd.count).ok().filter(|count| *count <= LONGEST_ANSWER);
-            let count = count.ok_or_else(|| Error::new(DocaError::TOO_BIG, "no answer is that long"))?;
+            let count =
+                count.ok_or_else(|| Error::new(DocaError::TOO_BIG, "no answer is that long"))?;
             let room = Stable::new(TagReceived::payload(count)?);
             let (came, data) = cut(self.worker.tag_recv(cmd.tag, cmd.tag_mask, room).await);
             (came, Received::Inline(data))
         } else {
-            let (place, range) = self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
+            let (place, range) =
+                self.memories.find(cx.dest_id(), cmd.memh_id, cmd.buffer, cmd.count)?;
             let came = place.receive(range, &self.worker, cmd.tag, cmd.tag_mask).await;
             (came, Received::Registered { len: came.map_or(0, |info| info.length as u64) })
         };
-        let (sender_tag, status) = came.map_or_else(|status| (0, status.code()), |info| (info.tag, 0));
+        let (sender_tag, status) =
+            came.map_or_else(|status| (0, status.code()), |info| (info.tag, 0));
         Ok(TagReceived { data, sender_tag, status })
     }
 }

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use sandbox_protocol::{MapParams, TagReceived};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use ucx::{Endpoint, Features, Memory, RangeLease, Ranges, Stable, Status, TagInfo, Window, Worker};
+use ucx::{
+    Endpoint, Features, Memory, RangeLease, Ranges, Stable, Status, TagInfo, Window, Worker,
+};
 use urom_pdk::{Payload, prelude::*};
 
 use crate::driver;
@@ -55,25 +57,45 @@ pub(crate) struct Theirs {
 
 impl Memories {
     /// Registers memory for connection `owner` and gives its handle: the host's, if it sent an exported `memh`.
-    pub(crate) fn map(&self, ucx: &Worker, owner: u64, params: &MapParams, memh: &[u8]) -> Result<u64> {
+    pub(crate) fn map(
+        &self,
+        ucx: &Worker,
+        owner: u64,
+        params: &MapParams,
+        memh: &[u8],
+    ) -> Result<u64> {
         let has = |field| params.field_mask & field != 0;
-        let here = memh.is_empty() && has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0;
+        let here = memh.is_empty()
+            && has(MapParams::FIELD_FLAGS)
+            && params.flags & MapParams::ALLOCATE != 0;
         let len = if here && has(MapParams::FIELD_LENGTH) { params.length } else { 0 };
         let (mut entries, cost) = (self.entries.borrow_mut(), len.max(LEAST));
-        if entries.values().map(|entry| entry.cost).sum::<u64>().saturating_add(cost) > MOST_REGISTERED {
-            return Err(Error::new(DocaError::NO_MEMORY, "this worker has as much registered as it may"));
+        if entries.values().map(|entry| entry.cost).sum::<u64>().saturating_add(cost)
+            > MOST_REGISTERED
+        {
+            return Err(Error::new(
+                DocaError::NO_MEMORY,
+                "this worker has as much registered as it may",
+            ));
         }
         let place = match here {
             true => Memory::allocate(ucx.context(), len as usize).map(Place::Here),
             // An address alone is one of the host's, which means nothing here.
-            false if memh.is_empty() => return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map")),
-            // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was let in is trusted with the memory of
-            // the workers that it uses: the guide's page on security says so, and who is let in.
-            false => self.windows().and_then(|ucx| unsafe { Window::open(ucx, memh) }).map(|window| {
-                let mut known = entries.values().filter(|entry| entry.owner == owner);
-                let taken = known.find_map(|entry| entry.place.taken_of(memh)).unwrap_or_default();
-                Place::Host(Rc::new(Theirs { window, described: memh.into(), taken }))
-            }),
+            false if memh.is_empty() => {
+                return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map"));
+            }
+            false => {
+                // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was let in
+                // is trusted with the memory of the workers that it uses: the guide's page on security
+                // says so, and who is let in.
+                let open = |ucx| unsafe { Window::open(ucx, memh) };
+                self.windows().and_then(open).map(|window| {
+                    let mut known = entries.values().filter(|entry| entry.owner == owner);
+                    let taken =
+                        known.find_map(|entry| entry.place.taken_of(memh)).unwrap_or_default();
+                    Place::Host(Rc::new(Theirs { window, described: memh.into(), taken }))
+                })
+            }
         };
         let place = place.map_err(driver("registering memory, new or the host's"))?;
         let len = if let Place::Host(theirs) = &place { theirs.window.len() } else { len };
@@ -88,16 +110,25 @@ impl Memories {
     }
 
     /// Where the `len` bytes at the host's address `at` are, of the memory that `handle` names.
-    pub(crate) fn find(&self, owner: u64, handle: u64, at: u64, len: u64) -> Result<(Place, Range<usize>)> {
+    pub(crate) fn find(
+        &self,
+        owner: u64,
+        handle: u64,
+        at: u64,
+        len: u64,
+    ) -> Result<(Place, Range<usize>)> {
         let (entries, key) = (self.entries.borrow(), KeyData::from_ffi(handle));
         // Two numbers make one key, and only one of them was given out.
-        let entry = entries.get(key.into()).filter(|entry| entry.owner == owner && key.as_ffi() == handle);
+        let entry =
+            entries.get(key.into()).filter(|entry| entry.owner == owner && key.as_ffi() == handle);
         let found = entry.and_then(|entry| {
             let start = at.checked_sub(entry.address)?;
             let end = start.checked_add(len).filter(|end| *end <= entry.len)?;
             Some((entry.place.clone(), start as usize..end as usize))
         });
-        found.ok_or_else(|| Error::new(DocaError::INVALID_VALUE, "no such bytes in memory of this host"))
+        found.ok_or_else(|| {
+            Error::new(DocaError::INVALID_VALUE, "no such bytes in memory of this host")
+        })
     }
 }
 
@@ -111,9 +142,16 @@ impl Place {
     }
 
     /// Sends the bytes at `range`.
-    pub(crate) async fn send(self, range: Range<usize>, peer: &Endpoint, tag: u64) -> Result<(), Status> {
+    pub(crate) async fn send(
+        self,
+        range: Range<usize>,
+        peer: &Endpoint,
+        tag: u64,
+    ) -> Result<(), Status> {
         match self {
-            Place::Here(memory) => peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0,
+            Place::Here(memory) => {
+                peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0
+            }
             Place::Host(theirs) => {
                 let part = theirs.taken.share(range).ok_or(Status::BUSY)?;
                 let bytes = Stable::new(room(&part)?);
@@ -126,9 +164,17 @@ impl Place {
     }
 
     /// Receives into the bytes at `range`.
-    pub(crate) async fn receive(self, range: Range<usize>, ucx: &Worker, tag: u64, mask: u64) -> Came {
+    pub(crate) async fn receive(
+        self,
+        range: Range<usize>,
+        ucx: &Worker,
+        tag: u64,
+        mask: u64,
+    ) -> Came {
         match self {
-            Place::Here(memory) => ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0,
+            Place::Here(memory) => {
+                ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0
+            }
             Place::Host(theirs) => {
                 // Until the answer, also when the host has given the command up: its bytes are written all the same.
                 let part = theirs.taken.lease(range).ok_or(Status::BUSY)?;

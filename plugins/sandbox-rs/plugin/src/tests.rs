@@ -120,14 +120,16 @@ fn whether_it_opens_windows_is_answered_and_nothing_is_mapped() {
         assert_eq!(answer.memh_id, MapParams::TAKES_WINDOWS);
     }
     // What it answered is no handle.
-    let into = TagRecv { memh_id: MapParams::TAKES_WINDOWS, buffer: map_params.address, ..receive(0) };
+    let into =
+        TagRecv { memh_id: MapParams::TAKES_WINDOWS, buffer: map_params.address, ..receive(0) };
     assert_eq!(worker.call(into).unwrap_err(), DocaError::INVALID_VALUE);
 }
 
 #[test]
 fn memory_of_the_worker_is_received_into_and_sent_from_by_its_owner_alone() {
     let (_domain, [sender, receiver]) = workers();
-    let map = MemMap { context: 0, map_params: MapParams::allocate(0x1000, 4096), exported_memh: &[] };
+    let map =
+        MemMap { context: 0, map_params: MapParams::allocate(0x1000, 4096), exported_memh: &[] };
     let memh_id = receiver.call(map).unwrap().memh_id;
     let into = TagRecv { buffer: 0x1800, memh_id, ..receive(64) };
     let received = receiver.send(into);
@@ -181,7 +183,8 @@ fn memory_of_the_host_is_written_through_its_window() {
     let (domain, [sender, receiver]) = workers();
     let host = HostMemory::new();
     let window = host.memory.window(&host.worker).unwrap();
-    let map = MemMap { context: 0, map_params: MapParams::exported(0x7000), exported_memh: &window };
+    let map =
+        MemMap { context: 0, map_params: MapParams::exported(0x7000), exported_memh: &window };
     let memh_id = receiver.call(map).unwrap().memh_id;
     let received = receiver.send(TagRecv { buffer: 0x7100, memh_id, ..receive(100) });
     sender.call(send(1, b"to the host")).unwrap();
@@ -195,7 +198,8 @@ fn bytes_of_the_host_s_memory_are_one_receive_s_until_its_answer() {
     let (domain, [sender, receiver]) = workers();
     let (host, other) = (HostMemory::new(), HostMemory::new());
     let window = host.memory.window(&host.worker).unwrap();
-    let map = MemMap { context: 0, map_params: MapParams::exported(0x7000), exported_memh: &window };
+    let map =
+        MemMap { context: 0, map_params: MapParams::exported(0x7000), exported_memh: &window };
     let again = MemMap { map_params: MapParams::exported(0x9000), ..map };
     // Host 0 calls the memory by two names. So may another host, whose word nobody checks, and it has other memory too.
     let [memh_id, second] = [map, again].map(|map| receiver.call(map).unwrap().memh_id);
@@ -213,7 +217,10 @@ fn bytes_of_the_host_s_memory_are_one_receive_s_until_its_answer() {
         TagRecv { buffer: 0x9100, memh_id: second, tag: 8, ..into },
     ] {
         let refused = receiver.call(clash).unwrap();
-        assert_eq!((refused.status, refused.data), (Status::BUSY.code(), Received::Registered { len: 0 }));
+        assert_eq!(
+            (refused.status, refused.data),
+            (Status::BUSY.code(), Received::Registered { len: 0 })
+        );
     }
     assert_eq!(receiver.call(part).unwrap().status, Status::BUSY.code());
 

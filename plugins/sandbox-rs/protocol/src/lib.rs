@@ -82,7 +82,11 @@ impl MapParams {
     /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
     /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
-        MapParams { field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED, address, ..Self::zeroed() }
+        MapParams {
+            field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
+            address,
+            ..Self::zeroed()
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 use std::num::NonZeroU64;
 
 use sandbox_protocol::{
-    Command, MapParams, MemMap, MemMapped, Notification, Protocol, TagReceived, TagRecv, TagSend, TagSent,
+    Command, MapParams, MemMap, MemMapped, Notification, Protocol, TagReceived, TagRecv, TagSend,
+    TagSent,
 };
 use serde_json::Value;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
@@ -72,7 +73,9 @@ fn messages(direction: &str, kind: &str) -> Vec<Message> {
             fields: message["fields"].clone(),
             bytes: hex(message["bytes"].as_str().unwrap()),
             ignore: ignore
-                .map(|range| (range[0].as_u64().unwrap() as usize, range[1].as_u64().unwrap() as usize))
+                .map(|range| {
+                    (range[0].as_u64().unwrap() as usize, range[1].as_u64().unwrap() as usize)
+                })
                 .collect(),
         })
     });
@@ -173,7 +176,8 @@ fn memory_is_mapped_with_the_bytes_of_c() {
 fn answers_to_sends_are_byte_for_byte_those_of_c() {
     for message in messages("notifications", "tag_send") {
         let echo =
-            TagSend { context: message.number("context"), dest: 0, data: Data::default(), tag: 0 }.echo();
+            TagSend { context: message.number("context"), dest: 0, data: Data::default(), tag: 0 }
+                .echo();
         let made = TagSent { status: message.status() }.into_descriptor(&echo).unwrap();
         message.is(made.payload());
         let read = TagSent::decode(&message.bytes[..], &echo).unwrap();
@@ -192,8 +196,11 @@ fn answers_to_receives_are_byte_for_byte_those_of_c() {
             true => Received::Inline(Payload::from(&message.data("data")[..])),
             false => Received::Registered { len: number("count") },
         };
-        let answer =
-            || TagReceived { data: data(), sender_tag: number("sender_tag"), status: message.status() };
+        let answer = || TagReceived {
+            data: data(),
+            sender_tag: number("sender_tag"),
+            status: message.status(),
+        };
         message.is(answer().into_descriptor(&recv.echo()).unwrap().payload());
         let mut bytes = message.bytes.clone();
         if inline {
@@ -214,7 +221,8 @@ fn a_mapping_may_be_answered_with_the_tag_of_a_send_as_c_does() {
             map_params: MapParams::exported(0),
             exported_memh: &[],
         };
-        let made = MemMapped { memh_id: message.number("memh_id") }.into_descriptor(&map.echo()).unwrap();
+        let made =
+            MemMapped { memh_id: message.number("memh_id") }.into_descriptor(&map.echo()).unwrap();
         for tag in [0, 1] {
             let mut bytes = message.bytes.clone();
             bytes[0] = tag;

@@ -18,7 +18,8 @@ const ENDED: [&str; 2] = ["the connection was closed by the other side", "the co
 const SILENT: [&str; 1] = ["the other side was silent for "];
 
 /// What is found out by sending, by UCX or by the library before UCX says more.
-const BROKEN: [&str; 2] = ["was lost: UCX says ", "the connection to it broke as the command was sent"];
+const BROKEN: [&str; 2] =
+    ["was lost: UCX says ", "the connection to it broke as the command was sent"];
 
 /// What comes before the cause, in the words of a host about a worker, and of a worker that ends with its daemon.
 const WORKER: &str = " was lost: ";
@@ -74,12 +75,10 @@ impl Cause {
 mod tests {
     use super::*;
 
-    const CLOSED: &str =
-        "worker 1 at 127.0.0.1:4000 was lost: the connection was closed by the other side; start it again";
+    const CLOSED: &str = "worker 1 at 127.0.0.1:4000 was lost: the connection was closed by the other side; start it again";
     const SILENT: &str =
         "worker 1 at 127.0.0.1:4000 was lost: the other side was silent for 3.5 s: it was stopped";
-    const DAEMON_CLOSED: &str =
-        "worker 1 was stopped because its daemon is gone: the connection was closed by the other side";
+    const DAEMON_CLOSED: &str = "worker 1 was stopped because its daemon is gone: the connection was closed by the other side";
     const DAEMON_SILENT: &str =
         "worker 1 was stopped because its daemon is gone: the other side was silent for 3.5 s";
     const UCX: &str = "worker 1 was lost: UCX says Connection reset by remote peer; start it again";

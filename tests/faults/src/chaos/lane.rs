@@ -159,7 +159,10 @@ impl Lane {
             return Ok(None);
         };
         names_the_queue(&tally, worker)?;
-        ensure!(self.transports == Transports::All, "a blocked queue, and yet nothing is shared over TCP");
+        ensure!(
+            self.transports == Transports::All,
+            "a blocked queue, and yet nothing is shared over TCP"
+        );
         println!("    worker {worker}: the victim died while it sent, and blocked a queue");
         self.blocked += 1;
         self.b.leave(worker)?;
@@ -168,7 +171,11 @@ impl Lane {
 
     /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host whose queue that blocked may come to
     /// know only now, and has to start it again.
-    fn start_worker(&mut self, host: impl Fn(&mut Lane) -> &mut HostProcess, worker: u64) -> Result<Pid> {
+    fn start_worker(
+        &mut self,
+        host: impl Fn(&mut Lane) -> &mut HostProcess,
+        worker: u64,
+    ) -> Result<Pid> {
         match host(self).try_start(worker)? {
             Ok(pid) => Ok(pid),
             Err(trouble) if is_blocked(&trouble) && self.transports == Transports::All => {
@@ -246,8 +253,10 @@ impl Lane {
             self.workers = [self.a.start_worker(ONE)?, self.b.start_worker(TWO)?];
             self.b.start_worker(ONE)?;
         } else {
-            self.workers =
-                [self.start_worker(|lane| &mut lane.a, ONE)?, self.start_worker(|lane| &mut lane.b, TWO)?];
+            self.workers = [
+                self.start_worker(|lane| &mut lane.a, ONE)?,
+                self.start_worker(|lane| &mut lane.b, TWO)?,
+            ];
             self.start_worker(|lane| &mut lane.b, ONE)?;
         }
         Ok(between(begin, last))
@@ -264,7 +273,10 @@ impl Lane {
         })?;
         let mut noticed = between(begin, now());
         let blocked = self.goes_on(ONE)?;
-        ensure!(self.goes_on(TWO)?.is_none(), "worker {TWO} is lost, into which the victim never sent");
+        ensure!(
+            self.goes_on(TWO)?.is_none(),
+            "worker {TWO} is lost, into which the victim never sent"
+        );
         if let Some(told) = blocked {
             noticed = noticed.max(between(begin, told));
             wait_for_end(worker, END, "a worker that all hosts have left")?;
@@ -346,7 +358,12 @@ fn lost(host: &mut HostProcess, worker: u64, cause: Cause) -> Result<u64> {
 }
 
 /// A host that is connected, and has seen a worker come and go: what is opened for the first of them stays open.
-fn new_host(name: &str, daemon: &Uromd, transports: Transports, logs: &Logs) -> Result<HostProcess> {
+fn new_host(
+    name: &str,
+    daemon: &Uromd,
+    transports: Transports,
+    logs: &Logs,
+) -> Result<HostProcess> {
     let mut host = HostProcess::start(name, &[], transports, logs.file(&name.replace(' ', "-"))?)?;
     host.connect(daemon.address())?;
     host.start_worker(ANY)?;

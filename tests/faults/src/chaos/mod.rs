@@ -75,8 +75,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
         .filter(|(_, round)| round.may_block())
         .collect();
     is_rare(blocked, shared.len())?;
-    let note =
-        "times a victim died while it sent, and those who shared a queue with it started a worker again";
+    let note = "times a victim died while it sent, and those who shared a queue with it started a worker again";
     figures.push(Figure::new("chaos/blocked-queues", "", blocked.into(), note));
     let done = format!("{} rounds in {LANES} lanes", plan.len());
     Ok(Outcome::Passed { done, figures })

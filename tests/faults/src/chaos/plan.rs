@@ -27,7 +27,8 @@ pub(super) enum Blow {
 }
 
 const VICTIMS: [Victim; 3] = [Victim::Worker, Victim::Daemon, Victim::Host];
-const BLOWS: [Blow; 5] = [Blow::Kill, Blow::StopThenContinue, Blow::Crash, Blow::StopThenKill, Blow::Pause];
+const BLOWS: [Blow; 5] =
+    [Blow::Kill, Blow::StopThenContinue, Blow::Crash, Blow::StopThenKill, Blow::Pause];
 
 impl Blow {
     /// Whether the victim's process is still there afterwards.
@@ -81,7 +82,10 @@ pub(super) struct Round {
 impl fmt::Display for Round {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Round { victim, blow, in_flight: [a, b, c], observer, after, .. } = self;
-        write!(f, "{victim} {blow} after {after} answers of load {observer}, with {a}, {b} and {c} in flight")
+        write!(
+            f,
+            "{victim} {blow} after {after} answers of load {observer}, with {a}, {b} and {c} in flight"
+        )
     }
 }
 
@@ -170,7 +174,10 @@ mod tests {
         let plan = plan(15, 1);
         for victim in VICTIMS {
             for blow in BLOWS {
-                let times = plan.iter().filter(|round| (round.victim, round.blow) == (victim, blow)).count();
+                let times = plan
+                    .iter()
+                    .filter(|round| (round.victim, round.blow) == (victim, blow))
+                    .count();
                 assert_eq!(times, 1, "{victim} {blow}");
             }
         }

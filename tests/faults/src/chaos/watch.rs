@@ -61,10 +61,14 @@ impl Watch {
     pub(super) fn compare(&self, there: Everybody) -> Result<()> {
         let living = there.map(|(_, pid)| pid);
         for (name, pid) in there.into_iter().filter(|(_, pid)| !self.stuck.contains(pid)) {
-            until(END, "it lets go of memory of the dead", || Ok(orphaned(pid, &living)?.is_empty()))
-                .with_context(|| format!("{name} has attached {:?}", orphaned(pid, &living)))?;
+            until(END, "it lets go of memory of the dead", || {
+                Ok(orphaned(pid, &living)?.is_empty())
+            })
+            .with_context(|| format!("{name} has attached {:?}", orphaned(pid, &living)))?;
         }
-        for watched in self.known.iter().filter(|watched| there.iter().any(|(_, pid)| *pid == watched.pid)) {
+        for watched in
+            self.known.iter().filter(|watched| there.iter().any(|(_, pid)| *pid == watched.pid))
+        {
             let Watched { name, pid, first, kinds: before } = watched;
             // UCX closes some connections of the first moments only when it makes new ones, so it may be less.
             until(END, "its descriptors are closed", || Ok(descriptors(*pid)? <= first.descriptors))

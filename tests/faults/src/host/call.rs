@@ -24,15 +24,21 @@ pub(super) async fn call(
         }
         Call::Raw { plugin, words } => raw(service, worker, &plugin, words, limit).await?,
         Call::Keep(data) => unruly()?.task_keep(worker, data).deadline(limit).submit()?.await?.data,
-        Call::PanicAtOnce => unruly()?.task_panic_at_once(worker).deadline(limit).submit()?.await?.data,
-        Call::PanicLater => unruly()?.task_panic_later(worker).deadline(limit).submit()?.await?.data,
+        Call::PanicAtOnce => {
+            unruly()?.task_panic_at_once(worker).deadline(limit).submit()?.await?.data
+        }
+        Call::PanicLater => {
+            unruly()?.task_panic_later(worker).deadline(limit).submit()?.await?.data
+        }
         Call::PanicAfterwards => {
             unruly()?.task_panic_afterwards(worker).deadline(limit).submit()?.await?.data
         }
         Call::PanicWhenGivenUp => {
             unruly()?.task_panic_when_given_up(worker).deadline(limit).submit()?.await?.data
         }
-        Call::Leak(bytes) => unruly()?.task_leak(worker, bytes).deadline(limit).submit()?.await?.data,
+        Call::Leak(bytes) => {
+            unruly()?.task_leak(worker, bytes).deadline(limit).submit()?.await?.data
+        }
         Call::LateAnswers => worker.late_answers(),
         Call::Health => match worker.health() {
             Health::Well => 0,

@@ -81,7 +81,8 @@ unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
 }
 
 unsafe extern "C" fn completed(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
-    let ends = |counted: &mut Counted| counted.callback.filter(|_| std::mem::take(&mut counted.in_flight));
+    let ends =
+        |counted: &mut Counted| counted.callback.filter(|_| std::mem::take(&mut counted.in_flight));
     match with(task.addr(), ends).flatten() {
         // SAFETY: the caller set it for exactly this call, which comes once.
         Some(callback) => unsafe { callback(task, task_data, ctx_data) },

@@ -76,7 +76,9 @@ impl Ledger {
                 true
             }
             Ok(value) => {
-                self.tally.violations.push(format!("task {task} ended with {value}, not {expected:?}"));
+                self.tally
+                    .violations
+                    .push(format!("task {task} ended with {value}, not {expected:?}"));
                 false
             }
             Err(error) => {
@@ -126,7 +128,10 @@ impl Load {
         let (task, submitted) = match (self.kind, slow) {
             (Kind::Idle, _) => {
                 let task = open(None);
-                (task, plugin.task_hang(worker).submit_with(move |end| me.ended(task, end.map(|_| 0))))
+                (
+                    task,
+                    plugin.task_hang(worker).submit_with(move |end| me.ended(task, end.map(|_| 0))),
+                )
             }
             (Kind::Busy, 0) => {
                 // Answered with how long it took.
@@ -137,7 +142,10 @@ impl Load {
             (Kind::Busy, 1) => {
                 let task = open(Some(value));
                 let through = plugin.task_yield(worker, times, value);
-                (task, through.submit_with(move |end| me.ended(task, end.map(|answer| answer.data))))
+                (
+                    task,
+                    through.submit_with(move |end| me.ended(task, end.map(|answer| answer.data))),
+                )
             }
             (Kind::Busy, _) => {
                 let task = open(Some(value));

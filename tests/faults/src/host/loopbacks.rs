@@ -34,7 +34,13 @@ pub(super) struct Loopbacks {
 
 impl Loopbacks {
     /// Begins a run of so many `commands`.
-    pub(super) fn begin(worker: Rc<Worker>, plugin: Client<Host>, commands: u64, in_flight: u32, seed: u64) {
+    pub(super) fn begin(
+        worker: Rc<Worker>,
+        plugin: Client<Host>,
+        commands: u64,
+        in_flight: u32,
+        seed: u64,
+    ) {
         let until_mark = Cell::new(mark_length(commands));
         let (left, open) = (Cell::new(commands), Cell::new(0));
         let (errors, tally) = (RefCell::default(), RefCell::default());

@@ -74,7 +74,8 @@ impl Party {
                 say(&Word::Started { worker, process });
             }
             Order::Call { worker, call, limit } => {
-                let (service, plugin) = self.service.as_ref().context("a call without a service")?;
+                let (service, plugin) =
+                    self.service.as_ref().context("a call without a service")?;
                 let party = self.workers.get(&worker).context("a call without a worker")?;
                 let begin = now();
                 let end = super::call::call(service, plugin, party, call, limit).await;
@@ -83,12 +84,14 @@ impl Party {
             Order::Loopbacks { worker, commands, in_flight, seed } => {
                 let (service, _) = self.service.as_ref().context("loopbacks without a service")?;
                 let graph = service.plugin::<graph_protocol::Protocol>()?;
-                let party = Rc::clone(self.workers.get(&worker).context("loopbacks without a worker")?);
+                let party =
+                    Rc::clone(self.workers.get(&worker).context("loopbacks without a worker")?);
                 Loopbacks::begin(party, graph, commands, in_flight, seed);
             }
             Order::Load { worker, kind, in_flight, seed } => {
                 let (_, plugin) = self.service.as_ref().context("a load without a service")?;
-                let party = Rc::clone(self.workers.get(&worker).context("a load without a worker")?);
+                let party =
+                    Rc::clone(self.workers.get(&worker).context("a load without a worker")?);
                 let load = Load::begin(party, plugin.clone(), kind, in_flight, seed);
                 self.loads.insert(worker, load);
             }
@@ -118,7 +121,8 @@ impl Party {
     }
 
     fn connect(&mut self, address: &str) -> urom_host::Result<()> {
-        let service = ServiceBuilder::with_library(counted::library()).address(address).connect()?;
+        let service =
+            ServiceBuilder::with_library(counted::library()).address(address).connect()?;
         let plugin = service.plugin::<Protocol>()?;
         self.service = Some((service, plugin));
         Ok(())

@@ -34,7 +34,11 @@ impl Pace {
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Pace { median, most, longest, .. } = self;
-        write!(f, "{:.0}/s, median {median:.1?}, 99 % {most:.1?}, longest {longest:.1?}", self.rate())
+        write!(
+            f,
+            "{:.0}/s, median {median:.1?}, 99 % {most:.1?}, longest {longest:.1?}",
+            self.rate()
+        )
     }
 }
 
@@ -125,6 +129,9 @@ mod tests {
         let mut meter = Meter::new();
         meter.add(1000);
         let pace = meter.take(Some(long_ago));
-        assert!(pace.longest > Duration::from_secs(60) && pace.median < Duration::from_millis(1), "{pace}");
+        assert!(
+            pace.longest > Duration::from_secs(60) && pace.median < Duration::from_millis(1),
+            "{pace}"
+        );
     }
 }

@@ -43,8 +43,10 @@ pub(super) struct Link {
 
 /// Runs a program to its end; what it printed.
 fn run(program: &str, words: &[&str]) -> Result<String> {
-    let output =
-        Command::new(program).args(words).output().with_context(|| format!("cannot run {program}"))?;
+    let output = Command::new(program)
+        .args(words)
+        .output()
+        .with_context(|| format!("cannot run {program}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{program} {}: {}", words.join(" "), said.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -64,7 +66,10 @@ impl Link {
         let pair = ["type", "veth", "peer", "name", INTERFACE, "netns", service];
         run("ip", &[&["-n", host, "link", "add", INTERFACE], &pair[..]].concat())?;
         for (namespace, address) in [(host, HOST), (service, SERVICE)] {
-            run("ip", &["-n", namespace, "address", "add", &format!("{address}/30"), "dev", INTERFACE])?;
+            run(
+                "ip",
+                &["-n", namespace, "address", "add", &format!("{address}/30"), "dev", INTERFACE],
+            )?;
             run("ip", &["-n", namespace, "link", "set", INTERFACE, "up"])?;
         }
         link.wait_until_up()?;
@@ -75,7 +80,8 @@ impl Link {
     fn wait_until_up(&self) -> Result<()> {
         [&self.host, &self.service].into_iter().try_for_each(|namespace| {
             let words = ["-n", namespace.as_str(), "-o", "link", "show", INTERFACE];
-            until(UP, "the interface is up", || Ok(run("ip", &words)?.contains("state UP"))).map(drop)
+            until(UP, "the interface is up", || Ok(run("ip", &words)?.contains("state UP")))
+                .map(drop)
         })
     }
 
@@ -141,7 +147,8 @@ impl Link {
     pub(super) fn dropped(&self) -> Result<[u64; 2]> {
         let at = |namespace| {
             let table = nft(namespace, &["list", "table", "inet", "faults"])?;
-            number_behind(&table, "counter packets ").with_context(|| format!("no counter in {table}"))
+            number_behind(&table, "counter packets ")
+                .with_context(|| format!("no counter in {table}"))
         };
         Ok([at(&self.host)?, at(&self.service)?])
     }
@@ -149,7 +156,8 @@ impl Link {
     /// How often a packet had to wait at the host's end and at the service's, since they let through so much only.
     pub(super) fn held_back(&self) -> Result<[u64; 2]> {
         let at = |namespace| {
-            let shape = run("tc", &["-s", "-n", namespace, "qdisc", "show", "dev", INTERFACE, "root"])?;
+            let shape =
+                run("tc", &["-s", "-n", namespace, "qdisc", "show", "dev", INTERFACE, "root"])?;
             number_behind(&shape, "overlimits ").with_context(|| format!("no counter in {shape}"))
         };
         Ok([at(&self.host)?, at(&self.service)?])
@@ -159,7 +167,11 @@ impl Link {
     pub(super) fn throttle(&self, rate: &str) -> Result<()> {
         for namespace in [&self.host, &self.service] {
             let shape = ["tbf", "rate", rate, "burst", "4kb", "latency", "200ms"];
-            run("tc", &[&["-n", namespace, "qdisc", "add", "dev", INTERFACE, "root"], &shape[..]].concat())?;
+            run(
+                "tc",
+                &[&["-n", namespace, "qdisc", "add", "dev", INTERFACE, "root"], &shape[..]]
+                    .concat(),
+            )?;
         }
         Ok(())
     }
@@ -214,9 +226,9 @@ const WANTS: [&str; 6] = [
 
 /// Whether a failure is for want of rights, of a program or of something in the kernel.
 fn is_want(error: &anyhow::Error) -> bool {
-    let no_program = error
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied));
+    let no_program = error.downcast_ref::<std::io::Error>().is_some_and(|error| {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
+    });
     let text = format!("{error:#}");
     // `ip netns exec` starts nft, and says so when there is none.
     no_program || text.contains("exec of") || WANTS.iter().any(|want| text.contains(want))

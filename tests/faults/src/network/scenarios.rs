@@ -72,19 +72,25 @@ pub(super) fn all(times: u32) -> Vec<Scenario> {
     let scenario = |act: &Act| {
         let (name, budget) = match act {
             Act::Cut(cut, kind) => (format!("cut {cut:?}, {kind:?}"), Some(BUDGET)),
-            Act::Restored(cut) => (format!("cut {cut:?} and restored before anybody noticed"), None),
+            Act::Restored(cut) => {
+                (format!("cut {cut:?} and restored before anybody noticed"), None)
+            }
             Act::Throttled(rate) => (format!("throttled to {rate}"), None),
             Act::Lossy(percent) => (format!("{percent} % of the packets lost"), None),
             Act::ServiceVanishes => ("half-open, the service gone".to_owned(), Some(BUDGET)),
             Act::HostVanishes => ("half-open, the host gone".to_owned(), Some(BUDGET)),
-            Act::ConnectThroughCut(cut) => (format!("connecting through a link cut {cut:?}"), Some(BUDGET)),
+            Act::ConnectThroughCut(cut) => {
+                (format!("connecting through a link cut {cut:?}"), Some(BUDGET))
+            }
             Act::ConnectToStopped { killed: false } => {
                 ("connecting to a daemon that is stopped".to_owned(), Some(BUDGET))
             }
             Act::ConnectToStopped { killed: true } => {
                 ("connecting to a daemon that dies".to_owned(), Some(BUDGET))
             }
-            Act::StartThroughCut => ("starting a worker through a cut link".to_owned(), Some(BUDGET)),
+            Act::StartThroughCut => {
+                ("starting a worker through a cut link".to_owned(), Some(BUDGET))
+            }
         };
         Scenario { name, budget, act: *act }
     };
@@ -99,7 +105,8 @@ impl Scenario {
             _ => "network",
         };
         let words = self.name.split(|letter: char| !letter.is_ascii_alphanumeric());
-        let words: Vec<_> = words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
+        let words: Vec<_> =
+            words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
         format!("{class}/{}", words.join("-"))
     }
 
@@ -119,7 +126,10 @@ impl Scenario {
                 scene.link.lose(percent)?;
                 let took = survives(scene)?;
                 let lost = scene.link.dropped()?;
-                ensure!(!lost.contains(&0), "lost at the host and at the service: {lost:?} packets");
+                ensure!(
+                    !lost.contains(&0),
+                    "lost at the host and at the service: {lost:?} packets"
+                );
                 Ok(took)
             }),
             Act::ServiceVanishes => with_scene(service_vanishes),
@@ -131,7 +141,9 @@ impl Scenario {
                 reached(scene)?;
                 Ok(took)
             }),
-            Act::ConnectToStopped { killed } => with_scene(|scene| connect_to_stopped(scene, killed)),
+            Act::ConnectToStopped { killed } => {
+                with_scene(|scene| connect_to_stopped(scene, killed))
+            }
             Act::StartThroughCut => with_scene(start_through_cut),
         }
     }
@@ -271,7 +283,11 @@ fn start_through_cut(scene: &mut Scene) -> Result<Duration> {
     scene.link.cut(Cut::Silently)?;
     let trouble = scene.host.try_start(ONE)?.err().context("started a worker through nothing")?;
     let took = between(begin, now());
-    ensure!(trouble.text.contains("worker 1"), "an error that does not say which worker: {}", trouble.text);
+    ensure!(
+        trouble.text.contains("worker 1"),
+        "an error that does not say which worker: {}",
+        trouble.text
+    );
     scene.link.restore(Cut::Silently)?;
     scene.host.disconnect()?;
     reached(scene)?;

@@ -60,7 +60,9 @@ impl Scene {
         let words = link.in_service();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).arg(program);
-        set_up_daemon(&mut command, Transports::Tcp).env("UROM_KEY_FILE", &key).stderr(logs.file("uromd")?);
+        set_up_daemon(&mut command, Transports::Tcp)
+            .env("UROM_KEY_FILE", &key)
+            .stderr(logs.file("uromd")?);
         let daemon = Uromd::start_at(command, &format!("{SERVICE}:0"), plugins.variable())?;
         let variable = format!("UROM_KEY_FILE={}", key.display());
         let words = [&link.in_host()[..], &["env", &variable]].concat();
@@ -105,7 +107,8 @@ impl Scene {
         self.connect()?;
         self.host.is_quiet()?;
         let pid = self.daemon.pid();
-        until(END, "the daemon's descriptors are closed", || Ok(descriptors(pid)? <= before)).map(drop)
+        until(END, "the daemon's descriptors are closed", || Ok(descriptors(pid)? <= before))
+            .map(drop)
     }
 }
 

@@ -67,7 +67,10 @@ impl Act {
         match self {
             Act::Blocks(_) | Act::NeverReturns | Act::IsEnded(_) => "blocks",
             Act::Leaks { .. } => "leaks",
-            Act::PanicsFor(_) | Act::PanicsWhenGivenUp | Act::PanicsAtStart(_) | Act::PanicsIn(_) => "panics",
+            Act::PanicsFor(_)
+            | Act::PanicsWhenGivenUp
+            | Act::PanicsAtStart(_)
+            | Act::PanicsIn(_) => "panics",
             Act::Corrupts(..) => "corrupts",
         }
     }
@@ -78,9 +81,10 @@ impl Act {
     pub(super) fn trace(&self) -> Option<String> {
         match self {
             Act::Blocks(_) | Act::Leaks { .. } => None,
-            Act::NeverReturns => {
-                Some("plugin `worker_faulty` has not returned from `worker_cmd` for 5 s: hosts".to_owned())
-            }
+            Act::NeverReturns => Some(
+                "plugin `worker_faulty` has not returned from `worker_cmd` for 5 s: hosts"
+                    .to_owned(),
+            ),
             Act::IsEnded(_) => Some("(--plugin-timeout)".to_owned()),
             Act::PanicsFor(Call::PanicAfterwards) | Act::PanicsWhenGivenUp => {
                 Some("whoever steps here asked for it".to_owned())
@@ -100,10 +104,14 @@ impl fmt::Display for Act {
             Act::Blocks(time) => write!(f, "a plugin blocks for {time:?}"),
             Act::NeverReturns => write!(f, "a plugin never returns"),
             Act::IsEnded(limit) => write!(f, "a plugin never returns and is ended after {limit} s"),
-            Act::Leaks { commands, each } => write!(f, "a plugin leaks {commands} times {} KiB", each >> 10),
+            Act::Leaks { commands, each } => {
+                write!(f, "a plugin leaks {commands} times {} KiB", each >> 10)
+            }
             Act::PanicsFor(call) => write!(f, "a plugin panics: {call:?}"),
             Act::PanicsWhenGivenUp => write!(f, "a plugin panics when a command is given up"),
-            Act::PanicsAtStart(method) | Act::PanicsIn(method) => write!(f, "a plugin panics in {method}"),
+            Act::PanicsAtStart(method) | Act::PanicsIn(method) => {
+                write!(f, "a plugin panics in {method}")
+            }
             Act::Corrupts(_, how) => write!(f, "a plugin corrupts a list: {how}"),
         }
     }

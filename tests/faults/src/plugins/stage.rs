@@ -77,7 +77,8 @@ impl Stage {
         let logs = Logs::new()?;
         let mut plugins = PluginDirectory::with(&["worker_faulty", UNRULY])?;
         let libraries = prefix()?.lib();
-        let corrupt = Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
+        let corrupt =
+            Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
         plugins.add(&corrupt.plugin(CORRUPT)?)?;
         // Hosts set it for workers, in which it says what is to panic.
         let allowed = ["--worker-env-allow", PANICS];
@@ -93,7 +94,8 @@ impl Stage {
         stage.answers(Call::Echo(1))?;
         stage.leave(worker)?;
         stage.bystander.pass(TWO, A_FEW)?;
-        stage.before = stage.rest().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
+        stage.before =
+            stage.rest().map(|(_, pid)| vitals(pid)).into_iter().collect::<Result<_>>()?;
         Ok(stage)
     }
 
@@ -156,7 +158,8 @@ impl Stage {
     }
 
     fn start(&mut self, plugins: &[&str], panics: &str) -> Result<Pid> {
-        self.try_start(plugins, panics)?.map_err(|trouble| anyhow!("worker {ONE}: {}", trouble.text))
+        self.try_start(plugins, panics)?
+            .map_err(|trouble| anyhow!("worker {ONE}: {}", trouble.text))
     }
 
     /// Leaves the worker, which ends then.
@@ -181,7 +184,10 @@ impl Stage {
             "an error that does not say which worker: {}",
             trouble.text
         );
-        ensure!((DEADLINE..DEADLINE + LATE).contains(&took), "{call:?} was given up after {took:?}");
+        ensure!(
+            (DEADLINE..DEADLINE + LATE).contains(&took),
+            "{call:?} was given up after {took:?}"
+        );
         Ok(took)
     }
 
@@ -236,7 +242,9 @@ impl Stage {
             let trouble = loop {
                 match health(host)? {
                     Err(trouble) => break trouble,
-                    Ok(_) => ensure!(begin.elapsed() < TOLD, "nobody is told of it within {TOLD:?}"),
+                    Ok(_) => {
+                        ensure!(begin.elapsed() < TOLD, "nobody is told of it within {TOLD:?}")
+                    }
                 }
                 std::thread::sleep(DEADLINE);
             };
@@ -247,7 +255,8 @@ impl Stage {
         ensure!(took >= LONG, "it was told of after {took:?}");
         let mut third = start_host("third", &self.daemon, &self.logs)?;
         let joins = Instant::now();
-        let trouble = third.try_start(ONE)?.err().context("a worker that is blocked let a host in")?;
+        let trouble =
+            third.try_start(ONE)?.err().context("a worker that is blocked let a host in")?;
         ensure!(joins.elapsed() < LATE, "the third host waited for {:?}", joins.elapsed());
         ensure!(trouble.code == DocaError::TIME_OUT.0, "the third host: {}", trouble.text);
         names_the_call(&trouble)?;
@@ -310,7 +319,8 @@ impl Stage {
             let leaked = self.answers(Call::Leak(each))?;
             ensure!(leaked == number * each, "{leaked} bytes leaked after {number} times {each}");
         }
-        let (grown, leaked) = (vitals(worker)?.memory - before.memory, u64::from(commands) * each / 1024);
+        let (grown, leaked) =
+            (vitals(worker)?.memory - before.memory, u64::from(commands) * each / 1024);
         ensure!(grown >= leaked, "the worker grew by {grown} KiB where {leaked} were leaked");
         let took = begin.elapsed();
         self.leave(worker)?;
@@ -321,7 +331,11 @@ impl Stage {
         let worker = self.start(&[UNRULY], "")?;
         let (end, took) = self.host.call(ONE, call.clone(), PATIENCE)?;
         let trouble = end.err().with_context(|| format!("{call:?} gave a value"))?;
-        ensure!(trouble.code != DocaError::TIME_OUT.0, "{call:?} was not answered: {}", trouble.text);
+        ensure!(
+            trouble.code != DocaError::TIME_OUT.0,
+            "{call:?} was not answered: {}",
+            trouble.text
+        );
         ensure!(self.answers(Call::Keep(8))? == 8, "another value");
         self.leave(worker)?;
         Ok(took)
@@ -339,7 +353,11 @@ impl Stage {
     fn panics_at_start(&mut self, method: &str) -> Result<Duration> {
         let begin = Instant::now();
         let trouble = self.try_start(&[UNRULY], method)?.err().context("the worker started")?;
-        ensure!(trouble.text.contains(UNRULY), "an error that does not say which plugin: {}", trouble.text);
+        ensure!(
+            trouble.text.contains(UNRULY),
+            "an error that does not say which plugin: {}",
+            trouble.text
+        );
         Ok(begin.elapsed())
     }
 
@@ -361,7 +379,9 @@ impl Stage {
         match (method, end) {
             // Nothing is known of its state, so it works no more.
             ("progress", Err(trouble)) if trouble.code != DocaError::TIME_OUT.0 => {}
-            ("progress", end) => bail!("a plugin whose progress panics ended a command with {end:?}"),
+            ("progress", end) => {
+                bail!("a plugin whose progress panics ended a command with {end:?}")
+            }
             (_, end) => ensure!(end == Ok(11), "a command ended with {end:?}"),
         }
         self.leave(worker)?;
@@ -376,7 +396,10 @@ impl Stage {
             let call = Call::Raw { plugin: CORRUPT.to_owned(), words };
             let (end, took) = self.host.call(ONE, call, DEADLINE)?;
             if let Ok(value) = end {
-                ensure!(value == words[1], "{words:?} ended with {value}, which belongs to another command");
+                ensure!(
+                    value == words[1],
+                    "{words:?} ended with {value}, which belongs to another command"
+                );
             }
             ensure!(took < DEADLINE + LATE, "the deadline of {words:?} fired after {took:?}");
         }
@@ -406,7 +429,10 @@ fn health(host: &mut HostProcess) -> Result<Result<u64, Trouble>> {
 
 fn names_the_call(trouble: &Trouble) -> Result<()> {
     let Trouble { text, .. } = trouble;
-    ensure!(text.contains("worker_faulty") && text.contains("worker_cmd"), "no call is named: {text}");
+    ensure!(
+        text.contains("worker_faulty") && text.contains("worker_cmd"),
+        "no call is named: {text}"
+    );
     Ok(())
 }
 

@@ -29,7 +29,11 @@ where
     Out: Serialize + Send + 'static,
 {
     /// Connects and greets.
-    pub(super) fn open(address: SocketAddr, expected: Role, ping: fn() -> Out) -> Result<Link<In, Out>> {
+    pub(super) fn open(
+        address: SocketAddr,
+        expected: Role,
+        ping: fn() -> Out,
+    ) -> Result<Link<In, Out>> {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (events, incoming) = std_mpsc::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -52,8 +56,10 @@ where
 
     /// The next message.
     pub(super) fn receive(&self) -> Result<In> {
-        let message =
-            self.incoming.recv_timeout(PATIENCE).map_err(|_| anyhow!("nothing came for {PATIENCE:?}"))?;
+        let message = self
+            .incoming
+            .recv_timeout(PATIENCE)
+            .map_err(|_| anyhow!("nothing came for {PATIENCE:?}"))?;
         message.context("a control stream")
     }
 

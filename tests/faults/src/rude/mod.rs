@@ -118,7 +118,8 @@ fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
         // Answers are short: with the usual room it would take a million of them.
         socket.set_recv_buffer_size(ROOM)?;
         let mut stream = socket.connect(address).await?;
-        stream::greet(&mut stream, Hello::new(Role::Host), Role::Daemon, None, Patience::default()).await?;
+        stream::greet(&mut stream, Hello::new(Role::Host), Role::Daemon, None, Patience::default())
+            .await?;
         say(&Outcry::Begins)?;
         loop {
             // A worker that is there already can be given no environment: the answer says so in many words.

@@ -139,12 +139,15 @@ impl Wire {
         let (address, channel) = loop {
             match link.receive()? {
                 WorkerToHost::Ping => {}
-                WorkerToHost::Attached { ucx_address, channel, .. } => break (ucx_address, channel),
+                WorkerToHost::Attached { ucx_address, channel, .. } => {
+                    break (ucx_address, channel);
+                }
                 other => bail!("{other:?} in place of being let in"),
             }
         };
         // SAFETY: from the worker, which this suite started.
-        let address = unsafe { WorkerAddress::from_bytes(&address) }.map_err(|error| anyhow!("{error}"))?;
+        let address =
+            unsafe { WorkerAddress::from_bytes(&address) }.map_err(|error| anyhow!("{error}"))?;
         let endpoint = worker.endpoint().connect(&address)?;
         endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let wire = Wire { link, endpoint, worker, started, channel, ware, sending: None };

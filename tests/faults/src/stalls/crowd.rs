@@ -32,7 +32,8 @@ impl Crowd {
         count: usize,
         meanwhile: impl FnOnce() -> Result<()>,
     ) -> Result<(Crowd, Duration)> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let key = key.cloned().map(Arc::new);
         let begin = Instant::now();
         let (welcomed, mut welcomes) = mpsc::unbounded_channel();
@@ -80,11 +81,17 @@ impl Crowd {
     }
 }
 
-async fn stay(mut stream: TcpStream, key: Option<&Key>, welcomed: &mpsc::UnboundedSender<()>) -> Result<()> {
+async fn stay(
+    mut stream: TcpStream,
+    key: Option<&Key>,
+    welcomed: &mpsc::UnboundedSender<()>,
+) -> Result<()> {
     let patience = Patience::default();
     let secret = key.map(Key::daemon_secret);
     let hello = Hello::new(Role::Host);
-    stream::greet(&mut stream, hello, Role::Daemon, secret.as_ref(), patience).await.context("greeting")?;
+    stream::greet(&mut stream, hello, Role::Daemon, secret.as_ref(), patience)
+        .await
+        .context("greeting")?;
     let first = stream::receive(&mut stream, patience).await.context("waiting for the welcome")?;
     ensure!(matches!(first, DaemonToHost::Welcome { .. }), "the daemon said {}", first.name());
     welcomed.send(())?;

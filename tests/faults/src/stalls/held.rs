@@ -17,8 +17,8 @@ use std::thread;
 use anyhow::{Context, Result, anyhow};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
 /// Holds look-ups of paths that contain some text.
@@ -148,8 +148,9 @@ fn question(listener: &OwnedFd) -> Option<libc::seccomp_notif> {
     // SAFETY: all zero is a valid value, and what the kernel wants.
     let mut question: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: there is room for what is told.
-    let told =
-        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut question) };
+    let told = unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut question)
+    };
     // Who asked may have ended.
     (told == 0).then_some(question)
 }
@@ -173,7 +174,9 @@ fn go_on(listener: &OwnedFd, id: u64) {
     answer.flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or_default();
     // Who asked may have ended, and needs no answer then.
     // SAFETY: an answer as the kernel wants it.
-    let _ = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) };
+    let _ = unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer)
+    };
 }
 
 fn send_one(to: BorrowedFd<'_>, fd: BorrowedFd<'_>) -> io::Result<()> {
@@ -193,5 +196,6 @@ fn receive_one(from: BorrowedFd<'_>) -> Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
         _ => None,
     });
-    fds.last().context("the process sent no descriptor: does the kernel know seccomp's notifications?")
+    fds.last()
+        .context("the process sent no descriptor: does the kernel know seccomp's notifications?")
 }

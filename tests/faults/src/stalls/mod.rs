@@ -18,7 +18,9 @@ use urom_tests::{PluginDirectory, Uromd};
 use self::crowd::Crowd;
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Order};
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, set_up_daemon, signal, start_daemon};
+use crate::process::{
+    HostProcess, Logs, PATIENCE, Transports, set_up_daemon, signal, start_daemon,
+};
 use crate::suite::{Extent, Figure, Outcome};
 
 /// Longer than anybody's patience with a peer that is silent.
@@ -198,7 +200,8 @@ fn hung_up(logs: &Logs) -> Result<()> {
             }
             set_up_daemon(command, Transports::All).stderr(log)
         })?;
-        let mut host = HostProcess::start("hung-up-host", &[], Transports::All, logs.file("hung-up-host")?)?;
+        let mut host =
+            HostProcess::start("hung-up-host", &[], Transports::All, logs.file("hung-up-host")?)?;
         host.connect(daemon.address())?;
         let (one, two) = (host.start_worker(ONE)?, host.start_worker(TWO)?);
         let pid = daemon.pid();

@@ -18,8 +18,10 @@ pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Res
     let daemon = start_daemon(&plugins, transports, logs)?;
     let mut host = HostProcess::start("the host", &[], transports, logs.file("host")?)?;
     host.connect(daemon.address())?;
-    let mut grown =
-        [Grown::new("host", "workers", EACH, host.pid()), Grown::new("daemon", "workers", 0, daemon.pid())];
+    let mut grown = [
+        Grown::new("host", "workers", EACH, host.pid()),
+        Grown::new("daemon", "workers", 0, daemon.pid()),
+    ];
     for loss in 1..=losses {
         lose(&mut host).with_context(|| format!("worker {loss} of {losses}"))?;
         let pid = host.pid();

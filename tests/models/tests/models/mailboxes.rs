@@ -23,7 +23,10 @@ fn a_reader_that_sleeps_gets_every_message_once_and_then_sleeps_again() {
         got.sort_unstable();
         assert_eq!(got, [1, 2]);
         posters.into_iter().for_each(|poster| poster.join().unwrap());
-        assert!(!mailbox.has_post() && !mailbox.wake().is_readable(), "a sleeper would be woken for nothing");
+        assert!(
+            !mailbox.has_post() && !mailbox.wake().is_readable(),
+            "a sleeper would be woken for nothing"
+        );
     });
 }
 

@@ -17,7 +17,8 @@ struct Wait {
 
 impl Wait {
     fn begin() -> Wait {
-        let wait = Wait { notifier: Arc::new(Notifier::new()), done: Arc::new(AtomicBool::new(false)) };
+        let wait =
+            Wait { notifier: Arc::new(Notifier::new()), done: Arc::new(AtomicBool::new(false)) };
         wait.notifier.begin();
         wait
     }

@@ -14,7 +14,10 @@ struct Chunk {
 
 impl Chunk {
     fn new() -> Arc<Chunk> {
-        Arc::new(Chunk { woken: Woken::new(), done: [UnsafeCell::new(false), UnsafeCell::new(false)] })
+        Arc::new(Chunk {
+            woken: Woken::new(),
+            done: [UnsafeCell::new(false), UnsafeCell::new(false)],
+        })
     }
 
     /// What the future in a slot sees that was woken. loom reports a race with whoever writes it.
@@ -46,7 +49,9 @@ fn every_wake_is_seen_once_with_what_was_written_before_it() {
         for _ in 0..2 {
             let woken = chunk.woken.take();
             assert_eq!(seen & woken, 0, "a wake counts once");
-            (0..2).filter(|slot| woken >> slot & 1 != 0).for_each(|slot| assert!(chunk.is_done(slot)));
+            (0..2)
+                .filter(|slot| woken >> slot & 1 != 0)
+                .for_each(|slot| assert!(chunk.is_done(slot)));
             seen |= woken;
         }
         wakers.into_iter().for_each(|waker| waker.join().unwrap());

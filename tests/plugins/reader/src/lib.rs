@@ -62,7 +62,9 @@ impl Handler for Reader {
         // As many bytes as the window can have.
         let length = cmd.length.min(window.len()) as usize;
         let (result, bytes) = window.get(cmd.offset, vec![0; length]).await;
-        result.map_err(|status| Error::new(DocaError::IO_FAILED, format!("reading a buffer: {status}")))?;
+        result.map_err(|status| {
+            Error::new(DocaError::IO_FAILED, format!("reading a buffer: {status}"))
+        })?;
         Ok(ReadDone { sum: checksum(&bytes) })
     }
 }

@@ -15,7 +15,8 @@ struct Unruly {
 
 /// Panics when the environment says that this method does.
 fn perhaps_panic(method: &str) {
-    let panics = std::env::var_os(PANICS).is_some_and(|names| names.to_string_lossy().contains(method));
+    let panics =
+        std::env::var_os(PANICS).is_some_and(|names| names.to_string_lossy().contains(method));
     assert!(!panics, "the environment asked {method} for it");
 }
 

@@ -1,8 +1,8 @@
 //! The byte tables of the RDMO control path: 56-byte commands, 24-byte notifications.
 
 use test_protocols::rdmo::{
-    ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered, Notification,
-    Protocol, RqCreate, RqCreated, RqDestroy, RqDestroyed,
+    ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered,
+    Notification, Protocol, RqCreate, RqCreated, RqDestroy, RqDestroyed,
 };
 use urom_abi::Payload;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
@@ -63,7 +63,8 @@ fn rq_destroy_and_mr_dereg_are_one_word() {
 
 #[test]
 fn mr_reg_carries_the_key_then_the_handle() {
-    let command = MrReg { va: 0x1000, len: 0x2000, packed_rkey: b"rkey bytes", packed_memh: b"memh" };
+    let command =
+        MrReg { va: 0x1000, len: 0x2000, packed_rkey: b"rkey bytes", packed_memh: b"memh" };
     let table = Table::new(COMMAND)
         .word(0, 3)
         .word(8, 0x1000)
@@ -82,7 +83,8 @@ fn mr_reg_carries_the_key_then_the_handle() {
 #[test]
 fn mr_reg_without_a_handle_has_zeros_in_its_place() {
     let command = MrReg { va: 1, len: 2, packed_rkey: b"k", packed_memh: b"" };
-    let table = Table::new(COMMAND).word(0, 3).word(8, 1).word(16, 2).word(24, 1).word(32, 1).then(b"k");
+    let table =
+        Table::new(COMMAND).word(0, 3).word(8, 1).word(16, 2).word(24, 1).word(32, 1).then(b"k");
     encodes_as(&command, &table);
     // C's host sends a pointer with length 0: there is no payload all the same.
     let from_c = table.word(40, 0x5555_0000);
@@ -93,9 +95,15 @@ fn mr_reg_without_a_handle_has_zeros_in_its_place() {
 fn lengths_that_lie_or_wrap_are_refused_with_the_field_that_lies() {
     let table = Table::new(COMMAND).word(0, 3).word(32, 3).word(48, 2).then(b"abcde");
     assert!(MrReg::decode(table.as_bytes()).is_ok());
-    for (rkey, memh) in
-        [(4, 2), (3, 3), (2, 2), (u64::MAX, 2), (3, u64::MAX), (u64::MAX - 1, 7), (1 << 63, 1 << 63)]
-    {
+    for (rkey, memh) in [
+        (4, 2),
+        (3, 3),
+        (2, 2),
+        (u64::MAX, 2),
+        (3, u64::MAX),
+        (u64::MAX - 1, 7),
+        (1 << 63, 1 << 63),
+    ] {
         let wrong = table.clone().word(32, rkey).word(48, memh);
         let error = MrReg::decode(wrong.as_bytes()).unwrap_err();
         assert_eq!(error.message, "MrReg", "{rkey} {memh}");
@@ -145,6 +153,7 @@ fn the_other_notifications_are_one_word() {
     let table = Table::new(NOTIFICATION).word(0, 3).word(8, 0xfeed);
     answers_as(MrRegistered { rkey: 0xfeed }, &echo, &table);
     assert_eq!(MrRegistered::decode(table.as_bytes(), &echo).unwrap().rkey, 0xfeed);
-    let other = MrRegistered::decode(Table::new(NOTIFICATION).word(0, 2).as_bytes(), &echo).unwrap_err();
+    let other =
+        MrRegistered::decode(Table::new(NOTIFICATION).word(0, 2).as_bytes(), &echo).unwrap_err();
     assert_eq!(other.problem, DecodeProblem::OtherTag { found: 2, expected: 3 });
 }

@@ -61,7 +61,10 @@ pub(crate) fn answers_as<R: Reply>(reply: R, echo: &R::Echo, table: &Table) {
 }
 
 /// No other length than the table's own is accepted.
-pub(crate) fn only_whole<T: Debug>(table: &Table, decode: impl Fn(&[u8]) -> Result<T, DecodeError>) {
+pub(crate) fn only_whole<T: Debug>(
+    table: &Table,
+    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+) {
     let bytes = table.as_bytes();
     for len in 0..bytes.len() {
         decode(&bytes[..len]).expect_err(&format!("{len} of {} bytes", bytes.len()));

@@ -3,8 +3,9 @@
 use bytemuck::Zeroable;
 use test_protocols::ucc::{
     COLL_ALLREDUCE, COLL_ALLTOALLV, COUNT_64BIT, Coll, CollArgs, CollDone, Command, ContextCreate,
-    ContextDestroy, CreatePassiveDataChannel, DISPLACEMENTS_64BIT, FIELD_FLAGS, LibCreate, LibCreated,
-    LibDestroy, LibParams, Notification, Protocol, TeamCreate, TeamCreated, WITH_COUNTS,
+    ContextDestroy, CreatePassiveDataChannel, DISPLACEMENTS_64BIT, FIELD_FLAGS, LibCreate,
+    LibCreated, LibDestroy, LibParams, Notification, Protocol, TeamCreate, TeamCreated,
+    WITH_COUNTS,
 };
 use urom_abi::Elements;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
@@ -34,14 +35,22 @@ fn sizes_are_those_of_c() {
         (at, std::mem::offset_of!(CollArgs, flags), std::mem::offset_of!(CollArgs, tag)),
         (8, 104, 124)
     );
-    let ends = (std::mem::offset_of!(CollArgs, timeout), std::mem::offset_of!(CollArgs, active_set));
+    let ends =
+        (std::mem::offset_of!(CollArgs, timeout), std::mem::offset_of!(CollArgs, active_set));
     assert_eq!(ends, (152, 160));
 }
 
 #[test]
 fn lib_create_carries_its_parameters_without_a_length_word() {
-    let params = LibParams { mask: 3, thread_mode: 1, coll_types: 0xff, sync_type: 2, ..LibParams::zeroed() };
-    let given = LibCreate { dpu_worker_id: WORKER, params: Elements::from(std::slice::from_ref(&params)) };
+    let params = LibParams {
+        mask: 3,
+        thread_mode: 1,
+        coll_types: 0xff,
+        sync_type: 2,
+        ..LibParams::zeroed()
+    };
+    let given =
+        LibCreate { dpu_worker_id: WORKER, params: Elements::from(std::slice::from_ref(&params)) };
     let table = command(0).word(16, 1).then(bytemuck::bytes_of(&params));
     assert_eq!(table.as_bytes().len(), COMMAND + 40);
     encodes_as(&given, &table);
@@ -55,7 +64,10 @@ fn a_count_other_than_the_one_given_is_refused_when_writing() {
     let two = [LibParams::zeroed(); 2];
     let wrong = LibCreate { dpu_worker_id: 0, params: Elements::from(&two) };
     let error = wrong.encode(&mut [0; 4096]).unwrap_err();
-    assert!(matches!(error, EncodeError::Mismatch { message: "LibCreate", field: "params", .. }), "{error}");
+    assert!(
+        matches!(error, EncodeError::Mismatch { message: "LibCreate", field: "params", .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -97,8 +109,15 @@ fn context_create_has_an_array_exactly_when_the_stride_is_not_positive() {
 #[test]
 fn presence_that_contradicts_its_condition_is_refused_when_writing() {
     let ranks = [1i64];
-    let base =
-        ContextCreate { dpu_worker_id: 0, start: 0, stride: 1, size: 1, ranks: None, base_va: 0, len: 0 };
+    let base = ContextCreate {
+        dpu_worker_id: 0,
+        start: 0,
+        stride: 1,
+        size: 1,
+        ranks: None,
+        base_va: 0,
+        len: 0,
+    };
     for wrong in [
         ContextCreate { ranks: Some(Elements::from(&ranks)), ..base },
         ContextCreate { stride: 0, ..base },
@@ -200,7 +219,8 @@ fn collectives_with_counts_carry_four_arrays_whose_width_the_flags_give() {
 
 #[test]
 fn flags_count_only_when_the_mask_says_so() {
-    let args = CollArgs { mask: 0, ..collective(COLL_ALLTOALLV, COUNT_64BIT | DISPLACEMENTS_64BIT) };
+    let args =
+        CollArgs { mask: 0, ..collective(COLL_ALLTOALLV, COUNT_64BIT | DISPLACEMENTS_64BIT) };
     let table = coll_table().then(bytemuck::bytes_of(&args)).then(&[5; 4 * 3 * 4]);
     let read = Coll::decode(table.as_bytes()).unwrap();
     assert_eq!(read.source_counts.map(<[u8]>::len), Some(12));
@@ -237,13 +257,17 @@ fn a_data_channel_carries_the_hosts_address() {
     let table = command(6).word(16, 1).word(24, 7).then(b"address");
     encodes_as(&given, &table);
     assert_eq!(CreatePassiveDataChannel::decode(table.as_bytes()), Ok(given));
-    assert!(matches!(Command::decode(table.as_bytes()), Ok(Command::CreatePassiveDataChannel { .. })));
+    assert!(matches!(
+        Command::decode(table.as_bytes()),
+        Ok(Command::CreatePassiveDataChannel { .. })
+    ));
     only_whole(&table, |bytes| CreatePassiveDataChannel::decode(bytes).map(|_| ()));
 }
 
 #[test]
 fn notifications_repeat_the_worker_and_carry_a_handle_or_a_status() {
-    let echo = TeamCreate { dpu_worker_id: WORKER, start: 0, stride: 0, size: 0, context: 0 }.echo();
+    let echo =
+        TeamCreate { dpu_worker_id: WORKER, start: 0, stride: 0, size: 0, context: 0 }.echo();
     let table = notification(4).word(16, 0x99);
     answers_as(TeamCreated { team: 0x99 }, &echo, &table);
     assert_eq!(TeamCreated::decode(table.as_bytes(), &echo).unwrap().team, 0x99);

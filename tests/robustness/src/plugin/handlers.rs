@@ -2,12 +2,13 @@
 
 use sandbox_protocol::{MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
 use test_protocols::rdmo::{
-    self, ClientInit, ClientInitialized, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate, RqCreated,
-    RqDestroy, RqDestroyed,
+    self, ClientInit, ClientInitialized, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate,
+    RqCreated, RqDestroy, RqDestroyed,
 };
 use test_protocols::ucc::{
-    self, ChannelCreated, Coll, CollDone, ContextCreate, ContextCreated, ContextDestroy, ContextDestroyed,
-    CreatePassiveDataChannel, LibCreate, LibCreated, LibDestroy, LibDestroyed, TeamCreate, TeamCreated,
+    self, ChannelCreated, Coll, CollDone, ContextCreate, ContextCreated, ContextDestroy,
+    ContextDestroyed, CreatePassiveDataChannel, LibCreate, LibCreated, LibDestroy, LibDestroyed,
+    TeamCreate, TeamCreated,
 };
 use urom_abi::{Data, Payload, Received};
 use urom_pdk::prelude::*;
@@ -98,8 +99,9 @@ impl sandbox_protocol::Handler for Sandbox {
     }
 
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
-        let room =
-            (cmd.memh_id == 0).then(|| payload(cmd.tag, cmd.count, TagReceived::payload)).transpose()?;
+        let room = (cmd.memh_id == 0)
+            .then(|| payload(cmd.tag, cmd.count, TagReceived::payload))
+            .transpose()?;
         behave(cx, &[]).await?;
         let data = room.map_or(Received::Registered { len: cmd.count }, Received::Inline);
         Ok(TagReceived { data, sender_tag: cmd.tag, status: 0 })

@@ -178,14 +178,19 @@ impl Run {
         let index = self.commands.len() as u64;
         self.worker.queue(index << 8 | u64::from(behaviour), token(index), &self.last);
         let is_well_formed = (self.subject.command)(&self.last).is_ok();
-        self.commands.push(Command { bytes: self.last.clone(), is_well_formed, is_answered: false });
+        self.commands.push(Command {
+            bytes: self.last.clone(),
+            is_well_formed,
+            is_answered: false,
+        });
         self.queued.push(index);
     }
 
     fn flush(&mut self) {
         assert_eq!(self.worker.flush(), DocaError::SUCCESS);
         assert_eq!(self.worker.forget_queued(), 0, "the whole list was taken");
-        let refused = self.queued.iter().filter(|index| !self.commands[**index as usize].is_well_formed);
+        let refused =
+            self.queued.iter().filter(|index| !self.commands[**index as usize].is_well_formed);
         let mut ended: Vec<_> = refused.map(|index| (*index, DocaError::INVALID_VALUE)).collect();
         ended.extend(self.script.take_ended());
         // Those that end while the list is taken end in the list's order.

@@ -117,7 +117,10 @@ impl Script {
     /// Reads what is held, and drops as many of them as `count` says.
     pub(super) fn let_go(&self, count: usize) {
         let mut held = self.held.borrow_mut();
-        assert!(held.iter().all(|(held, copy)| **held == **copy), "bytes that are held do not change");
+        assert!(
+            held.iter().all(|(held, copy)| **held == **copy),
+            "bytes that are held do not change"
+        );
         let count = count.min(held.len());
         held.drain(..count);
     }

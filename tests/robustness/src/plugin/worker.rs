@@ -5,7 +5,9 @@ use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify};
+use urom_abi::plugin::{
+    DomainLookups, PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify,
+};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
 
@@ -32,8 +34,12 @@ pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
 impl Worker {
     /// A worker whose plugin is closed.
     pub(super) fn new(iface: PluginIface) -> Worker {
-        let domain_iface =
-            DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
+        let domain_iface = DomainLookups {
+            addr_lookup: None,
+            seg_lookup: None,
+            memh_lookup: None,
+            mkey_lookup: None,
+        };
         let ctx = Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: null_mut() });
         let ctx = NonNull::from(Box::leak(ctx));
         Worker { iface, ctx, commands: DescriptorList::new(), notifications: DescriptorList::new() }
@@ -60,8 +66,9 @@ impl Worker {
 
     /// Puts a command into the list of the next [`flush`](Worker::flush).
     pub(super) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
-        self.commands
-            .push_back(CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room"));
+        self.commands.push_back(
+            CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room"),
+        );
     }
 
     /// Hands all queued commands over; a closed plugin takes none.

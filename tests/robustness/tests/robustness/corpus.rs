@@ -17,7 +17,8 @@ fn directory(target: &str) -> PathBuf {
 /// The inputs of a target.
 fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let directory = directory(target);
-    let entries = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let entries =
+        fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let files = entries.map(|entry| entry.expect("a readable directory").path());
     files.map(|file| (file.clone(), fs::read(&file).expect("a readable file"))).collect()
 }
@@ -25,16 +26,22 @@ fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 /// What the corpus begins with: samples and programs, each with a name.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
-        "worker_cmd" => programs::programs().into_iter().map(|(name, program)| (name, program.0)).collect(),
+        "worker_cmd" => {
+            programs::programs().into_iter().map(|(name, program)| (name, program.0)).collect()
+        }
         "description_read" => {
-            let named =
-                |subject: &&'static Subject| (subject.description.name.to_owned(), description::of(subject));
+            let named = |subject: &&'static Subject| {
+                (subject.description.name.to_owned(), description::of(subject))
+            };
             SUBJECTS.iter().map(named).collect()
         }
         _ => {
             let is_command = target == "command_decode";
-            let samples = samples::all().into_iter().filter(|sample| sample.is_command == is_command);
-            samples.map(|sample| (sample.name, [&[sample.protocol][..], &sample.bytes].concat())).collect()
+            let samples =
+                samples::all().into_iter().filter(|sample| sample.is_command == is_command);
+            samples
+                .map(|sample| (sample.name, [&[sample.protocol][..], &sample.bytes].concat()))
+                .collect()
         }
     }
 }
@@ -69,7 +76,8 @@ fn every_target_has_inputs_and_there_are_no_others() {
 #[cfg_attr(miri, ignore = "needs files")]
 fn the_corpus_is_small() {
     let targets = fs::read_dir(directory("")).expect("the corpus");
-    let names = targets.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
+    let names =
+        targets.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
     let files: Vec<_> = names.flat_map(|name| inputs(&name)).collect();
     let bytes: usize = files.iter().map(|(_, input)| input.len()).sum();
     assert!(files.len() < 640 && bytes < 1 << 20, "{} files, {bytes} bytes", files.len());
@@ -87,7 +95,12 @@ fn the_corpus_has_every_seed() {
                 fs::write(&file, &seed).expect("a writable file");
             }
             let found = fs::read(&file).unwrap_or_default();
-            assert_eq!(found, seed, "{}: `UROM_BLESS=1 cargo test -p robustness` writes it", file.display());
+            assert_eq!(
+                found,
+                seed,
+                "{}: `UROM_BLESS=1 cargo test -p robustness` writes it",
+                file.display()
+            );
         }
     }
 }

@@ -18,7 +18,8 @@ fn check(sample: &Sample, bytes: &[u8]) {
 /// between.
 fn offsets(sample: &Sample) -> Vec<usize> {
     let description = sample.subject().description;
-    let messages = if sample.is_command { &description.commands } else { &description.notifications };
+    let messages =
+        if sample.is_command { &description.commands } else { &description.notifications };
     let (fixed, len) = (messages.len, sample.bytes.len());
     // Miri is slow.
     let all = (0..len.min(fixed + 256)).step_by(if cfg!(miri) { 27 } else { 1 });
@@ -38,14 +39,19 @@ fn tried() -> impl Iterator<Item = Sample> {
         "ContextCreate-listed",
         "Coll-counts",
     ];
-    let chosen = move |sample: &Sample| shapes.iter().any(|name| sample.name.ends_with(&format!("-{name}")));
+    let chosen =
+        move |sample: &Sample| shapes.iter().any(|name| sample.name.ends_with(&format!("-{name}")));
     samples::all().into_iter().filter(move |sample| !cfg!(miri) || chosen(sample))
 }
 
 #[test]
 fn samples_are_read_as_they_are() {
     for sample in samples::all() {
-        let read = if sample.is_command { sample.subject().command } else { sample.subject().notification };
+        let read = if sample.is_command {
+            sample.subject().command
+        } else {
+            sample.subject().notification
+        };
         assert!(read(&sample.bytes).is_ok(), "{}", sample.name);
         check(&sample, &sample.bytes);
     }
@@ -85,7 +91,8 @@ fn every_changed_byte_is_an_error_or_a_message() {
 
 #[test]
 fn every_word_at_its_limits_is_an_error_or_a_message() {
-    const LIMITS: &[u64] = &[u64::MAX, 0, 1, 2, 1 << 31, 1 << 32, 1 << 61, 1 << 62, 1 << 63, u64::MAX - 1];
+    const LIMITS: &[u64] =
+        &[u64::MAX, 0, 1, 2, 1 << 31, 1 << 32, 1 << 61, 1 << 62, 1 << 63, u64::MAX - 1];
     let limits = if cfg!(miri) { &LIMITS[..1] } else { LIMITS };
     for sample in tried() {
         let mut bytes = sample.bytes.clone();

@@ -115,19 +115,24 @@ pub(crate) fn programs() -> Vec<(String, Program)> {
 
 /// A command that every handler of the sandbox plugin can act on, with bytes to hold.
 fn send() -> Vec<u8> {
-    samples::all().into_iter().find(|sample| sample.name.ends_with("TagSend")).expect("a sample").bytes
+    samples::all()
+        .into_iter()
+        .find(|sample| sample.name.ends_with("TagSend"))
+        .expect("a sample")
+        .bytes
 }
 
 fn endings() -> Vec<(String, Program)> {
     let send = send();
     let start = || Program::new(0).queue(ANSWER, &send);
     let every = ALL.iter().fold(start(), |program, behaviour| program.repeat(*behaviour, 2));
-    let every_way = ALL.iter().fold(start().flush(), |program, behaviour| program.repeat(*behaviour, 3));
+    let every_way =
+        ALL.iter().fold(start().flush(), |program, behaviour| program.repeat(*behaviour, 3));
     // More than a chunk of the executor's slots.
     let (lists, wakes) = if cfg!(miri) { (2, 9) } else { (5, 255) };
     let many = (0..lists).fold(start().repeat(WAIT, 1), |program, _| program.repeat(WAIT, 32));
-    let woken =
-        (0..=wakes).fold(many.flush().progress(0), |program, choice| program.wake(choice, choice % 3 > 0));
+    let woken = (0..=wakes)
+        .fold(many.flush().progress(0), |program, choice| program.wake(choice, choice % 3 > 0));
     let named = |name: &str, program: Program| (name.to_owned(), program);
     vec![
         named("closed-before-flush", start().repeat(WAIT, 5)),
@@ -138,7 +143,10 @@ fn endings() -> Vec<(String, Program)> {
             "reopened",
             start().repeat(HOLD, 3).flush().reopen().queue(HOLD_AND_WAIT, &send).flush().let_go(30),
         ),
-        named("rubbish", Program::new(1).queue(ANSWER, &[]).queue(WAIT, &[1, 0, 0]).flush().progress(3)),
+        named(
+            "rubbish",
+            Program::new(1).queue(ANSWER, &[]).queue(WAIT, &[1, 0, 0]).flush().progress(3),
+        ),
         named(
             "turns",
             start().repeat(THREE_TURNS, 3).flush().progress(0).progress(0).progress(0).progress(0),

@@ -30,8 +30,10 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 /// Which kinds there are among many values, in alphabetical order.
 fn seen(kind: impl Fn(&Seed) -> &'static str) -> Vec<&'static str> {
     let mut kinds = BTreeSet::new();
-    let mut runner =
-        TestRunner::new_with_rng(ProptestConfig::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut runner = TestRunner::new_with_rng(
+        ProptestConfig::default(),
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
     for _ in 0..500 {
         let seed = seeds().new_tree(&mut runner).expect("a seed").current();
         kinds.insert(kind(&seed));
@@ -88,7 +90,11 @@ fn payload<R: Answered>(
         let desc = make(room).into_descriptor(&echo).expect("the C heap has room");
         assert_eq!(desc.payload(), of_heap.payload());
         if !content.is_empty() {
-            assert_eq!(desc.payload()[fixed..].as_ptr(), at, "the payload is where it was received");
+            assert_eq!(
+                desc.payload()[fixed..].as_ptr(),
+                at,
+                "the payload is where it was received"
+            );
         }
     }
     // A payload of another notification, or a part of one, is copied.

@@ -52,7 +52,8 @@ pub(crate) fn all() -> Vec<Sample> {
     if !cfg!(miri) {
         let graph = include_str!("../../../../plugins/graph-rs/protocol/golden/worker_graph.json");
         samples.extend(golden(graph, &GRAPH));
-        let sandbox = include_str!("../../../../plugins/sandbox-rs/protocol/golden/worker_sandbox.json");
+        let sandbox =
+            include_str!("../../../../plugins/sandbox-rs/protocol/golden/worker_sandbox.json");
         samples.extend(golden(sandbox, &SANDBOX));
     }
     samples.extend(of_sandbox());
@@ -68,8 +69,9 @@ fn golden(text: &str, subject: &Subject) -> Vec<Sample> {
         let messages = messages.iter().map(|message| {
             let text = |key: &str| message[key].as_str().expect("a text");
             let hex = text("bytes");
-            let bytes =
-                (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex"));
+            let bytes = (0..hex.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex"));
             let mut bytes = bytes.collect::<Vec<_>>();
             // The file has 0 for the address that C sends, which says that data follows.
             if message["fields"]["inline"] == true {
@@ -92,8 +94,14 @@ fn of_sandbox() -> Vec<Sample> {
     let received = |data| sandbox::TagReceived { data, sender_tag: 9, status: -1 };
     vec![
         command("MemMap", sandbox::MemMap { context, map_params, exported_memh: b"packed" }),
-        command("TagSend", sandbox::TagSend { context, dest: 1, data: Data::Inline(b"hello"), tag: 2 }),
-        command("TagSend registered", sandbox::TagSend { context, dest: 1, data: registered.into(), tag: 2 }),
+        command(
+            "TagSend",
+            sandbox::TagSend { context, dest: 1, data: Data::Inline(b"hello"), tag: 2 },
+        ),
+        command(
+            "TagSend registered",
+            sandbox::TagSend { context, dest: 1, data: registered.into(), tag: 2 },
+        ),
         command(
             "TagRecv",
             sandbox::TagRecv { context, buffer: 1, count: 2, tag: 3, tag_mask: 4, memh_id: 0 },
@@ -107,7 +115,8 @@ fn of_sandbox() -> Vec<Sample> {
 }
 
 fn of_rdmo() -> Vec<Sample> {
-    let mr_reg = |packed_memh| rdmo::MrReg { va: 1, len: 2, packed_rkey: b"remote key", packed_memh };
+    let mr_reg =
+        |packed_memh| rdmo::MrReg { va: 1, len: 2, packed_rkey: b"remote key", packed_memh };
     vec![
         command("ClientInit", rdmo::ClientInit { id: 1, addr: b"address" }),
         command("RqCreate", rdmo::RqCreate { addr: b"" }),
@@ -115,7 +124,10 @@ fn of_rdmo() -> Vec<Sample> {
         command("MrReg", mr_reg(b"memory handle")),
         command("MrReg without handle", mr_reg(b"")),
         command("MrDereg", rdmo::MrDereg { rkey: 1 }),
-        notification("ClientInitialized", rdmo::ClientInitialized { addr: Payload::from(b"address") }),
+        notification(
+            "ClientInitialized",
+            rdmo::ClientInitialized { addr: Payload::from(b"address") },
+        ),
         notification("RqCreated", rdmo::RqCreated { rq_id: 1 }),
         notification("RqDestroyed", rdmo::RqDestroyed { rq_id: 1 }),
         notification("MrRegistered", rdmo::MrRegistered { rkey: 1 }),
@@ -137,11 +149,16 @@ fn of_ucc() -> Vec<Sample> {
     };
     let ranks = [4, 3, -9i64];
     let listed = ucc::ContextCreate { stride: 0, ranks: Some(Elements::from(&ranks)), ..by_stride };
-    let plain = [CollArgs { coll_type: ucc::COLL_ALLREDUCE, timeout: f64::NAN, ..CollArgs::zeroed() }];
+    let plain =
+        [CollArgs { coll_type: ucc::COLL_ALLREDUCE, timeout: f64::NAN, ..CollArgs::zeroed() }];
     let narrow = [CollArgs { coll_type: ucc::COLL_ALLTOALLV, ..CollArgs::zeroed() }];
     let flags = ucc::COUNT_64BIT;
-    let wide =
-        [CollArgs { coll_type: ucc::COLL_GATHERV, mask: ucc::FIELD_FLAGS, flags, ..CollArgs::zeroed() }];
+    let wide = [CollArgs {
+        coll_type: ucc::COLL_GATHERV,
+        mask: ucc::FIELD_FLAGS,
+        flags,
+        ..CollArgs::zeroed()
+    }];
     let coll = |args, counts, displacements| ucc::Coll {
         dpu_worker_id,
         coll_args: Elements::from(args),
@@ -160,7 +177,10 @@ fn of_ucc() -> Vec<Sample> {
         command("ContextCreate", by_stride),
         command("ContextCreate listed", listed),
         command("ContextDestroy", ucc::ContextDestroy { dpu_worker_id, context: 2 }),
-        command("TeamCreate", ucc::TeamCreate { dpu_worker_id, start: 0, stride: 1, size: 3, context: 2 }),
+        command(
+            "TeamCreate",
+            ucc::TeamCreate { dpu_worker_id, start: 0, stride: 1, size: 3, context: 2 },
+        ),
         command("Coll", coll(&plain, None, None)),
         command("Coll counts", coll(&narrow, Some(&[1; 12]), Some(&[2; 12]))),
         command("Coll wide counts", coll(&wide, Some(&[1; 24]), Some(&[2; 12]))),
@@ -183,7 +203,9 @@ fn there_is_a_sample_of_every_message_of_every_protocol() {
     let samples = all();
     for (protocol, subject) in SUBJECTS.iter().enumerate() {
         let description = subject.description;
-        for (messages, is_command) in [(&description.commands, true), (&description.notifications, false)] {
+        for (messages, is_command) in
+            [(&description.commands, true), (&description.notifications, false)]
+        {
             for variant in messages.variants {
                 let found = samples.iter().any(|sample| {
                     let tag = &sample.bytes[..messages.tag.size()];

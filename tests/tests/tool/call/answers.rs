@@ -23,7 +23,9 @@ fn the_examples_of_the_help_work() -> Result<()> {
 fn nothing_is_left_behind() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let graph = rust("worker_graph")?;
-    for words in [&["call", &graph, "loopback", "data=1"][..], &["check", &graph], &["inspect", &graph]] {
+    for words in
+        [&["call", &graph, "loopback", "data=1"][..], &["check", &graph], &["inspect", &graph]]
+    {
         run(tool()?.args(words).env("TMPDIR", directory.path()))?.good()?;
         ensure!(fs::read_dir(directory.path())?.next().is_none(), "{words:?}");
     }
@@ -33,9 +35,16 @@ fn nothing_is_left_behind() -> Result<()> {
 #[test]
 fn answers_are_json_for_scripts() -> Result<()> {
     let said =
-        call(&format!("{} loopback data=18446744073709551615 --json", rust("worker_graph")?))?.json()?;
-    assert_eq!(said["status"], json!({ "code": 0, "name": "DOCA_SUCCESS", "description": "success" }));
-    assert_eq!(said["notification"], json!({ "name": "LoopbackDone", "fields": { "data": u64::MAX } }));
+        call(&format!("{} loopback data=18446744073709551615 --json", rust("worker_graph")?))?
+            .json()?;
+    assert_eq!(
+        said["status"],
+        json!({ "code": 0, "name": "DOCA_SUCCESS", "description": "success" })
+    );
+    assert_eq!(
+        said["notification"],
+        json!({ "name": "LoopbackDone", "fields": { "data": u64::MAX } })
+    );
     assert_eq!(said["bytes"]["hex"], "0000000000000000ffffffffffffffff");
     ensure!(said["nanoseconds"].as_u64() > Some(0), "{said}");
     Ok(())
@@ -46,11 +55,13 @@ fn arrays_take_text_and_come_back_as_bytes() -> Result<()> {
     let (daemon, _plugins) = daemon(&["worker_faulty"])?;
     let file = rust("worker_faulty")?;
     let said =
-        call(&format!("{file} env name=UROM_PLUGIN_PATH --service {} --json", daemon.address()))?.json()?;
+        call(&format!("{file} env name=UROM_PLUGIN_PATH --service {} --json", daemon.address()))?
+            .json()?;
     let fields = &said["notification"]["fields"];
     ensure!(fields["len"].as_u64() > Some(1) && fields["value"]["len"] == 64, "{said}");
     let none =
-        call(&format!("{file} env name=NO_SUCH_VARIABLE --service {} --json", daemon.address()))?.json()?;
+        call(&format!("{file} env name=NO_SUCH_VARIABLE --service {} --json", daemon.address()))?
+            .json()?;
     assert_eq!(none["notification"]["fields"]["len"], json!(u64::MAX));
     Ok(())
 }
@@ -88,11 +99,17 @@ fn what_does_not_fit_into_a_message_is_told_with_the_size_that_does() -> Result<
     let said = call(&send)?;
     ensure!(!said.err.contains("ServiceBuilder") && !said.err.contains("raw command"), "{said:?}");
     says(said, &parts)?;
-    says(call(&format!("{send} --repeat 2 --warm-up 0"))?, &["it ended after 0 of 2 commands", &line[28..]])?;
+    says(
+        call(&format!("{send} --repeat 2 --warm-up 0"))?,
+        &["it ended after 0 of 2 commands", &line[28..]],
+    )?;
     // There is no worker 0 without a domain, which the plugin says.
     says(call(&format!("{send} --max-msg-size 5096"))?, &["the plugin answered with this status"])?;
     let raw = format!("{sandbox} --raw @{}", file.display());
-    says(call(&raw)?, &["a command of 5000 bytes of `worker_sandbox`: the command has 5000 bytes"])?;
+    says(
+        call(&raw)?,
+        &["a command of 5000 bytes of `worker_sandbox`: the command has 5000 bytes"],
+    )?;
     // A service that allows less has the last word.
     let (daemon, _plugins) = daemon(&["worker_sandbox"])?;
     let at = format!("{send} --max-msg-size 5096 --service {}", daemon.address());
@@ -100,14 +117,21 @@ fn what_does_not_fit_into_a_message_is_told_with_the_size_that_does() -> Result<
 
     // An answer may be longer than its command.
     let long = format!("{} ask_for_long --max-msg-size 64", rust("worker_faulty")?);
-    says(call(&long)?, &["AskForLong of `worker_faulty` ended with DOCA_ERROR_TOO_BIG", "--max-msg-size"])
+    says(
+        call(&long)?,
+        &["AskForLong of `worker_faulty` ended with DOCA_ERROR_TOO_BIG", "--max-msg-size"],
+    )
 }
 
 #[test]
 fn what_never_answers_is_waited_for_as_long_as_one_says() -> Result<()> {
     let (daemon, _plugins) = daemon(&["worker_faulty"])?;
     let start = Instant::now();
-    let said = call(&format!("{} hang --timeout 1 --service {}", rust("worker_faulty")?, daemon.address()))?;
+    let said = call(&format!(
+        "{} hang --timeout 1 --service {}",
+        rust("worker_faulty")?,
+        daemon.address()
+    ))?;
     ensure!(start.elapsed() >= Duration::from_secs(1));
     says(said, &["was not answered within 1 s", "--timeout"])
 }

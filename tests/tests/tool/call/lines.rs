@@ -15,10 +15,13 @@ fn several_commands_go_to_one_worker() -> Result<()> {
     let (daemon, _plugins) = daemon(&["worker_unruly"])?;
     let unruly = format!("{} --service {}", rust("worker_unruly")?, daemon.address());
     // It counts what it was told to leak, from the worker's start on.
-    let kept = |data: &[u32]| data.iter().map(|data| format!("Kept\n  data = {data}\n")).collect::<String>();
+    let kept = |data: &[u32]| {
+        data.iter().map(|data| format!("Kept\n  data = {data}\n")).collect::<String>()
+    };
     let said = call(&format!("{unruly} leak bytes=1 + leak bytes=2 + keep data=7 + leak bytes=4"))?;
     assert_eq!(said.good()?, kept(&[1, 3, 7, 7]));
-    let lines = "leak bytes=1\n# the worker is the same\n\nleak bytes=2 + keep data='5'\nleak bytes=4\n";
+    let lines =
+        "leak bytes=1\n# the worker is the same\n\nleak bytes=2 + keep data='5'\nleak bytes=4\n";
     assert_eq!(call_with_input(&format!("{unruly} -"), lines)?.good()?, kept(&[1, 3, 5, 7]));
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("commands");
@@ -26,9 +29,11 @@ fn several_commands_go_to_one_worker() -> Result<()> {
     assert_eq!(call(&format!("{unruly} @{}", file.display()))?.good()?, kept(&[1, 3, 5, 7]));
     // An object for each.
     let said = call(&format!("{unruly} keep data=1 + keep data=2 --json"))?.good()?;
-    let values =
-        serde_json::Deserializer::from_str(&said).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
-    let data: Vec<_> = values.iter().map(|value| &value["notification"]["fields"]["data"]).collect();
+    let values = serde_json::Deserializer::from_str(&said)
+        .into_iter::<Value>()
+        .collect::<Result<Vec<_>, _>>()?;
+    let data: Vec<_> =
+        values.iter().map(|value| &value["notification"]["fields"]["data"]).collect();
     assert_eq!(data, [&json!(1), &json!(2)]);
     Ok(())
 }
@@ -37,9 +42,13 @@ fn several_commands_go_to_one_worker() -> Result<()> {
 fn one_of_several_commands_that_fails_keeps_none_of_the_others_from_being_sent() -> Result<()> {
     let (daemon, _plugins) = daemon(&["worker_faulty"])?;
     let faulty = format!("{} --service {}", rust("worker_faulty")?, daemon.address());
-    let said = call(&format!("{faulty} echo data=1 + fail code=16 + hang + echo data=2 --timeout 1"))?;
+    let said =
+        call(&format!("{faulty} echo data=1 + fail code=16 + hang + echo data=2 --timeout 1"))?;
     assert_eq!((said.code, &*said.out), (Some(1), "Echoed\n  data = 1\nEchoed\n  data = 2\n"));
-    ensure!(said.err.contains("Fail of `worker_faulty` ended with DOCA_ERROR_NOT_FOUND"), "{said:?}");
+    ensure!(
+        said.err.contains("Fail of `worker_faulty` ended with DOCA_ERROR_NOT_FOUND"),
+        "{said:?}"
+    );
     ensure!(said.err.contains("Hang of `worker_faulty` was not answered within 1 s"), "{said:?}");
     let lines = "echo data=1\nechoo data=2\necho data=\nfail code=16\necho data=2\n";
     let said = call_with_input(&format!("{faulty} -"), lines)?;
@@ -58,8 +67,10 @@ fn one_of_several_commands_that_fails_keeps_none_of_the_others_from_being_sent()
     fs::write(&file, lines)?;
     let said = call(&format!("{faulty} @{}", file.display()))?;
     assert_eq!(said.out, "");
-    let place =
-        format!("error: line 2 of {}: plugin `worker_faulty`: there is no command `echoo`", file.display());
+    let place = format!(
+        "error: line 2 of {}: plugin `worker_faulty`: there is no command `echoo`",
+        file.display()
+    );
     is_wrong(said, &[&place])?;
     says(call(&format!("{faulty} @/nowhere/commands"))?, &["cannot read /nowhere/commands"])
 }
@@ -71,13 +82,17 @@ fn workers_of_a_domain_reach_each_other() -> Result<()> {
     let line = "0:tag_recv count=5 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 data=hello";
     for service in [String::new(), format!("--service {}", daemon.address())] {
         let said = call(&format!("{sandbox} --workers 2 {line} {service} --json"))?.good()?;
-        let values =
-            serde_json::Deserializer::from_str(&said).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
+        let values = serde_json::Deserializer::from_str(&said)
+            .into_iter::<Value>()
+            .collect::<Result<Vec<_>, _>>()?;
         assert_eq!(values.len(), 2, "{said}");
         assert_eq!(values[0]["notification"]["name"], "TagReceived", "{said}");
         ensure!(values[0].to_string().contains("hello"), "{said}");
     }
-    is_wrong(call(&format!("{sandbox} {line}"))?, &["no worker 1 for tag_send", "--workers 2 starts it"])?;
+    is_wrong(
+        call(&format!("{sandbox} {line}"))?,
+        &["no worker 1 for tag_send", "--workers 2 starts it"],
+    )?;
     is_wrong(
         call(&format!("{sandbox} --workers 2 2:tag_send dest=0 tag=7 data=x"))?,
         &["no worker 2", "--workers 3 starts it"],
@@ -98,7 +113,10 @@ fn what_is_wrong_in_lines_is_told_with_file_and_line() -> Result<()> {
         (b"lopback data=1", "plugin `worker_graph`: there is no command `lopback`"),
         (b"loopback dota=1", "plugin `worker_graph`: Loopback: there is no field `dota`"),
         (b"loopback", "plugin `worker_graph`: Loopback needs `data` too"),
-        (b"loopback data=1 + 1:loopback data=2", "there is no worker 1 for loopback: --workers 2 starts it"),
+        (
+            b"loopback data=1 + 1:loopback data=2",
+            "there is no worker 1 for loopback: --workers 2 starts it",
+        ),
         (b"x:loopback data=1", "`x` is no worker's number"),
         (b"loopback data=1 +", "there is no command beside a `+`"),
         (b"loopback 'data=1", "a quotation mark has no end"),
@@ -115,7 +133,10 @@ fn what_is_wrong_in_lines_is_told_with_file_and_line() -> Result<()> {
     assert_eq!(from_file(b"loopback data=1\r\n\r\n")?.good()?, "LoopbackDone\n  data = 1\n");
     // What cannot be read has no further lines.
     let place = directory.path().display();
-    says(call(&format!("{graph} @{place}"))?, &[&format!("cannot read line 1 of {place}: Is a directory")])?;
+    says(
+        call(&format!("{graph} @{place}"))?,
+        &[&format!("cannot read line 1 of {place}: Is a directory")],
+    )?;
     let mut command = tool_with(["call", &graph, "-"])?;
     let said = run(command.stdin(fs::File::open(directory.path())?))?;
     says(said, &["cannot read line 1 of standard input: Is a directory"])
@@ -138,13 +159,16 @@ fn spaces_around_a_plus_and_within_brackets_are_optional() -> Result<()> {
         "{ field_mask=7, address=4096 ,length = 4096, flags=2 }",
     ] {
         let line = format!("mem_map map_params={map} context=5");
-        for said in [call(&format!("{sandbox} {line}"))?, call_with_input(&format!("{sandbox} -"), &line)?] {
+        for said in
+            [call(&format!("{sandbox} {line}"))?, call_with_input(&format!("{sandbox} -"), &line)?]
+        {
             let said = said.good()?;
             ensure!(said.contains("MemMapped\n  context = 5\n"), "{said}");
         }
     }
     for data in ["data=[104,105]", "data=[104, 105]", "data=[ 104 ,105 ]"] {
-        let line = format!("0:tag_recv count=2 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 {data}");
+        let line =
+            format!("0:tag_recv count=2 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 {data}");
         let said = call(&format!("{sandbox} --workers 2 {line}"))?.good()?;
         ensure!(said.contains("hi (2 bytes)"), "{said}");
     }
@@ -194,9 +218,15 @@ fn the_worker_of_another_host_is_called_by_the_name_that_logs_give_it() -> Resul
     assert_eq!(WorkerId(worker.id()).to_string(), "auto-1");
     let pid = faulty.task_pid(&worker).submit()?.wait()?.pid;
     let at = format!("{} pid --service {}", rust("worker_faulty")?, daemon.address());
-    assert_eq!(call(&format!("{at} --worker auto-1"))?.good()?, format!("Process\n  pid = {pid}\n"));
+    assert_eq!(
+        call(&format!("{at} --worker auto-1"))?.good()?,
+        format!("Process\n  pid = {pid}\n")
+    );
     let number = worker.id();
-    assert_eq!(call(&format!("{at} --worker {number}"))?.good()?, format!("Process\n  pid = {pid}\n"));
+    assert_eq!(
+        call(&format!("{at} --worker {number}"))?.good()?,
+        format!("Process\n  pid = {pid}\n")
+    );
     let another = call(&at)?.good()?;
     ensure!(another != format!("Process\n  pid = {pid}\n"), "{another}");
     for (id, part) in [

@@ -17,10 +17,17 @@ fn without_a_command_those_that_there_are_are_listed() -> Result<()> {
         "error: say which command to send to `worker_sandbox`:",
         "  mem_map [context=<u64>] map_params=<MapParams>",
     ] {
-        ensure!(said.err.lines().any(|said| said.starts_with(line)), "no {line:?} in\n{}", said.err);
+        ensure!(
+            said.err.lines().any(|said| said.starts_with(line)),
+            "no {line:?} in\n{}",
+            said.err
+        );
     }
     let said = call(&format!("worker_sandbox --service 127.0.0.1:1 --protocol {sandbox}"))?;
-    ensure!(said.code == Some(2) && said.err.contains("tag_send "), "it needs no service: {said:?}");
+    ensure!(
+        said.code == Some(2) && said.err.contains("tag_send "),
+        "it needs no service: {said:?}"
+    );
     says(call(&in_c("worker_graph")?)?, &["--protocol FILE.so", "--raw"])
 }
 
@@ -39,7 +46,10 @@ fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
     let sandbox = rust("worker_sandbox")?;
     let absent = "/nowhere/worker_absent.so";
     for (words, parts) in [
-        (format!("{graph} lopback data=1"), &["no command `lopback`", "did you mean `Loopback`?"][..]),
+        (
+            format!("{graph} lopback data=1"),
+            &["no command `lopback`", "did you mean `Loopback`?"][..],
+        ),
         (format!("{graph} loopback dota=1"), &["no field `dota`", "did you mean `data`?"]),
         (format!("{graph} loopback"), &["needs `data`", "data=<u64>"]),
         (format!("{graph} loopback data=x"), &["data: `x` is no integer for a u64"]),
@@ -53,10 +63,16 @@ fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
     }
     // A plugin that is not there is no mistake in the command.
     says(call(&format!("{absent} loopback data=1"))?, &[absent, "cannot be read"])?;
-    says(call("worker_graph loopback data=1")?, &["nowhere to look", "UROM_PLUGIN_PATH", "--service"])?;
+    says(
+        call("worker_graph loopback data=1")?,
+        &["nowhere to look", "UROM_PLUGIN_PATH", "--service"],
+    )?;
     let mut command = tool()?;
     command.args(["call", "worker_absent", "x"]).env("UROM_PLUGIN_PATH", "/nowhere;/tmp");
-    says(run(&mut command)?, &["no plugin `worker_absent` in UROM_PLUGIN_PATH, which is /nowhere;/tmp"])?;
+    says(
+        run(&mut command)?,
+        &["no plugin `worker_absent` in UROM_PLUGIN_PATH, which is /nowhere;/tmp"],
+    )?;
     for wrong in [
         "",
         "x.so loopback data",
@@ -81,8 +97,9 @@ fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
 fn odd_words_are_answered_with_a_sentence() -> Result<()> {
     let graph = rust("worker_graph")?;
     let text = OsStr::new;
-    let of_plugin =
-        |words: &[&str]| [&["call", &graph], words].concat().into_iter().map(OsString::from).collect();
+    let of_plugin = |words: &[&str]| {
+        [&["call", &graph], words].concat().into_iter().map(OsString::from).collect()
+    };
     let cases: [(Vec<OsString>, i32, &str); 20] = [
         (vec![text("call").into(), OsStr::from_bytes(b"\xff").into()], 2, "invalid UTF-8"),
         (vec![text("call").into(), text("").into()], 2, "a value is required for '<FILE.so|NAME>'"),
@@ -102,11 +119,22 @@ fn odd_words_are_answered_with_a_sentence() -> Result<()> {
         (of_plugin(&["loopback", "data=1", "--timeout", "-1"]), 2, "'-1' for '--timeout"),
         (of_plugin(&["loopback", "data=1", "--max-msg-size", "63"]), 2, "not in 64..=16777215"),
         (
-            of_plugin(&["loopback", "data=1", "--repeat", "1", "--warm-up", "18446744073709551615"]),
+            of_plugin(&[
+                "loopback",
+                "data=1",
+                "--repeat",
+                "1",
+                "--warm-up",
+                "18446744073709551615",
+            ]),
             2,
             "not in 0..=",
         ),
-        (of_plugin(&["loopback", "data=1", "--service", "127.0.0.1:99999"]), 2, "is no address of a service"),
+        (
+            of_plugin(&["loopback", "data=1", "--service", "127.0.0.1:99999"]),
+            2,
+            "is no address of a service",
+        ),
         (of_plugin(&["loopback", "data=1", "--protocol", "/tmp"]), 1, "it is not a regular file"),
     ];
     for (words, code, part) in cases {

@@ -10,7 +10,9 @@ use serde_json::json;
 use urom_tests::{PluginDirectory, Uromd};
 
 use super::{call, is_wrong, says};
-use crate::common::{Said, copy_of, daemon, in_c, patch, run, rust, tool, tool_says, tool_with, with_doca};
+use crate::common::{
+    Said, copy_of, daemon, in_c, patch, run, rust, tool, tool_says, tool_with, with_doca,
+};
 
 #[test]
 fn a_file_and_a_name_are_called_embedded_and_at_a_daemon() -> Result<()> {
@@ -18,7 +20,10 @@ fn a_file_and_a_name_are_called_embedded_and_at_a_daemon() -> Result<()> {
     let (daemon, plugins) = daemon(&["worker_graph"])?;
     let answer = "LoopbackDone\n  data = 42\n";
     assert_eq!(call(&format!("{file} loopback data=42"))?.good()?, answer);
-    assert_eq!(call(&format!("{file} loopback data=42 --service {}", daemon.address()))?.good()?, answer);
+    assert_eq!(
+        call(&format!("{file} loopback data=42 --service {}", daemon.address()))?.good()?,
+        answer
+    );
     let by_name = |words: &[&str]| {
         let mut command = tool()?;
         command.args(["call", "worker_graph", "Loopback", "data=0x2a"]).args(words);
@@ -53,7 +58,10 @@ fn a_file_is_the_plugin_that_a_service_takes_it_for() -> Result<()> {
         answer(tool()?.args(["call", name]).args(words).env("UROM_PLUGIN_PATH", here))?;
     }
     let old = copy_of("worker_graph", here, "worker_graph.so.1")?;
-    says(call(&format!("{} loopback data=7", here.join("worker_graph.so").display()))?, &["no ELF file"])?;
+    says(
+        call(&format!("{} loopback data=7", here.join("worker_graph.so").display()))?,
+        &["no ELF file"],
+    )?;
     says(
         run(tool()?.args(["call", "./worker_graph.so.1", "loopback", "data=7"]).current_dir(here))?,
         &["no service takes", "does not end in `.so`", "rename it"],
@@ -61,7 +69,10 @@ fn a_file_is_the_plugin_that_a_service_takes_it_for() -> Result<()> {
     let odd = here.join("a;b");
     fs::create_dir(&odd)?;
     fs::rename(old, odd.join("worker_graph.so"))?;
-    says(call(&format!("{} loopback data=7", odd.join("worker_graph.so").display()))?, &["`;`", "rename it"])
+    says(
+        call(&format!("{} loopback data=7", odd.join("worker_graph.so").display()))?,
+        &["`;`", "rename it"],
+    )
 }
 
 #[test]
@@ -69,20 +80,30 @@ fn a_plugin_in_c_is_called_by_the_description_of_another() -> Result<()> {
     let protocol = rust("worker_graph")?;
     let file = in_c("worker_graph")?;
     let words = |command: &mut std::process::Command| -> Result<Said> {
-        run(with_doca(command.args(["call", &file, "loopback", "data=7", "--protocol", &protocol]))?)
+        run(with_doca(command.args([
+            "call",
+            &file,
+            "loopback",
+            "data=7",
+            "--protocol",
+            &protocol,
+        ]))?)
     };
     assert_eq!(words(&mut tool()?)?.good()?, "LoopbackDone\n  data = 7\n");
 
     let mut plugins = PluginDirectory::with(&[])?;
     plugins.add(in_c("worker_sandbox")?.as_ref())?;
     let prefix = urom_tests::c::prefix()?;
-    let daemon =
-        Uromd::start_with(plugins.path(), |command| command.env("LD_LIBRARY_PATH", prefix.library_path()))?;
+    let daemon = Uromd::start_with(plugins.path(), |command| {
+        command.env("LD_LIBRARY_PATH", prefix.library_path())
+    })?;
     // 4 KiB in the plugin. C answers with the tag of another message, which the definition says.
     let map = "mem_map context=5 map_params={field_mask=7,address=0x1000,length=4096,flags=2}";
     let protocol = rust("worker_sandbox")?;
-    let said =
-        call(&format!("worker_sandbox {map} --protocol {protocol} --service {} --json", daemon.address()))?;
+    let said = call(&format!(
+        "worker_sandbox {map} --protocol {protocol} --service {} --json",
+        daemon.address()
+    ))?;
     let said = said.json()?;
     assert_eq!(
         (&said["notification"]["name"], &said["notification"]["fields"]["context"]),
@@ -117,9 +138,13 @@ fn raw_bytes_need_no_description() -> Result<()> {
     let file = directory.path().join("command");
     fs::write(&file, [&[0; 8][..], &[9], &[0; 7]].concat())?;
     // A description reads the answer.
-    let said = call(&format!("{} --raw @{} {at}", rust("worker_graph")?, file.display()))?.good()?;
+    let said =
+        call(&format!("{} --raw @{} {at}", rust("worker_graph")?, file.display()))?.good()?;
     assert_eq!(said, "LoopbackDone\n  data = 9\n");
-    is_wrong(call(&format!("worker_graph --raw hex:0 {at}"))?, &["--raw", "two hexadecimal digits"])?;
+    is_wrong(
+        call(&format!("worker_graph --raw hex:0 {at}"))?,
+        &["--raw", "two hexadecimal digits"],
+    )?;
     Ok(())
 }
 
@@ -150,7 +175,8 @@ fn a_service_with_a_key_is_called_with_a_copy_of_its_key_file() -> Result<()> {
         fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
         Ok(file.to_str().context("a path in UTF-8")?.to_owned())
     };
-    let (right, wrong, open) = (key("right", 1, 0o600)?, key("wrong", 2, 0o600)?, key("open", 1, 0o644)?);
+    let (right, wrong, open) =
+        (key("right", 1, 0o600)?, key("wrong", 2, 0o600)?, key("open", 1, 0o644)?);
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let daemon = Uromd::start_with(plugins.path(), |command| command.args(["--key-file", &right]))?;
     let file = rust("worker_graph")?;
@@ -177,7 +203,14 @@ fn a_service_that_is_not_there_or_lacks_the_plugin_is_named() -> Result<()> {
     says(said, &[&port.to_string(), "from --service", "start uromd there"])?;
     let (daemon, _plugins) = daemon(&["worker_sandbox"])?;
     let said = call(&format!("{graph} loopback data=1 --service {}", daemon.address()))?;
-    says(said, &["looking for plugin `worker_graph`", "the service has `worker_sandbox`", "UROM_PLUGIN_PATH"])
+    says(
+        said,
+        &[
+            "looking for plugin `worker_graph`",
+            "the service has `worker_sandbox`",
+            "UROM_PLUGIN_PATH",
+        ],
+    )
 }
 
 /// A workspace with a plugin that was built an hour ago, where cargo or `cargo urom build` puts it, and
@@ -212,7 +245,10 @@ fn a_file_that_is_older_than_its_source_is_refused_once_with_what_builds_it() ->
         for path in [path.to_str().context("a path in UTF-8")?, file] {
             let words = ["call", path, "loopback", "data=1"];
             let said = run(tool_with(words)?.current_dir(&root))?;
-            ensure!(said.err.matches("run `").count() == 1 && !said.err.contains("log"), "{said:?}");
+            ensure!(
+                said.err.matches("run `").count() == 1 && !said.err.contains("log"),
+                "{said:?}"
+            );
             says(said, &[&old, &again])?;
             says(run(tool_with(["run", path])?.current_dir(&root))?, &[&old, &again])?;
         }

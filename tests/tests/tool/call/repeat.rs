@@ -9,8 +9,11 @@ use crate::common::{daemon, rust};
 #[test]
 fn a_repeated_call_reports_every_command() -> Result<()> {
     let (daemon, _plugins) = daemon(&["worker_graph"])?;
-    let words =
-        format!("{} loopback data=42 --repeat 2000 --service {}", rust("worker_graph")?, daemon.address());
+    let words = format!(
+        "{} loopback data=42 --repeat 2000 --service {}",
+        rust("worker_graph")?,
+        daemon.address()
+    );
     for (in_flight, warm_up, words) in [
         (1, 200, words.clone()),
         (13, 200, format!("{words} --in-flight 13")),
@@ -18,7 +21,10 @@ fn a_repeated_call_reports_every_command() -> Result<()> {
     ] {
         let said = call(&format!("{words} --json"))?.json()?;
         let number = |name: &str| said[name].as_u64();
-        assert_eq!((number("count"), number("asked"), number("errors")), (Some(2000), Some(2000), Some(0)));
+        assert_eq!(
+            (number("count"), number("asked"), number("errors")),
+            (Some(2000), Some(2000), Some(0))
+        );
         assert_eq!((number("in_flight"), number("warm_up")), (Some(in_flight), Some(warm_up)));
         let latency = ["min", "p50", "p90", "p99", "max"]
             .map(|name| said["latency_ns"][name].as_u64().unwrap_or_default());
@@ -29,9 +35,12 @@ fn a_repeated_call_reports_every_command() -> Result<()> {
         ensure!((rate * seconds - 2000.0).abs() < 1.0, "{said}");
         ensure!(rate * latency[1] as f64 / 1e9 < 2.0 * in_flight as f64 + 0.1, "{said}");
         let table = call(&words)?.good()?;
-        for part in
-            ["commands    2000 of 2000", &format!("after {warm_up} for warming up"), "p99", "per second"]
-        {
+        for part in [
+            "commands    2000 of 2000",
+            &format!("after {warm_up} for warming up"),
+            "p99",
+            "per second",
+        ] {
             ensure!(table.contains(part), "no {part:?} in\n{table}");
         }
     }

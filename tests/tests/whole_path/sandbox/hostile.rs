@@ -71,7 +71,15 @@ pub(crate) fn bad_commands_among_good_ones_harm_nobody(provider: &Provider) -> R
 pub(crate) fn lengths_that_wrap_are_invalid(provider: &Provider) -> Result<()> {
     let pair = Pair::new(provider)?;
     let wraps = |data: u64| {
-        [u64::MAX, u64::MAX - 71, data.wrapping_sub(72), 0_u64.wrapping_sub(72), 1 << 63, 1 << 32, data + 1]
+        [
+            u64::MAX,
+            u64::MAX - 71,
+            data.wrapping_sub(72),
+            0_u64.wrapping_sub(72),
+            1 << 63,
+            1 << 32,
+            data + 1,
+        ]
     };
     for count in wraps(5) {
         let send = command(&[TAG_SEND, 77, 1, 1, count, 1, 0], b"hello");
@@ -82,7 +90,9 @@ pub(crate) fn lengths_that_wrap_are_invalid(provider: &Provider) -> Result<()> {
     pair.works()
 }
 
-pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(provider: &Provider) -> Result<()> {
+pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     // A large context, so that it cannot be mistaken; the length of an address in C's place means nothing.
     const CONTEXT: u64 = 0xdead_beef_0123_4567;
@@ -90,7 +100,10 @@ pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(provider: &Prov
     for _ in 0..20 {
         let answer = ask(&pair, 0, &send)?;
         assert_eq!(answer.status, DocaError::SUCCESS);
-        assert_eq!(answer.bytes.context("an answer")?, notification([TAG_SEND, CONTEXT, 0, 0, 0, 0]));
+        assert_eq!(
+            answer.bytes.context("an answer")?,
+            notification([TAG_SEND, CONTEXT, 0, 0, 0, 0])
+        );
         let answer = ask(&pair, 1, &command(&[TAG_RECV, CONTEXT, 0, 100, 6, u64::MAX, 0], &[]))?;
         let mut expected = notification([TAG_RECV, CONTEXT, 1, 5, 6, 0]);
         expected.extend_from_slice(b"hello");
@@ -102,7 +115,8 @@ pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(provider: &Prov
     assert_eq!(answer.bytes.context("an answer")?, notification([TAG_SEND, CONTEXT, 0, 0, 0, 0]));
     // MEM_MAP is answered with its own tag, and its handle is no address.
     let params = MapParams::allocate(0, 4096);
-    let map = command(&[MEM_MAP, CONTEXT, params.field_mask, 0, 4096, params.flags.into(), 0, 0, 0], &[]);
+    let map =
+        command(&[MEM_MAP, CONTEXT, params.field_mask, 0, 4096, params.flags.into(), 0, 0, 0], &[]);
     let bytes = ask(&pair, 0, &map)?.bytes.context("an answer")?;
     let handle = u64::from_le_bytes(bytes[16..24].try_into()?);
     assert_ne!(handle, 0);

@@ -28,7 +28,8 @@ pub(crate) fn a_message_waits_for_its_receive(provider: &Provider) -> Result<()>
 pub(crate) fn a_receive_waits_for_its_message(provider: &Provider) -> Result<()> {
     let pair = Pair::new(provider)?;
     for length in [0, 1, 12, 1000, 4000] {
-        let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL).context(0xbeef).submit()?;
+        let receive =
+            pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL).context(0xbeef).submit()?;
         // A worker takes the commands of one host in their order.
         pair.works()?;
         pair.send(7, &pattern(length)[..])?;
@@ -37,12 +38,15 @@ pub(crate) fn a_receive_waits_for_its_message(provider: &Provider) -> Result<()>
     Ok(())
 }
 
-pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(provider: &Provider) -> Result<()> {
+pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     let mut late = 0;
     for length in [0, 1, 4000] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL);
-        let error = receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
+        let error =
+            receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
         // The worker still receives: nothing takes a command back. Its answer, payload and all, is nobody's.
         assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
@@ -57,16 +61,22 @@ pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(provider: &Pro
     pair.works()
 }
 
-pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(provider: &Provider) -> Result<()> {
+pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     for tag in [0x1_0001, 0x1_0002, 0x2_0001] {
         pair.send(tag, &tag.to_le_bytes())?;
     }
-    for (tag, mask, expected) in [(0x2_0000, 0xf_0000, 0x2_0001_u64), (2, 0xffff, 0x1_0002), (0, 0, 0x1_0001)]
+    for (tag, mask, expected) in
+        [(0x2_0000, 0xf_0000, 0x2_0001_u64), (2, 0xffff, 0x1_0002), (0, 0, 0x1_0001)]
     {
         let received = pair.sandbox.task_tag_recv(&pair.workers[1], 8, tag, mask).submit()?;
         let received = block_on_for(LIMIT, received)??;
-        assert_eq!((received.sender_tag, inline(&received)), (expected, &expected.to_le_bytes()[..]));
+        assert_eq!(
+            (received.sender_tag, inline(&received)),
+            (expected, &expected.to_le_bytes()[..])
+        );
     }
     Ok(())
 }
@@ -108,10 +118,14 @@ pub(crate) fn many_messages_both_ways_at_once(provider: &Provider) -> Result<()>
         for number in 0..60 {
             let (tag, from) = (round << 32 | number, number as usize % 2);
             let data = pattern(number as usize * 64);
-            let receive = || pair.sandbox.task_tag_recv(&pair.workers[1 - from], 4000, tag, ALL).submit();
+            let receive =
+                || pair.sandbox.task_tag_recv(&pair.workers[1 - from], 4000, tag, ALL).submit();
             // Some receives wait, some find their message.
             let early = (number % 3 == 0).then(receive).transpose()?;
-            let send = pair.sandbox.task_tag_send(&pair.workers[from], 1 - from as u64, tag).data(&data[..]);
+            let send = pair
+                .sandbox
+                .task_tag_send(&pair.workers[from], 1 - from as u64, tag)
+                .data(&data[..]);
             let send = send.context(tag).submit()?;
             tasks.push((early.map_or_else(receive, Ok)?, send, data));
         }
@@ -156,7 +170,9 @@ pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(provider: &Provider
     Pair { domain, workers, sandbox, service }.works()
 }
 
-pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(provider: &Provider) -> Result<()> {
+pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(
+    provider: &Provider,
+) -> Result<()> {
     let mut pair = Pair::new(provider)?;
     for _ in 0..3 {
         pair.works()?;
@@ -173,8 +189,8 @@ pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(provider: &
 pub(crate) fn what_was_sent_arrives_though_its_worker_stops(provider: &Provider) -> Result<()> {
     let pair = Pair::new(provider)?;
     let data = pattern(4000);
-    let sends =
-        (0..100_u64).map(|tag| pair.sandbox.task_tag_send(&pair.workers[0], 1, tag).data(&data[..]).submit());
+    let sends = (0..100_u64)
+        .map(|tag| pair.sandbox.task_tag_send(&pair.workers[0], 1, tag).data(&data[..]).submit());
     for send in sends.collect::<Vec<_>>() {
         assert_eq!(block_on_for(LIMIT, send?)??.status, 0);
     }
@@ -182,13 +198,16 @@ pub(crate) fn what_was_sent_arrives_though_its_worker_stops(provider: &Provider)
     domain.stop()?;
     block_on_for(LIMIT, sender.stop())??;
     for tag in 0..100 {
-        let received = block_on_for(LIMIT, sandbox.task_tag_recv(&receiver, 4000, tag, ALL).submit()?)??;
+        let received =
+            block_on_for(LIMIT, sandbox.task_tag_recv(&receiver, 4000, tag, ALL).submit()?)??;
         assert_eq!(inline(&received), data, "{tag}");
     }
     Ok(())
 }
 
-pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(provider: &Provider) -> Result<()> {
+pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     for count in [4096, 1 << 20, MOST] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
@@ -200,7 +219,9 @@ pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(provider
     pair.works()
 }
 
-pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(provider: &Provider) -> Result<()> {
+pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     assert_eq!(pair.send(9, &pattern(3000)[..])?.status, 0);
     pair.settle()?;

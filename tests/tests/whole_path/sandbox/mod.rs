@@ -72,7 +72,8 @@ impl Pair {
 /// A domain of these workers alone, with the ids 0 and up.
 pub(crate) fn join(service: &Service, workers: &[Worker]) -> Result<Domain> {
     let builder = service.domain().gather(InProcess::group(1).remove(0));
-    let builder = (0..).zip(workers).fold(builder, |builder, (id, worker)| builder.worker(id, worker));
+    let builder =
+        (0..).zip(workers).fold(builder, |builder, (id, worker)| builder.worker(id, worker));
     Ok(block_on_for(LIMIT, builder.start())??)
 }
 

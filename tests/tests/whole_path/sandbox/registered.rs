@@ -30,7 +30,8 @@ impl Pair {
         (buffer, count): (u64, u64),
         tag: u64,
     ) -> Result<Completion<sandbox_protocol::TagRecv>> {
-        let task = self.sandbox.task_tag_recv(worker, count, tag, ALL).memh_id(memory).buffer(buffer);
+        let task =
+            self.sandbox.task_tag_recv(worker, count, tag, ALL).memh_id(memory).buffer(buffer);
         Ok(task.submit()?)
     }
 }
@@ -62,7 +63,10 @@ impl HostMemory {
 
     fn map(&self, pair: &Pair, worker: &Worker) -> Result<u64> {
         let exported = self.memory.window(&self.worker)?;
-        let task = pair.sandbox.task_mem_map(worker, MapParams::exported(BASE)).exported_memh(&exported[..]);
+        let task = pair
+            .sandbox
+            .task_mem_map(worker, MapParams::exported(BASE))
+            .exported_memh(&exported[..]);
         Ok(self.wait(pair, task.submit()?)??.memh_id)
     }
 
@@ -86,7 +90,9 @@ pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there
     let pair = Pair::new(provider)?;
     let [first, second] = &pair.workers;
     let memory = pair.allocate(second, 10_000)?;
-    for (length, waits) in [(0, true), (12, true), (4000, true), (0, false), (12, false), (4000, false)] {
+    for (length, waits) in
+        [(0, true), (12, true), (4000, true), (0, false), (12, false), (4000, false)]
+    {
         let at = (BASE + 999, 4000);
         let early = waits.then(|| pair.receive_at(second, memory, at, 7)).transpose()?;
         pair.send(7, &pattern(length)[..])?;
@@ -97,7 +103,8 @@ pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there
         assert_eq!(registered(&received), Some(length as u64), "{length}");
 
         let back = pair.sandbox.task_tag_recv(first, 4000, 8, ALL).submit()?;
-        let send = pair.sandbox.task_tag_send(second, 0, 8).data(part(memory, BASE + 999, length as u64)?);
+        let send =
+            pair.sandbox.task_tag_send(second, 0, 8).data(part(memory, BASE + 999, length as u64)?);
         assert_eq!(block_on_for(LIMIT, send.submit()?)??.status, 0);
         assert_eq!(inline(&block_on_for(LIMIT, back)??), pattern(length), "{length}");
     }
@@ -119,7 +126,8 @@ pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(provider: &Provider) -
     assert_eq!(registered(&block_on_for(LIMIT, receive)??), Some(LENGTH));
 
     let receive = pair.receive_at(first, to, (BASE, LENGTH), 2)?;
-    let send = pair.sandbox.task_tag_send(second, 0, 2).data(part(between, BASE, LENGTH)?).submit()?;
+    let send =
+        pair.sandbox.task_tag_send(second, 0, 2).data(part(between, BASE, LENGTH)?).submit()?;
     let received = target.wait(&pair, receive)??;
     assert_eq!((received.status, received.sender_tag, registered(&received)), (0, 2, Some(LENGTH)));
     assert_eq!(block_on_for(LIMIT, send)??.status, 0);
@@ -127,13 +135,16 @@ pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(provider: &Provider) -
     Ok(())
 }
 
-pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(provider: &Provider) -> Result<()> {
+pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     let [first, second] = &pair.workers;
     let (source, target) = (HostMemory::new(&pattern(5000))?, HostMemory::new(&[0xee; 5000])?);
     let (from, to) = (source.map(&pair, first)?, target.map(&pair, second)?);
     // To a message's own end, and to a place with more room than it needs.
-    let send = pair.sandbox.task_tag_send(first, 1, 1).data(part(from, BASE + 100, 300)?).submit()?;
+    let send =
+        pair.sandbox.task_tag_send(first, 1, 1).data(part(from, BASE + 100, 300)?).submit()?;
     source.wait(&pair, send)??;
     assert_eq!(inline(&pair.receive(4000, 1)?), &pattern(5000)[100..400]);
     let receive = pair.receive_at(second, to, (BASE + 4000, 1000), 2)?;
@@ -144,22 +155,27 @@ pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(provider: &
     assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == 0xee || (4000..4005).contains(&at)));
     // Nothing at all, at the very end.
     let receive = pair.receive_at(second, to, (BASE + 5000, 0), 3)?;
-    let send = pair.sandbox.task_tag_send(first, 1, 3).data(part(from, BASE + 5000, 0)?).submit()?;
+    let send =
+        pair.sandbox.task_tag_send(first, 1, 3).data(part(from, BASE + 5000, 0)?).submit()?;
     assert_eq!(source.wait(&pair, send)??.status, 0);
     assert_eq!(registered(&target.wait(&pair, receive)??), Some(0));
     Ok(())
 }
 
-pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(provider: &Provider) -> Result<()> {
+pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(
+    provider: &Provider,
+) -> Result<()> {
     let pair = Pair::new(provider)?;
     let second = &pair.workers[1];
     let host = HostMemory::new(&[0xee; 64])?;
     for memory in [pair.allocate(second, 64)?, host.map(&pair, second)?] {
         for waits in [true, false] {
-            let early = waits.then(|| pair.receive_at(second, memory, (BASE, 10), 7)).transpose()?;
+            let early =
+                waits.then(|| pair.receive_at(second, memory, (BASE, 10), 7)).transpose()?;
             pair.send(7, &pattern(11)[..])?;
             pair.settle()?;
-            let receive = early.map_or_else(|| pair.receive_at(second, memory, (BASE, 10), 7), Ok)?;
+            let receive =
+                early.map_or_else(|| pair.receive_at(second, memory, (BASE, 10), 7), Ok)?;
             let received = host.wait(&pair, receive)??;
             assert_eq!(received.status, Status::MESSAGE_TRUNCATED.code());
             assert_eq!(registered(&received), Some(0));
@@ -249,7 +265,10 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
             BASE,
         ];
         for handle in forged {
-            refused(pair.receive_at(second, handle, (BASE, 1), 1)?, &format!("{handle:#x} for {memory:#x}"))?;
+            refused(
+                pair.receive_at(second, handle, (BASE, 1), 1)?,
+                &format!("{handle:#x} for {memory:#x}"),
+            )?;
         }
         let outside = [
             (BASE - 1, 1),
@@ -272,7 +291,8 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
         let service = provider.connect()?;
         let sandbox = crate::provider::sandbox(&service)?;
         let worker = service.worker().id(second.id()).plugin(&sandbox).start().wait()?;
-        let foreign = || sandbox.task_tag_recv(&worker, 1, 1, ALL).memh_id(memory).buffer(BASE).submit();
+        let foreign =
+            || sandbox.task_tag_recv(&worker, 1, 1, ALL).memh_id(memory).buffer(BASE).submit();
         refused(foreign()?, "another host's")?;
         let own = sandbox.task_mem_map(&worker, MapParams::allocate(BASE, 64)).submit()?;
         assert_ne!(block_on_for(LIMIT, own)??.memh_id, memory);
@@ -291,10 +311,18 @@ pub(crate) fn what_cannot_be_registered_is_refused(provider: &Provider) -> Resul
     };
     let cases = [
         ("an address of the host", MapParams { flags: 0, ..allocate }, DocaError::INVALID_VALUE),
-        ("flags that do not count", MapParams { field_mask: 3, ..allocate }, DocaError::INVALID_VALUE),
+        (
+            "flags that do not count",
+            MapParams { field_mask: 3, ..allocate },
+            DocaError::INVALID_VALUE,
+        ),
         ("no handle", MapParams::exported(BASE), DocaError::INVALID_VALUE),
         ("no length", MapParams::allocate(BASE, 0), DocaError::DRIVER),
-        ("a length that does not count", MapParams { field_mask: 5, ..allocate }, DocaError::DRIVER),
+        (
+            "a length that does not count",
+            MapParams { field_mask: 5, ..allocate },
+            DocaError::DRIVER,
+        ),
         ("over the limit", MapParams::allocate(BASE, (1 << 30) + 1), DocaError::NO_MEMORY),
         ("far over", MapParams::allocate(BASE, 1 << 60), DocaError::NO_MEMORY),
         ("all there is", MapParams::allocate(BASE, u64::MAX), DocaError::NO_MEMORY),
@@ -307,7 +335,12 @@ pub(crate) fn what_cannot_be_registered_is_refused(provider: &Provider) -> Resul
     let last = described.len() - 1;
     described[last] ^= 1;
     for bytes in [&described[..], &described[..20], &[0; 100], &[7]] {
-        assert_eq!(map(MapParams::exported(BASE), bytes)?, DocaError::DRIVER, "{} bytes", bytes.len());
+        assert_eq!(
+            map(MapParams::exported(BASE), bytes)?,
+            DocaError::DRIVER,
+            "{} bytes",
+            bytes.len()
+        );
     }
     pair.works()
 }

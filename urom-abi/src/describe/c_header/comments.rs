@@ -71,7 +71,9 @@ mod tests {
 
     #[test]
     fn nothing_ends_a_comment_before_its_end() {
-        for docs in ["*/", "**/", "/*/", "*/*", "a */ int b; /*", "/**/", "x\u{0}*\u{0}/", "*\u{202e}/"] {
+        for docs in
+            ["*/", "**/", "/*/", "*/*", "a */ int b; /*", "/**/", "x\u{0}*\u{0}/", "*\u{202e}/"]
+        {
             let text = written(docs);
             let inside = text.trim().strip_prefix("/**").and_then(|text| text.strip_suffix("*/"));
             let inside = inside.expect("a comment");

@@ -39,7 +39,12 @@ struct Names<'a> {
 
 impl<'a> Direction<'a> {
     /// Chooses all names.
-    pub(super) fn new(prefix: &str, what: &'static str, messages: &'a Messages, scope: &mut Scope) -> Self {
+    pub(super) fn new(
+        prefix: &str,
+        what: &'static str,
+        messages: &'a Messages,
+        scope: &mut Scope,
+    ) -> Self {
         let name = scope.name(&format!("{prefix}_{what}"));
         let enumeration = scope.name(&format!("{name}_type"));
         let mut members = Scope::new(&[&name]);
@@ -48,11 +53,16 @@ impl<'a> Direction<'a> {
         let variants = messages.variants.iter().map(|variant| {
             let has_bytes = variant.fields.iter().any(|field| field.ty.size() > 0);
             let snake = variant.name.to_snake_case();
-            let structure = has_bytes.then(|| (scope.name(&format!("{name}_{snake}")), members.name(&snake)));
+            let structure =
+                has_bytes.then(|| (scope.name(&format!("{name}_{snake}")), members.name(&snake)));
             let mut own = Scope::new(&[structure.as_ref().map_or("", |(name, _)| name)]);
             Names {
                 variant,
-                tag: scope.name(&format!("{}_{}", name.to_uppercase(), variant.name.to_shouty_snake_case())),
+                tag: scope.name(&format!(
+                    "{}_{}",
+                    name.to_uppercase(),
+                    variant.name.to_shouty_snake_case()
+                )),
                 fields: variant.fields.iter().map(|field| own.name(field.name)).collect(),
                 structure,
             }
@@ -63,7 +73,10 @@ impl<'a> Direction<'a> {
 
     /// The tag of the variant with this name in Rust.
     fn tag_of(&self, rust: &str) -> Option<&str> {
-        self.variants.iter().find(|names| names.variant.name == rust).map(|names| names.tag.as_str())
+        self.variants
+            .iter()
+            .find(|names| names.variant.name == rust)
+            .map(|names| names.tag.as_str())
     }
 
     /// What the field with this name in Rust is called in a message of this variant. Behind a dot follows a member of it.
@@ -71,18 +84,24 @@ impl<'a> Direction<'a> {
         let (rust, rest) = path.split_once('.').map_or((path, ""), |(first, rest)| (first, rest));
         let own = names.variant.fields.iter().zip(&names.fields);
         let all = own.chain(self.messages.header.iter().zip(&self.header));
-        let c = all.into_iter().find(|(field, _)| field.name == rust).map_or(rust, |(_, c)| c.as_str());
+        let c =
+            all.into_iter().find(|(field, _)| field.name == rust).map_or(rust, |(_, c)| c.as_str());
         if rest.is_empty() { c.to_owned() } else { format!("{c}.{rest}") }
     }
 
     /// The constants for the tags: an enumeration where C allows one, else macros.
     pub(super) fn tags(&self, answers: Option<&Direction<'_>>, structs: &Structs) -> String {
         const MOST: u64 = i32::MAX as u64;
-        let all = self.messages.variants.iter().flat_map(|variant| [Some(variant.tag), variant.also]);
+        let all =
+            self.messages.variants.iter().flat_map(|variant| [Some(variant.tag), variant.also]);
         let enumeration = all.flatten().all(|tag| tag <= MOST);
         let mut out = String::new();
         let indent = if enumeration { "\t" } else { "" };
-        comments::write(&mut out, "", &[format!("What a {} can be: its `{}`.", self.what, self.tag)]);
+        comments::write(
+            &mut out,
+            "",
+            &[format!("What a {} can be: its `{}`.", self.what, self.tag)],
+        );
         if enumeration {
             _ = writeln!(out, "enum {} {{", self.enumeration);
         }
@@ -141,14 +160,22 @@ impl<'a> Direction<'a> {
             let size = align_up(room.size, room.align);
             let body = Body::Union(union, Extent { size, align: room.align });
             let docs = vec![format!("What belongs to that {}.", self.what)];
-            members.push(Member { docs, name: String::new(), offset: self.messages.union_at, body });
+            members.push(Member {
+                docs,
+                name: String::new(),
+                offset: self.messages.union_at,
+                body,
+            });
         }
         let own = [(0, &self.messages.tag)].into_iter();
         let own = own.chain(self.messages.header.iter().map(|field| (field.offset, &field.ty)));
         let align = extent(0, own).align.max(room.align);
         let docs = comments::paragraphs([
             comments::lines(self.messages.docs),
-            vec![format!("Every {} begins with all of this, {} bytes.", self.what, self.messages.len)],
+            vec![format!(
+                "Every {} begins with all of this, {} bytes.",
+                self.what, self.messages.len
+            )],
         ]);
         structs.structure(&docs, &self.name, Extent { size: self.messages.len, align }, &members);
     }
@@ -174,12 +201,18 @@ impl<'a> Direction<'a> {
             FieldKind::Address { of } => format!("The address word of payload `{of}`."),
             FieldKind::Length { of } => format!("The length of payload `{of}`."),
             FieldKind::Selector { of } => {
-                format!("0 when payload `{of}` is inline, else the registered memory that it lies in.")
+                format!(
+                    "0 when payload `{of}` is inline, else the registered memory that it lies in."
+                )
             }
         };
         let role = if role.is_empty() { Vec::new() } else { vec![role] };
         Member {
-            docs: comments::paragraphs([comments::lines(field.docs), structs.remark(&field.ty), role]),
+            docs: comments::paragraphs([
+                comments::lines(field.docs),
+                structs.remark(&field.ty),
+                role,
+            ]),
             name: name.to_owned(),
             offset: field.offset.saturating_sub(start),
             body: Body::Type(field.ty),

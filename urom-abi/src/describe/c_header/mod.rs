@@ -43,7 +43,8 @@ pub fn c_header(protocol: &Protocol) -> String {
     // The messages' own names first: a plain structure of the same name gives way.
     let mut scope = Scope::new(&[]);
     let commands = Direction::new(&prefix, "command", &protocol.commands, &mut scope);
-    let notifications = Direction::new(&prefix, "notification", &protocol.notifications, &mut scope);
+    let notifications =
+        Direction::new(&prefix, "notification", &protocol.notifications, &mut scope);
     let mut structs = Structs::new(&prefix, &assert, scope);
     commands.structs(&mut structs);
     notifications.structs(&mut structs);

@@ -48,8 +48,9 @@ pub(super) fn identifier(text: &str) -> String {
             name.push('_');
         }
     }
-    let hidden =
-        name.strip_prefix('_').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_lowercase()));
+    let hidden = name
+        .strip_prefix('_')
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_lowercase()));
     if hidden || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         name.insert(0, 'x');
     }
@@ -90,7 +91,8 @@ mod tests {
     #[test]
     fn a_name_is_given_once_and_never_a_keyword() {
         let mut scope = Scope::new(&["type"]);
-        let names = ["type", "data", "data", "register", "class", "_Bool"].map(|name| scope.name(name));
+        let names =
+            ["type", "data", "data", "register", "class", "_Bool"].map(|name| scope.name(name));
         assert_eq!(names, ["type_", "data", "data_", "register_", "class_", "x_Bool"]);
     }
 }

@@ -5,7 +5,11 @@ use super::structs::Structs;
 use crate::describe::{Count, FieldKind, Payload, Type, Variant};
 
 /// The lines that say what follows a message of this variant. `c_name` gives the C name of a field's path.
-pub(super) fn list(variant: &Variant, structs: &Structs, c_name: impl Fn(&str) -> String) -> Vec<String> {
+pub(super) fn list(
+    variant: &Variant,
+    structs: &Structs,
+    c_name: impl Fn(&str) -> String,
+) -> Vec<String> {
     if variant.payloads.is_empty() {
         return Vec::new();
     }
@@ -17,9 +21,15 @@ pub(super) fn list(variant: &Variant, structs: &Structs, c_name: impl Fn(&str) -
         });
         let address = payload.address.map(&c_name);
         let count = count(payload, structs, &c_name);
-        lines.push(format!(" {number}. `{}`: {count}{}", payload.name, presence(payload, selector, address)));
+        lines.push(format!(
+            " {number}. `{}`: {count}{}",
+            payload.name,
+            presence(payload, selector, address)
+        ));
         lines.extend(
-            comments::lines(payload.docs).into_iter().map(|line| format!("    {line}").trim_end().to_owned()),
+            comments::lines(payload.docs)
+                .into_iter()
+                .map(|line| format!("    {line}").trim_end().to_owned()),
         );
     }
     lines
@@ -49,7 +59,9 @@ fn presence(payload: &Payload, selector: Option<String>, address: Option<String>
             )
         }
         (true, None, Some(address), _) => {
-            format!(" if `{address}` is not 0; else none here, they lie in the command's registered memory.")
+            format!(
+                " if `{address}` is not 0; else none here, they lie in the command's registered memory."
+            )
         }
         (_, _, _, Some(when)) => format!(" if `{when}`, else none."),
         (_, _, Some(address), None) => format!("; their address word is `{address}`."),

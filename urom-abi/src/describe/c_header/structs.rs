@@ -132,9 +132,16 @@ impl Structs {
             _ = writeln!(self.out, "enum {c_name} {{");
         }
         for value in of.values {
-            let name =
-                self.scope.name(&format!("{}_{}", c_name.to_uppercase(), value.name.to_shouty_snake_case()));
-            comments::write(&mut self.out, if enumeration { "\t" } else { "" }, &comments::lines(value.docs));
+            let name = self.scope.name(&format!(
+                "{}_{}",
+                c_name.to_uppercase(),
+                value.name.to_shouty_snake_case()
+            ));
+            comments::write(
+                &mut self.out,
+                if enumeration { "\t" } else { "" },
+                &comments::lines(value.docs),
+            );
             let number = value.value;
             _ = match (enumeration, of.signed) {
                 (true, _) if number == i128::from(i32::MIN) => {
@@ -190,8 +197,15 @@ impl Structs {
     ///
     /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members without bytes, which C
     /// does not have, are left out.
-    pub(super) fn structure(&mut self, docs: &[String], name: &str, extent: Extent, members: &[Member]) {
-        let members: Vec<&Member> = members.iter().filter(|member| member.body.extent().size > 0).collect();
+    pub(super) fn structure(
+        &mut self,
+        docs: &[String],
+        name: &str,
+        extent: Extent,
+        members: &[Member],
+    ) {
+        let members: Vec<&Member> =
+            members.iter().filter(|member| member.body.extent().size > 0).collect();
         let natural = is_natural(extent, &members);
         comments::write(&mut self.out, "", docs);
         _ = writeln!(self.out, "struct {name} {{");
@@ -202,7 +216,9 @@ impl Structs {
             }
             comments::write(&mut self.out, "\t", &member.docs);
             match &member.body {
-                Body::Type(ty) => _ = writeln!(self.out, "\t{};", self.declaration(ty, &member.name)),
+                Body::Type(ty) => {
+                    _ = writeln!(self.out, "\t{};", self.declaration(ty, &member.name))
+                }
                 Body::Union(variants, _) => {
                     self.out.push_str("\tunion {\n");
                     for (variant, member) in variants {
@@ -223,10 +239,15 @@ impl Structs {
         for member in members {
             let names: Vec<&str> = match &member.body {
                 Body::Type(_) => vec![&member.name],
-                Body::Union(variants, _) => variants.iter().map(|(_, member)| member.as_str()).collect(),
+                Body::Union(variants, _) => {
+                    variants.iter().map(|(_, member)| member.as_str()).collect()
+                }
             };
             for member_name in names {
-                self.assert(&format!("offsetof(struct {name}, {member_name}) == {}", member.offset));
+                self.assert(&format!(
+                    "offsetof(struct {name}, {member_name}) == {}",
+                    member.offset
+                ));
             }
         }
         self.out.push('\n');
@@ -263,7 +284,10 @@ fn is_natural(extent: Extent, members: &[&Member]) -> bool {
 }
 
 /// The extent of a structure whose members lie, in C's way, where `types` says from `start` on.
-pub(super) fn extent<'a>(start: usize, types: impl IntoIterator<Item = (usize, &'a Type)>) -> Extent {
+pub(super) fn extent<'a>(
+    start: usize,
+    types: impl IntoIterator<Item = (usize, &'a Type)>,
+) -> Extent {
     let (mut end, mut align) = (0, 1);
     for (offset, ty) in types {
         end = offset.saturating_sub(start).saturating_add(ty.size()).max(end);

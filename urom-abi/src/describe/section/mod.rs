@@ -136,7 +136,9 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReadError::Magic => write!(f, "the section {SECTION} does not begin as a description does"),
+            ReadError::Magic => {
+                write!(f, "the section {SECTION} does not begin as a description does")
+            }
             ReadError::Format { found } => write!(
                 f,
                 "the description has the layout {found} and this program reads {FORMAT}: \

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic, ReadError};
 use crate::describe::{
-    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField,
-    Type, Variant,
+    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct,
+    StructField, Type, Variant,
 };
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
@@ -220,7 +220,8 @@ impl<'a> Reader<'a> {
                 Type::Array { of: Box::leak(Box::new(of)), len }
             }
             3 => {
-                let (name, docs, size, align) = (self.text()?, self.text()?, self.length()?, self.align()?);
+                let (name, docs, size, align) =
+                    (self.text()?, self.text()?, self.length()?, self.align()?);
                 let fields = self.list(|reader| reader.member(depth + 1))?;
                 if !self.keep {
                     return Ok(Type::Opaque { name, size, align });

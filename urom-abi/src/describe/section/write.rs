@@ -2,7 +2,8 @@
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{
-    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type,
+    Variant,
 };
 
 /// How many bytes [`write`](fn@write) writes.

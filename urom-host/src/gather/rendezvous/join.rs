@@ -86,7 +86,12 @@ fn read_until(stream: &mut TcpStream, mut room: &mut [u8], deadline: Instant) ->
     while !room.is_empty() {
         stream.set_read_timeout(Some(some(left(deadline))))?;
         match stream.read(room) {
-            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it closed the connection")),
+            Ok(0) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "it closed the connection",
+                ));
+            }
             Ok(count) => room = &mut room[count..],
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && left(deadline).is_zero() => {
                 return Err(io::Error::new(
@@ -167,7 +172,12 @@ enum Heard {
 }
 
 impl Meeting {
-    fn wait(&mut self, listener: &TcpListener, deadline: Instant, limit: Duration) -> Result<(), Error> {
+    fn wait(
+        &mut self,
+        listener: &TcpListener,
+        deadline: Instant,
+        limit: Duration,
+    ) -> Result<(), Error> {
         while self.joined.iter().any(Option::is_none) {
             if left(deadline).is_zero() {
                 return Err(self.incomplete(limit));
@@ -202,7 +212,12 @@ impl Meeting {
             match listener.accept() {
                 Ok((stream, peer)) => {
                     if stream.set_nonblocking(true).is_ok() {
-                        self.pending.push(Pending { stream, peer, greeting: [0; Greeting::LEN], filled: 0 });
+                        self.pending.push(Pending {
+                            stream,
+                            peer,
+                            greeting: [0; Greeting::LEN],
+                            filled: 0,
+                        });
                     }
                     if self.pending.len() > self.participants as usize + PENDING {
                         let silent = self.pending.remove(0);
@@ -211,7 +226,8 @@ impl Meeting {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // One that was gone before it was let in.
-                Err(error) if again(&error) || error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if again(&error) || error.kind() == io::ErrorKind::ConnectionAborted => {
+                }
                 Err(error) => return Err(Error::io("participant 0 cannot let anybody in", error)),
             }
         }
@@ -242,7 +258,9 @@ impl Meeting {
     fn check(&self, Greeting { participants, index }: Greeting) -> Result<(), Error> {
         let own = self.participants;
         let text = if participants != own {
-            format!("participant {index} was told of {participants} participants, participant 0 of {own}")
+            format!(
+                "participant {index} was told of {participants} participants, participant 0 of {own}"
+            )
         } else if index >= own {
             format!("someone calls itself participant {index}, of {own}")
         } else if index == 0 || self.joined[index as usize - 1].is_some() {
@@ -296,7 +314,8 @@ impl Pending {
                 return Heard::Stranger;
             }
             if self.filled == Greeting::LEN {
-                return Greeting::from_bytes(&self.greeting).map_or(Heard::Stranger, Heard::Greeting);
+                return Greeting::from_bytes(&self.greeting)
+                    .map_or(Heard::Stranger, Heard::Greeting);
             }
         }
     }

@@ -75,11 +75,13 @@ impl Rendezvous {
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         if index == 0 {
-            let listener = TcpListener::bind(address)
-                .map_err(|error| Error::io("participant 0 cannot listen at the meeting point", error))?;
+            let listener = TcpListener::bind(address).map_err(|error| {
+                Error::io("participant 0 cannot listen at the meeting point", error)
+            })?;
             return Rendezvous::host(listener, participants, limit);
         }
-        let stream = join::connect(address, wire::Greeting { participants, index }, deadline(limit))?;
+        let stream =
+            join::connect(address, wire::Greeting { participants, index }, deadline(limit))?;
         Ok(Rendezvous::new(index, participants, limit, Role::Spoke(Spoke::new(stream))))
     }
 
@@ -101,9 +103,16 @@ impl Rendezvous {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn host(listener: TcpListener, participants: u32, limit: Duration) -> Result<Rendezvous, Error> {
+    pub fn host(
+        listener: TcpListener,
+        participants: u32,
+        limit: Duration,
+    ) -> Result<Rendezvous, Error> {
         if participants == 0 {
-            return Err(Error::new(DocaError::INVALID_VALUE, "a group has at least one participant"));
+            return Err(Error::new(
+                DocaError::INVALID_VALUE,
+                "a group has at least one participant",
+            ));
         }
         let others = join::accept(listener, participants, deadline(limit), limit)?;
         Ok(Rendezvous::new(0, participants, limit, Role::Hub(Hub::new(others))))
@@ -137,8 +146,11 @@ impl Rendezvous {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way"));
         };
         if blocks.len() != exchange.length * self.participants as usize {
-            let text =
-                format!("room for {} bytes is not what {} blocks take", blocks.len(), self.participants);
+            let text = format!(
+                "room for {} bytes is not what {} blocks take",
+                blocks.len(),
+                self.participants
+            );
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         let done = match &mut self.role {
@@ -150,7 +162,8 @@ impl Rendezvous {
                 Role::Hub(hub) => hub.waits_for(),
                 Role::Spoke(_) => "participant 0".into(),
             };
-            let text = format!("the exchange took longer than {:?}: nothing came from {whom}", self.limit);
+            let text =
+                format!("the exchange took longer than {:?}: nothing came from {whom}", self.limit);
             return Err(Error::new(DocaError::TIME_OUT, text));
         }
         Ok(done)

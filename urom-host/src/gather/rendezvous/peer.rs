@@ -4,10 +4,16 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 /// Goes on reading into `room`, of which `filled` bytes are there; whether it is full.
-pub(super) fn fill(stream: &mut TcpStream, room: &mut [u8], filled: &mut usize) -> io::Result<bool> {
+pub(super) fn fill(
+    stream: &mut TcpStream,
+    room: &mut [u8],
+    filled: &mut usize,
+) -> io::Result<bool> {
     while *filled < room.len() {
         match stream.read(&mut room[*filled..]) {
-            Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")),
+            Ok(0) => {
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection"));
+            }
             Ok(count) => *filled += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -18,7 +24,11 @@ pub(super) fn fill(stream: &mut TcpStream, room: &mut [u8], filled: &mut usize) 
 }
 
 /// Goes on writing `parts`, of whose bytes `sent` are out; whether all are.
-pub(super) fn drain(stream: &mut TcpStream, parts: [&[u8]; 2], sent: &mut usize) -> io::Result<bool> {
+pub(super) fn drain(
+    stream: &mut TcpStream,
+    parts: [&[u8]; 2],
+    sent: &mut usize,
+) -> io::Result<bool> {
     let total = parts[0].len() + parts[1].len();
     while *sent < total {
         let rest = match sent.checked_sub(parts[0].len()) {
@@ -39,7 +49,9 @@ pub(super) fn drain(stream: &mut TcpStream, parts: [&[u8]; 2], sent: &mut usize)
 pub(super) fn check(stream: &TcpStream) -> io::Result<()> {
     match stream.peek(&mut [0]) {
         Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")),
-        Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Err(error),
+        Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Err(error)
+        }
         _ => Ok(()),
     }
 }

@@ -62,7 +62,8 @@ impl Hub {
         if !complete {
             return Ok(false);
         }
-        let head = Head { kind: Kind::Table, word: self.round, length: blocks.len() as u64 }.to_bytes();
+        let head =
+            Head { kind: Kind::Table, word: self.round, length: blocks.len() as u64 }.to_bytes();
         let mut done = true;
         for (other, index) in self.others.iter_mut().zip(1..) {
             done &= other.send(index, [&head, blocks])?;
@@ -76,9 +77,11 @@ impl Hub {
 
     /// Who keeps the exchange from being over.
     pub(super) fn waits_for(&self) -> String {
-        let late = |other: &Other| matches!(other.stage, Stage::Receiving { .. } | Stage::Sending(_));
+        let late =
+            |other: &Other| matches!(other.stage, Stage::Receiving { .. } | Stage::Sending(_));
         let late = self.others.iter().zip(1..).filter(|(other, _)| late(other));
-        let late: Vec<_> = late.map(|(_, index): (_, u32)| format!("participant {index}")).collect();
+        let late: Vec<_> =
+            late.map(|(_, index): (_, u32)| format!("participant {index}")).collect();
         late.join(", ")
     }
 
@@ -184,7 +187,10 @@ impl Spoke {
         }
         match Head::from_bytes(&self.head) {
             Some(Head { kind: Kind::Table, word, length }) => {
-                if word != self.round || length != blocks.len() as u64 || self.sent < self.frame.len() {
+                if word != self.round
+                    || length != blocks.len() as u64
+                    || self.sent < self.frame.len()
+                {
                     return Err(nonsense(0));
                 }
                 if !fill(stream, blocks, &mut self.body).map_err(gone)? {

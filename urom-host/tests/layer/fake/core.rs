@@ -31,7 +31,13 @@ pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
     let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
     // SAFETY: an out pointer.
     unsafe {
-        *pe = Box::into_raw(Box::new(Engine { contexts: Vec::new(), bell, armed: false, busy: false })).cast()
+        *pe = Box::into_raw(Box::new(Engine {
+            contexts: Vec::new(),
+            bell,
+            armed: false,
+            busy: false,
+        }))
+        .cast()
     };
     DocaError::SUCCESS
 }
@@ -145,7 +151,8 @@ pub unsafe extern "C" fn pe_request(pe: *mut Pe) -> DocaError {
     this.armed = true;
     // A domain that starts must be looked after; whatever else can happen here has happened before anyone sleeps.
     // One that is frozen thaws without a sign.
-    if this.contexts.iter().any(|ctx| matches!(state(ctx), CtxState::STARTING | CtxState::STOPPING)) {
+    if this.contexts.iter().any(|ctx| matches!(state(ctx), CtxState::STARTING | CtxState::STOPPING))
+    {
         rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
     }
     DocaError::SUCCESS
@@ -226,7 +233,10 @@ pub unsafe extern "C" fn ctx_get_user_data(ctx: *const Ctx, data: *mut Data) -> 
     DocaError::SUCCESS
 }
 
-pub unsafe extern "C" fn ctx_set_cb(ctx: *mut Ctx, callback: Option<StateChangedCallback>) -> DocaError {
+pub unsafe extern "C" fn ctx_set_cb(
+    ctx: *mut Ctx,
+    callback: Option<StateChangedCallback>,
+) -> DocaError {
     // SAFETY: a live context.
     unsafe { Context::get(ctx) }.callback = callback;
     DocaError::SUCCESS

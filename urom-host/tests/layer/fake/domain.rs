@@ -56,7 +56,8 @@ pub struct Told {
 impl Told {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let number = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u64).to_le_bytes());
+        let number =
+            |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u64).to_le_bytes());
         number(&mut bytes, self.ids.len());
         self.ids.iter().for_each(|id| number(&mut bytes, *id as usize));
         number(&mut bytes, self.buffers.len());
@@ -151,7 +152,8 @@ impl Shared {
     /// Exchanges that no library should ask for.
     fn nonsense(&mut self) {
         let oob = self.oob.unwrap();
-        let (allgather, test, free) = (oob.allgather.unwrap(), oob.req_test.unwrap(), oob.req_free.unwrap());
+        let (allgather, test, free) =
+            (oob.allgather.unwrap(), oob.req_test.unwrap(), oob.req_free.unwrap());
         let mut bytes = [0u8; 8];
         let buffer: *mut c_void = (&raw mut bytes).cast();
         let (none, mut request) = (ptr::null_mut(), ptr::null_mut());
@@ -206,7 +208,8 @@ impl Shared {
             TABLES.lock().unwrap().push(table);
             return Ok(true);
         }
-        let lengths = self.blocks.chunks(8).map(|length| u64::from_le_bytes(length.try_into().unwrap()));
+        let lengths =
+            self.blocks.chunks(8).map(|length| u64::from_le_bytes(length.try_into().unwrap()));
         let mut block = self.told.to_bytes();
         block.resize(lengths.max().unwrap() as usize, 0);
         self.begin(block).check()?;
@@ -220,8 +223,10 @@ pub fn step(ctx: *mut Context) -> bool {
     // SAFETY: a live domain.
     let this = unsafe { shared(ctx) };
     // SAFETY: the host keeps a domain's workers.
-    let running = |worker: &*mut Context| unsafe { Context::get(*worker) }.state == CtxState::RUNNING;
-    let result = if this.workers.iter().all(running) { this.step() } else { Err(DocaError::NOT_CONNECTED) };
+    let running =
+        |worker: &*mut Context| unsafe { Context::get(*worker) }.state == CtxState::RUNNING;
+    let result =
+        if this.workers.iter().all(running) { this.step() } else { Err(DocaError::NOT_CONNECTED) };
     let next = match result {
         Ok(false) => return false,
         Ok(true) if !has(habit::FAILS) => CtxState::RUNNING,
@@ -295,8 +300,9 @@ pub unsafe extern "C" fn add_buffer(
         return DocaError::FULL;
     }
     // SAFETY: the caller passes that many bytes.
-    let bytes =
-        |pointer: *mut c_void, length| unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) };
+    let bytes = |pointer: *mut c_void, length| unsafe {
+        std::slice::from_raw_parts(pointer.cast::<u8>(), length)
+    };
     let (handle, key) = (bytes(memh, memh_len).to_vec(), bytes(mkey, mkey_len).to_vec());
     this.told.buffers.push((buffer.addr() as u64, buffer_len as u64, handle, key));
     DocaError::SUCCESS

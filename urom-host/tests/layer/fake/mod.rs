@@ -85,7 +85,11 @@ pub fn last_response() -> usize {
 }
 
 /// Every plugin has the description that the test gave.
-unsafe extern "C" fn plugin_fingerprint(_: *mut Service, _: u64, fingerprint: *mut u64) -> DocaError {
+unsafe extern "C" fn plugin_fingerprint(
+    _: *mut Service,
+    _: u64,
+    fingerprint: *mut u64,
+) -> DocaError {
     let Some(found) = &*DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) else {
         return DocaError::NOT_FOUND;
     };
@@ -225,7 +229,8 @@ unsafe extern "C" fn worker_health(worker: *mut Worker, health: *mut WorkerHealt
     if unsafe { objects::Context::get(worker) }.state != CtxState::RUNNING {
         return DocaError::BAD_STATE;
     }
-    let said = HEALTH.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(WorkerHealth::well);
+    let said =
+        HEALTH.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(WorkerHealth::well);
     // SAFETY: an out pointer.
     unsafe { *health = said };
     DocaError::SUCCESS

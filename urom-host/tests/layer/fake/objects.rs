@@ -159,7 +159,10 @@ pub unsafe extern "C" fn service_get_plugins(
     DocaError::SUCCESS
 }
 
-pub unsafe extern "C" fn service_get_cpuset(_service: *mut Service, cpus: *mut CpuSet) -> DocaError {
+pub unsafe extern "C" fn service_get_cpuset(
+    _service: *mut Service,
+    cpus: *mut CpuSet,
+) -> DocaError {
     // SAFETY: an out pointer.
     unsafe { *cpus = (0..8).collect() };
     DocaError::SUCCESS
@@ -175,7 +178,10 @@ pub unsafe extern "C" fn worker_destroy(worker: *mut Worker) -> DocaError {
     Context::destroy(worker.cast())
 }
 
-pub unsafe extern "C" fn worker_set_service(_worker: *mut Worker, _service: *mut Service) -> DocaError {
+pub unsafe extern "C" fn worker_set_service(
+    _worker: *mut Worker,
+    _service: *mut Service,
+) -> DocaError {
     DocaError::SUCCESS
 }
 
@@ -214,7 +220,8 @@ pub unsafe extern "C" fn worker_set_env(
     // SAFETY: the caller passes that many strings.
     let env = unsafe { std::slice::from_raw_parts(env, count) };
     // SAFETY: as above.
-    let good = env.iter().all(|one| unsafe { std::ffi::CStr::from_ptr(*one) }.to_bytes().contains(&b'='));
+    let good =
+        env.iter().all(|one| unsafe { std::ffi::CStr::from_ptr(*one) }.to_bytes().contains(&b'='));
     if good { DocaError::SUCCESS } else { DocaError::INVALID_VALUE }
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
 use urom_abi::host::{
-    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, GidTask, GidTaskCallback, Service, Task,
-    Worker,
+    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, GidTask, GidTaskCallback,
+    Service, Task, Worker,
 };
 
 use super::core::{change, ring};
@@ -274,7 +274,8 @@ pub unsafe extern "C" fn gid_allocate_init(
         return DocaError::NO_MEMORY;
     }
     created();
-    let new = Box::new(Query { head: new_head(service.cast(), true), callback, group, ids: Vec::new() });
+    let new =
+        Box::new(Query { head: new_head(service.cast(), true), callback, group, ids: Vec::new() });
     // SAFETY: an out pointer.
     unsafe { *task = Box::into_raw(new).cast() };
     DocaError::SUCCESS
@@ -386,7 +387,11 @@ pub unsafe extern "C" fn buf_get_data_len(buf: *const Buf, length: *mut usize) -
     DocaError::SUCCESS
 }
 
-pub unsafe extern "C" fn buf_set_data(buf: *mut Buf, _data: *mut c_void, length: usize) -> DocaError {
+pub unsafe extern "C" fn buf_set_data(
+    buf: *mut Buf,
+    _data: *mut c_void,
+    length: usize,
+) -> DocaError {
     super::called();
     // SAFETY: a live buffer.
     let it = unsafe { buffer(buf) };

@@ -72,7 +72,13 @@ impl Entry {
         };
         self.tickets.insert(
             ticket,
-            Visitor { host, there: false, late: false, place, pending: Some(Pending { request, again }) },
+            Visitor {
+                host,
+                there: false,
+                late: false,
+                place,
+                pending: Some(Pending { request, again }),
+            },
         );
         vec![
             Action::ToWorker(self.serial, DaemonToWorker::Expect { ticket }),

@@ -61,7 +61,8 @@ async fn from_daemon(said: Cursor<Vec<u8>>) {
         assert!(asked, "somebody takes requests");
     }
     let loopback = ([127, 0, 0, 1], 5000).into();
-    let stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
+    let stream =
+        Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
     let end = daemon_link::answer(stream, requests, &mailbox, RUN, loopback).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
@@ -88,10 +89,12 @@ async fn from_worker(said: Cursor<Vec<u8>>) {
     let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
     assert!(given, "somebody takes orders");
     let loopback = ([127, 0, 0, 1], 5000).into();
-    let mut stream = Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
+    let mut stream =
+        Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
     let health = Health::default();
     let (who, patience) = ("worker 9", Patience::default());
-    let end = worker_link::watch(&mut stream, who, RUN, &mailbox, &mut orders, patience, &health).await;
+    let end =
+        worker_link::watch(&mut stream, who, RUN, &mailbox, &mut orders, patience, &health).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     drop(give);

@@ -73,9 +73,13 @@ fn is_told(failure: &Failure, by_peer: bool) {
 pub(super) fn of_daemon(said: &[u8]) {
     let carried = Cursor::new(said.to_vec());
     let heard: Result<_, Failure> = now(async {
-        let stream =
-            Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback(), Patience::default());
-        let (stream, welcome) = daemon_link::welcome(&Address::embedded(loopback()), stream).await?;
+        let stream = Stream::carry(
+            tokio::io::join(carried, tokio::io::sink()),
+            loopback(),
+            Patience::default(),
+        );
+        let (stream, welcome) =
+            daemon_link::welcome(&Address::embedded(loopback()), stream).await?;
         stream.close().await;
         Ok(welcome)
     });
@@ -84,12 +88,15 @@ pub(super) fn of_daemon(said: &[u8]) {
             assert_eq!((&welcome.cpus, welcome.max_message), (&cpus, max_message));
             assert_eq!(welcome.daemon, loopback());
             match welcome.cpus() {
-                Ok(set) => assert_eq!(set.to_string().parse::<CpuSet>().ok(), Some(set), "{cpus:?}"),
+                Ok(set) => {
+                    assert_eq!(set.to_string().parse::<CpuSet>().ok(), Some(set), "{cpus:?}")
+                }
                 Err(failure) => is_told(&failure, false),
             }
             let of_use = plugins.iter().filter(|plugin| (1..48).contains(&plugin.name.len()));
             let of_use = of_use.filter(|plugin| !plugin.name.contains('\0'));
-            let of_use = of_use.map(|plugin| (plugin.id, plugin.build.version, Some(&*plugin.name)));
+            let of_use =
+                of_use.map(|plugin| (plugin.id, plugin.build.version, Some(&*plugin.name)));
             let infos = welcome.plugins();
             assert!(infos.iter().map(|info| (info.id, info.version, info.name())).eq(of_use));
         }
@@ -98,7 +105,10 @@ pub(super) fn of_daemon(said: &[u8]) {
             is_told(&failure, true);
         }
         (Err(failure), other) => {
-            assert!(!matches!(other, Some(DaemonToHost::Welcome { .. })), "a welcome was refused: {failure}");
+            assert!(
+                !matches!(other, Some(DaemonToHost::Welcome { .. })),
+                "a welcome was refused: {failure}"
+            );
             is_told(&failure, false);
         }
         (Ok(_), other) => panic!("no welcome: {other:?}"),
@@ -168,8 +178,11 @@ impl Rig {
     fn run(&mut self, how: u8, said: &[u8]) {
         let carried = Cursor::new(said.to_vec());
         let heard: Result<_, Failure> = now(async {
-            let mut stream =
-                Stream::carry(tokio::io::join(carried, tokio::io::sink()), loopback(), Patience::default());
+            let mut stream = Stream::carry(
+                tokio::io::join(carried, tokio::io::sink()),
+                loopback(),
+                Patience::default(),
+            );
             let attached =
                 worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
             stream.close().await;

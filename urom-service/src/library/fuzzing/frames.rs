@@ -102,7 +102,8 @@ impl Rig {
         let into = Rc::clone(&received);
         let command = move |message: Message<'_>| {
             let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
-            let frames = bytes.strip_prefix(pass.as_bytes().as_slice()).expect("a host sends its pass");
+            let frames =
+                bytes.strip_prefix(pass.as_bytes().as_slice()).expect("a host sends its pass");
             for command in frame::commands(frames) {
                 let command = command.expect("a host sends whole frames");
                 assert_eq!((command.channel, command.plugin_bit), (CHANNEL, 0));
@@ -129,7 +130,8 @@ impl Rig {
 
         let attach = peer.attach.recv_timeout(PATIENCE).expect("the host comes in");
         // SAFETY: from the host in this process.
-        let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.expect("the host's address");
+        let address =
+            unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.expect("the host's address");
         let endpoint = worker.endpoint().connect(&address).expect("an endpoint");
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let deadline = Instant::now() + PATIENCE;
@@ -174,7 +176,10 @@ impl Rig {
                 bytes[at] ^= with;
                 bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
                 // As the worker sends it, or as somebody does who guesses.
-                self.send(if with & 0xc0 == 0 { self.pass } else { Pass::new(u128::from(with)) }, bytes);
+                self.send(
+                    if with & 0xc0 == 0 { self.pass } else { Pass::new(u128::from(with)) },
+                    bytes,
+                );
             }
             5 => self.send(self.pass, program.bytes().to_vec()),
             6 if step >= 8 => self.send_strange(step / 8, program),
@@ -206,7 +211,8 @@ impl Rig {
             payload
         });
         let payload = payload.as_deref();
-        let (header, header_len, sent) = notification_header(self.channel, slot, DocaError(status), payload);
+        let (header, header_len, sent) =
+            notification_header(self.channel, slot, DocaError(status), payload);
         [&header[..header_len], &payload.unwrap_or_default()[..sent]].concat()
     }
 
@@ -299,7 +305,10 @@ impl Rig {
         for (number, outcome) in DONE.take() {
             let expected = self.answered.remove(&number);
             let expected = expected.unwrap_or_else(|| {
-                panic!("a task that was answered ends, once: {number} with {outcome:?}, open {:?}", self.open)
+                panic!(
+                    "a task that was answered ends, once: {number} with {outcome:?}, open {:?}",
+                    self.open
+                )
             });
             assert_eq!(outcome, expected, "task {number}");
         }

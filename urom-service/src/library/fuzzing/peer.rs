@@ -53,23 +53,28 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
         let started = DaemonToHost::Started { request, id: ID, address, ticket: TICKET };
         send(&mut daemon, &started).await.expect("the host reads");
         let mut worker = accept(&listener, Role::Worker).await;
-        let Ok(HostToWorker::Attach(attach)) = receive(&mut worker, Patience::default()).await else {
+        let Ok(HostToWorker::Attach(attach)) = receive(&mut worker, Patience::default()).await
+        else {
             panic!("an Attach")
         };
-        let attached = WorkerToHost::Attached { ucx_address, channel, max_message, plugins: Vec::new() };
+        let attached =
+            WorkerToHost::Attached { ucx_address, channel, max_message, plugins: Vec::new() };
         send(&mut worker, &attached).await.expect("the host reads");
         came.send(attach).expect("somebody waits");
         let daemon = stay::<HostToDaemon, DaemonToHost>(daemon);
         tokio::join!(daemon, stay::<HostToWorker, WorkerToHost>(worker));
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     std::thread::spawn(move || runtime.block_on(serve));
     Peer { address: address.recv().expect("the daemon listens"), attach }
 }
 
 async fn accept(listener: &TcpListener, role: Role) -> TcpStream {
     let (mut stream, _) = listener.accept().await.expect("a host");
-    greet(&mut stream, Hello::new(role), Role::Host, None, Patience::default()).await.expect("its hello");
+    greet(&mut stream, Hello::new(role), Role::Host, None, Patience::default())
+        .await
+        .expect("its hello");
     stream
 }
 
@@ -81,7 +86,8 @@ where
 {
     let (_outgoing, to_send) = tokio::sync::mpsc::channel::<Out>(BACKLOG);
     let (received, mut incoming) = tokio::sync::mpsc::channel::<In>(BACKLOG);
-    let carry = crate::session::run(stream, to_send, &received, Patience::default(), |message: In| message);
+    let carry =
+        crate::session::run(stream, to_send, &received, Patience::default(), |message: In| message);
     tokio::select! {
         _ = carry => {}
         // What the host says does not matter.

@@ -81,7 +81,11 @@ impl Rig {
         self.settle_strange();
         let strange = std::mem::take(&mut self.strange);
         let transport = self.transport();
-        assert_eq!(transport.awaited.came(), strange.guessed, "only the nonce shows that a queue moves");
+        assert_eq!(
+            transport.awaited.came(),
+            strange.guessed,
+            "only the nonce shows that a queue moves"
+        );
         assert!(!transport.blocked.get(), "nobody was lost");
         true
     }

@@ -41,7 +41,8 @@ impl Pe {
 
     fn make_transport(&self) -> Result<Transport, Failure> {
         transport::require_ucx()?;
-        let broken = |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
+        let broken =
+            |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
         descriptors::require().map_err(|text| broken(&text))?;
         // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is a run's endpoint, and a run
         // keeps its engine.
@@ -94,7 +95,8 @@ impl Pe {
         let Some(transport) = self.current() else { return };
         let raised = match transport.ucx().address() {
             Ok(address) => {
-                let (address, awaited) = (address.as_bytes().to_vec(), Rc::clone(&transport.awaited));
+                let (address, awaited) =
+                    (address.as_bytes().to_vec(), Rc::clone(&transport.awaited));
                 let raised = self.doubt.borrow_mut().raise(Queue { address, config: &[], awaited });
                 raised.map_err(|error| error.to_string())
             }

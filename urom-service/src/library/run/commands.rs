@@ -51,7 +51,11 @@ impl Run {
 
     /// How the frames of a slot's commands to a plugin begin.
     #[inline]
-    pub(in crate::library) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
+    pub(in crate::library) fn command_start(
+        &self,
+        slot: u16,
+        PluginBit(bit): PluginBit,
+    ) -> CommandStart {
         CommandStart::new(self.their_channel.get(), slot, bit)
     }
 

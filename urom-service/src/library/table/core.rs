@@ -10,7 +10,9 @@ use urom_log::{guard, guard_or};
 
 use crate::library::ctx::Context;
 use crate::library::gid::GidTask;
-use crate::library::handle::{self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw};
+use crate::library::handle::{
+    self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw,
+};
 use crate::library::pe::Pe;
 
 pub(super) unsafe extern "C" fn ctx_start(pointer: *mut Ctx) -> DocaError {
@@ -29,7 +31,10 @@ pub(super) unsafe extern "C" fn ctx_stop(pointer: *mut Ctx) -> DocaError {
     })
 }
 
-pub(super) unsafe extern "C" fn ctx_get_state(pointer: *const Ctx, state: *mut CtxState) -> DocaError {
+pub(super) unsafe extern "C" fn ctx_get_state(
+    pointer: *const Ctx,
+    state: *mut CtxState,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let ctx: &Context = unsafe { borrow(pointer) }?;
@@ -47,7 +52,10 @@ pub(super) unsafe extern "C" fn ctx_set_user_data(pointer: *mut Ctx, data: Data)
     })
 }
 
-pub(super) unsafe extern "C" fn ctx_get_user_data(pointer: *const Ctx, data: *mut Data) -> DocaError {
+pub(super) unsafe extern "C" fn ctx_get_user_data(
+    pointer: *const Ctx,
+    data: *mut Data,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let ctx: &Context = unsafe { borrow(pointer) }?;
@@ -103,7 +111,9 @@ pub(super) unsafe extern "C" fn ctx_get_failure(
 pub(super) unsafe extern "C" fn ctx_get_failure_code(pointer: *const Ctx) -> DocaError {
     guard_or(DocaError::UNEXPECTED, || {
         // SAFETY: the caller's object.
-        let Ok(ctx) = (unsafe { borrow::<Context, _>(pointer) }) else { return DocaError::INVALID_VALUE };
+        let Ok(ctx) = (unsafe { borrow::<Context, _>(pointer) }) else {
+            return DocaError::INVALID_VALUE;
+        };
         ctx.with_failure(|failure| DocaError(failure.code)).unwrap_or(DocaError::SUCCESS)
     })
 }
@@ -185,7 +195,10 @@ pub(super) unsafe extern "C" fn pe_request_notification(pointer: *mut host::Pe) 
     })
 }
 
-pub(super) unsafe extern "C" fn pe_clear_notification(pointer: *mut host::Pe, fd: c_int) -> DocaError {
+pub(super) unsafe extern "C" fn pe_clear_notification(
+    pointer: *mut host::Pe,
+    fd: c_int,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let pe = unsafe { handle::pe(pointer) }?;
@@ -243,14 +256,21 @@ pub(super) unsafe extern "C" fn task_get_ctx(pointer: *const Task) -> *mut Ctx {
     guard_or(ptr::null_mut(), || {
         // SAFETY: the caller's object.
         match unsafe { handle::task(pointer) } {
-            Ok(AnyTask::Command(task)) => task.run().map_or(ptr::null_mut(), |run| run.context().as_ctx()),
-            Ok(AnyTask::Query(task)) => task.ctx.upgrade().map_or(ptr::null_mut(), |ctx| ctx.as_ctx()),
+            Ok(AnyTask::Command(task)) => {
+                task.run().map_or(ptr::null_mut(), |run| run.context().as_ctx())
+            }
+            Ok(AnyTask::Query(task)) => {
+                task.ctx.upgrade().map_or(ptr::null_mut(), |ctx| ctx.as_ctx())
+            }
             Err(_) => ptr::null_mut(),
         }
     })
 }
 
-pub(super) unsafe extern "C" fn buf_get_data(pointer: *const Buf, data: *mut *mut c_void) -> DocaError {
+pub(super) unsafe extern "C" fn buf_get_data(
+    pointer: *const Buf,
+    data: *mut *mut c_void,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let buffer = unsafe { buffer(pointer) }?;
@@ -259,7 +279,10 @@ pub(super) unsafe extern "C" fn buf_get_data(pointer: *const Buf, data: *mut *mu
     })
 }
 
-pub(super) unsafe extern "C" fn buf_get_data_len(pointer: *const Buf, len: *mut usize) -> DocaError {
+pub(super) unsafe extern "C" fn buf_get_data_len(
+    pointer: *const Buf,
+    len: *mut usize,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let buffer = unsafe { buffer(pointer) }?;
@@ -268,7 +291,11 @@ pub(super) unsafe extern "C" fn buf_get_data_len(pointer: *const Buf, len: *mut 
     })
 }
 
-pub(super) unsafe extern "C" fn buf_set_data(pointer: *mut Buf, data: *mut c_void, len: usize) -> DocaError {
+pub(super) unsafe extern "C" fn buf_set_data(
+    pointer: *mut Buf,
+    data: *mut c_void,
+    len: usize,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let buffer = unsafe { buffer(pointer) }?;

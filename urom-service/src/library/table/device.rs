@@ -18,7 +18,10 @@ fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) unsafe extern "C" fn create_list(list: *mut *mut *mut DevInfo, count: *mut u32) -> DocaError {
+pub(super) unsafe extern "C" fn create_list(
+    list: *mut *mut *mut DevInfo,
+    count: *mut u32,
+) -> DocaError {
     guard(|| {
         present(list)?;
         present(count)?;
@@ -88,7 +91,10 @@ pub(super) unsafe extern "C" fn get_ibdev_name(
     })
 }
 
-pub(super) unsafe extern "C" fn get_pci_addr_str(info: *const DevInfo, address: *mut c_char) -> DocaError {
+pub(super) unsafe extern "C" fn get_pci_addr_str(
+    info: *const DevInfo,
+    address: *mut c_char,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let info: &DeviceInfo = unsafe { borrow(info) }?;

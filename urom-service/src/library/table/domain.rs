@@ -52,7 +52,10 @@ unsafe fn configure(
     })
 }
 
-pub(super) unsafe extern "C" fn set_buffers_count(pointer: *mut host::Domain, count: usize) -> DocaError {
+pub(super) unsafe extern "C" fn set_buffers_count(
+    pointer: *mut host::Domain,
+    count: usize,
+) -> DocaError {
     // SAFETY: the caller's object.
     unsafe { configure(pointer, |own| own.set_count(count)) }
 }
@@ -87,18 +90,23 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
         return Ok(Vec::new());
     }
     if start.is_null() || len > MAX_TABLE {
-        let text =
-            format!("a memory handle or key of {len} bytes cannot be, or is NULL: {MAX_TABLE} are possible");
+        let text = format!(
+            "a memory handle or key of {len} bytes cannot be, or is NULL: {MAX_TABLE} are possible"
+        );
         return Err(invalid(text));
     }
     // SAFETY: the caller's promise.
     Ok(unsafe { slice::from_raw_parts(start.cast::<u8>(), len) }.to_vec())
 }
 
-pub(super) unsafe extern "C" fn set_oob(pointer: *mut host::Domain, oob: *mut OobColl) -> DocaError {
+pub(super) unsafe extern "C" fn set_oob(
+    pointer: *mut host::Domain,
+    oob: *mut OobColl,
+) -> DocaError {
     let set = |own: &Domain| {
         // SAFETY: the caller's structure, or NULL.
-        let oob = unsafe { oob.as_ref() }.ok_or_else(|| invalid("the out-of-band functions are NULL"))?;
+        let oob =
+            unsafe { oob.as_ref() }.ok_or_else(|| invalid("the out-of-band functions are NULL"))?;
         own.set_oob(Oob::new(oob)?);
         Ok(())
     };
@@ -126,8 +134,9 @@ pub(super) unsafe extern "C" fn set_workers(
         let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
             // SAFETY: the caller's object.
             let worker = unsafe { worker(*pointer) };
-            let (ctx, _) =
-                worker.map_err(|_| invalid(format!("the domain's worker {} is no worker", WorkerId(*id))))?;
+            let (ctx, _) = worker.map_err(|_| {
+                invalid(format!("the domain's worker {} is no worker", WorkerId(*id)))
+            })?;
             Ok((*id, ctx.weak()))
         });
         own.set_workers(pairs.collect::<Result<_, Failure>>()?)

@@ -59,12 +59,18 @@ unsafe fn configure(
     })
 }
 
-pub(super) unsafe extern "C" fn set_max_comm_msg_size(pointer: *mut host::Service, size: usize) -> DocaError {
+pub(super) unsafe extern "C" fn set_max_comm_msg_size(
+    pointer: *mut host::Service,
+    size: usize,
+) -> DocaError {
     // SAFETY: the caller's object.
     unsafe { configure(pointer, |own| own.set_max_message(size)) }
 }
 
-pub(super) unsafe extern "C" fn set_max_workers(pointer: *mut host::Service, count: u32) -> DocaError {
+pub(super) unsafe extern "C" fn set_max_workers(
+    pointer: *mut host::Service,
+    count: u32,
+) -> DocaError {
     // SAFETY: the caller's object.
     unsafe { configure(pointer, |own| own.set_max_workers(count)) }
 }
@@ -72,7 +78,9 @@ pub(super) unsafe extern "C" fn set_max_workers(pointer: *mut host::Service, cou
 pub(super) unsafe extern "C" fn set_dev(pointer: *mut host::Service, dev: *mut Dev) -> DocaError {
     let set = |own: &Service| {
         let device = Device::find(dev.cast_const().cast());
-        own.set_device(device.map_err(|code| failure(code, "the service's device is NULL or not open"))?);
+        own.set_device(
+            device.map_err(|code| failure(code, "the service's device is NULL or not open"))?,
+        );
         Ok(())
     };
     // SAFETY: the caller's object.
@@ -99,10 +107,13 @@ pub(super) unsafe extern "C" fn set_address(
     // SAFETY: the caller's string.
     let origin = unsafe { text(origin) };
     let set = |own: &Service| {
-        let address = address.ok_or_else(|| invalid("the service's address is NULL"))?.to_string_lossy();
+        let address =
+            address.ok_or_else(|| invalid("the service's address is NULL"))?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
         let address = Address::parse(&address, origin.as_deref()).ok_or_else(|| {
-            invalid(format!("`{address}` is no address of a service: write HOST:PORT, [IPV6]:PORT or HOST"))
+            invalid(format!(
+                "`{address}` is no address of a service: write HOST:PORT, [IPV6]:PORT or HOST"
+            ))
         })?;
         own.set_wish(Wish::Address(address));
         Ok(())
@@ -118,14 +129,19 @@ pub(super) unsafe extern "C" fn set_embedded(
     // SAFETY: the caller's string.
     let path = unsafe { text(plugin_path) };
     let set = |own: &Service| {
-        own.set_wish(Wish::Embedded(path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned())));
+        own.set_wish(Wish::Embedded(
+            path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned()),
+        ));
         Ok(())
     };
     // SAFETY: the caller's object.
     unsafe { configure(pointer, set) }
 }
 
-pub(super) unsafe extern "C" fn set_key_file(pointer: *mut host::Service, path: *const c_char) -> DocaError {
+pub(super) unsafe extern "C" fn set_key_file(
+    pointer: *mut host::Service,
+    path: *const c_char,
+) -> DocaError {
     // SAFETY: the caller's string.
     let path = unsafe { text(path) };
     let set = |own: &Service| {
@@ -214,7 +230,10 @@ pub(super) unsafe extern "C" fn get_plugin_description(
     })
 }
 
-pub(super) unsafe extern "C" fn get_cpuset(pointer: *mut host::Service, cpus: *mut CpuSet) -> DocaError {
+pub(super) unsafe extern "C" fn get_cpuset(
+    pointer: *mut host::Service,
+    cpus: *mut CpuSet,
+) -> DocaError {
     guard(|| {
         // SAFETY: the caller's object.
         let (ctx, own) = unsafe { service(pointer) }?;
@@ -273,7 +292,10 @@ pub(super) unsafe extern "C" fn query_set_gid(pointer: *mut host::GidTask, gid: 
     });
 }
 
-pub(super) unsafe extern "C" fn query_set_cb(pointer: *mut host::GidTask, callback: Option<GidTaskCallback>) {
+pub(super) unsafe extern "C" fn query_set_cb(
+    pointer: *mut host::GidTask,
+    callback: Option<GidTaskCallback>,
+) {
     guard_or((), || {
         // SAFETY: the caller's object.
         if let Ok(task) = unsafe { borrow::<GidTask, _>(pointer) } {

@@ -11,7 +11,9 @@ use urom_log::{guard, guard_or};
 use crate::library::buf::Buffer;
 use crate::library::ctx::{Context, Kind};
 use crate::library::failure::{failure, invalid};
-use crate::library::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
+use crate::library::handle::{
+    command, live_worker, present, publish, put, service, withdraw, worker,
+};
 use crate::library::task::CmdTask;
 use crate::library::worker::Worker;
 use crate::wire::control::{Failure, Stuck};
@@ -99,7 +101,10 @@ pub(super) unsafe extern "C" fn set_gid(pointer: *mut host::Worker, gid: u32) ->
     unsafe { configure(pointer, set) }
 }
 
-pub(super) unsafe extern "C" fn set_max_inflight_tasks(pointer: *mut host::Worker, count: u32) -> DocaError {
+pub(super) unsafe extern "C" fn set_max_inflight_tasks(
+    pointer: *mut host::Worker,
+    count: u32,
+) -> DocaError {
     // SAFETY: the caller's object.
     unsafe { configure(pointer, |own| own.set_max_inflight(count)) }
 }
@@ -120,8 +125,9 @@ pub(super) unsafe extern "C" fn set_env(
             let entry = env.wrapping_add(at);
             // SAFETY: the caller gives `count` pointers.
             let entry = unsafe { *entry };
-            present(entry)
-                .map_err(|code| failure(code, format!("string {at} of a worker's environment is NULL")))?;
+            present(entry).map_err(|code| {
+                failure(code, format!("string {at} of a worker's environment is NULL"))
+            })?;
             // SAFETY: each is a C string.
             let entry = unsafe { CStr::from_ptr(entry) };
             let no_text = || format!("{entry:?} in a worker's environment is not UTF-8");
@@ -234,7 +240,10 @@ pub(super) unsafe extern "C" fn cmd_set_plugin(pointer: *mut host::CmdTask, plug
     });
 }
 
-pub(super) unsafe extern "C" fn cmd_set_cb(pointer: *mut host::CmdTask, callback: Option<CmdTaskCallback>) {
+pub(super) unsafe extern "C" fn cmd_set_cb(
+    pointer: *mut host::CmdTask,
+    callback: Option<CmdTaskCallback>,
+) {
     guard_or((), || {
         // SAFETY: the caller's object.
         if let Ok(task) = unsafe { command(pointer) } {

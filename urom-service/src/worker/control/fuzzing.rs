@@ -146,7 +146,9 @@ impl Worker {
             _ => None,
         };
         let domain = match &message {
-            HostToWorker::Domain { domain, word } => Some((*domain, matches!(word, DomainWord::End))),
+            HostToWorker::Domain { domain, word } => {
+                Some((*domain, matches!(word, DomainWord::End)))
+            }
             _ => None,
         };
         self.handle(Event::Host { link, message }).await;

@@ -34,7 +34,9 @@ async fn greeted(lobby: &Lobby) -> (TcpStream, mpsc::Receiver<Event>) {
     let (events, happened) = mpsc::channel(BACKLOG);
     let seat = lobby.enter(peer.ip());
     tokio::spawn(host_session(1, stream, (peer, seat), None, events, Patience::default()));
-    greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default()).await.unwrap();
+    greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default())
+        .await
+        .unwrap();
     (host, happened)
 }
 
@@ -93,7 +95,10 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
     let seat = Lobby::new(1).enter(peer.ip());
     worker.control.handle(Event::HostCame { link: 1, peer, outbox, seat });
-    let table = Participant { members: vec![Member { id: 7, addresses: Vec::new() }], segments: Vec::new() };
+    let table = Participant {
+        members: vec![Member { id: 7, addresses: Vec::new() }],
+        segments: Vec::new(),
+    };
     let table = table.encode();
     let word = |word| HostToWorker::Domain { domain: 3, word };
     let len = table.len() as u64;
@@ -113,7 +118,10 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     assert!(worker.events.is_empty() && told.is_empty(), "its next word waits for its turn");
     let job = worker.for_clerk.recv().await.unwrap();
     work(&worker.domains, job).await;
-    assert!(matches!(told.try_recv(), Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })));
+    assert!(matches!(
+        told.try_recv(),
+        Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })
+    ));
     let event = worker.events.recv().await.unwrap();
     assert!(matches!(event, Event::HostInTurn { link: 1, .. }));
     drop(says);
@@ -161,7 +169,8 @@ impl Kept {
     fn host(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
         let mut told = self.comes(link);
         let (ucx_address, plugins) = (Vec::new(), Vec::new());
-        let answer = ToControl::Attached { link, ucx_address, channel: 1, max_message: 64, plugins };
+        let answer =
+            ToControl::Attached { link, ucx_address, channel: 1, max_message: 64, plugins };
         self.worker.control.data_says(answer);
         assert!(matches!(told.try_recv(), Ok(WorkerToHost::Attached { .. })));
         told
@@ -249,7 +258,10 @@ async fn a_worker_ends_after_the_time_that_its_plugins_have() {
         names_the_call(&refusal(told));
     }
     let mail = kept.worker.control.mailbox.take();
-    assert!(matches!(mail.last(), Some(ToData::Stop)), "a thread that goes on all the same has to end");
+    assert!(
+        matches!(mail.last(), Some(ToData::Stop)),
+        "a thread that goes on all the same has to end"
+    );
 }
 
 #[tokio::test(start_paused = true)]

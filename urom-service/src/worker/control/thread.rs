@@ -97,12 +97,23 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup { id, max_hosts, patience, place, listener, daemon, mailbox, mut from_data, domains, .. } =
-        setup;
+    let Setup {
+        id,
+        max_hosts,
+        patience,
+        place,
+        listener,
+        daemon,
+        mailbox,
+        mut from_data,
+        domains,
+        ..
+    } = setup;
     let (plugin_timeout, observer) = (setup.plugin_timeout, Observer::new(setup.watch));
     let mut stop = Stop::new(place);
-    let streams = UnixStream::from_std(daemon)
-        .and_then(|daemon| Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?)));
+    let streams = UnixStream::from_std(daemon).and_then(|daemon| {
+        Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?))
+    });
     let (daemon, port, listener) = match streams {
         Ok(streams) => streams,
         Err(problem) => {
@@ -201,7 +212,9 @@ impl Stop {
         Stop {
             parent: is_process.then(getppid).flatten(),
             terminate: is_process.then(|| hear(SignalKind::terminate())).flatten(),
-            hangup: (is_process && hangup::ends_the_program()).then(|| hear(SignalKind::hangup())).flatten(),
+            hangup: (is_process && hangup::ends_the_program())
+                .then(|| hear(SignalKind::hangup()))
+                .flatten(),
         }
     }
 

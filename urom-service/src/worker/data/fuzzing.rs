@@ -122,14 +122,17 @@ impl Rig {
             plugins: Vec::new(),
         };
         let watch = Arc::new(Watch::default());
-        let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch)).expect("UCX");
+        let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
+            .expect("UCX");
         let instance = plugin::open(domains, &watch);
         *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, config.max_unread, control);
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");
         let notes = Notes::default();
         let into = Rc::clone(&notes);
         let note = move |message: Message<'_>| {
-            let ucx::Data::Eager(bytes) = message.data else { panic!("a message that was not sent eagerly") };
+            let ucx::Data::Eager(bytes) = message.data else {
+                panic!("a message that was not sent eagerly")
+            };
             let (pass, frames) = Pass::split(bytes).expect("a worker sends its pass");
             into.borrow_mut().push((pass, frames.to_vec()));
         };
@@ -140,8 +143,8 @@ impl Rig {
         })
         .expect("a handler");
         // SAFETY: of the worker above.
-        let address =
-            unsafe { WorkerAddress::from_bytes(&data.queue.address) }.expect("the worker's address");
+        let address = unsafe { WorkerAddress::from_bytes(&data.queue.address) }
+            .expect("the worker's address");
         let endpoint = ucx.endpoint().connect(&address).expect("an endpoint");
         let mut rig = Rig {
             data,
@@ -169,7 +172,8 @@ impl Rig {
             }
             1 => {
                 // As it may come, the UCX address apart: UCX trusts that, so its seal is broken or whole.
-                let attach = postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach());
+                let attach =
+                    postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach());
                 self.come(link, attach);
             }
             2 => self.leave(link),
@@ -298,8 +302,9 @@ impl Rig {
             self.hear(message);
         }
         let notes = self.notes.take();
-        for (pass, note) in
-            notes.iter().flat_map(|(pass, notes)| frame::notifications(notes).map(move |note| (*pass, note)))
+        for (pass, note) in notes
+            .iter()
+            .flat_map(|(pass, notes)| frame::notifications(notes).map(move |note| (*pass, note)))
         {
             let note = note.expect("a worker sends whole frames");
             // One that was thrown out or has left may still be told.

@@ -11,7 +11,8 @@ use urom_abi::DocaError;
 use urom_service::key::Key;
 use urom_service::wire::context::context;
 use urom_service::wire::control::{
-    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
+    WorkerToHost,
 };
 use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
 use urom_service::wire::hello::{Hello, Role};
@@ -51,7 +52,10 @@ impl Client {
     }
 
     /// Connects and shows a key.
-    pub(crate) fn connect_with(address: SocketAddr, key: Option<&Key>) -> Result<Client, StreamError> {
+    pub(crate) fn connect_with(
+        address: SocketAddr,
+        key: Option<&Key>,
+    ) -> Result<Client, StreamError> {
         let secret = key.map(Key::daemon_secret);
         let hello = Hello::new(Role::Host);
         let link = Link::open(address, hello, Role::Daemon, secret, || HostToDaemon::Ping)?;
@@ -131,8 +135,10 @@ impl Client {
 
 /// What the daemon says first to a host, and the stream.
 pub(crate) fn first_message(uromd: &Uromd) -> (Link<DaemonToHost, HostToDaemon>, DaemonToHost) {
-    let link =
-        Link::open(uromd.address, Hello::new(Role::Host), Role::Daemon, None, || HostToDaemon::Ping).unwrap();
+    let link = Link::open(uromd.address, Hello::new(Role::Host), Role::Daemon, None, || {
+        HostToDaemon::Ping
+    })
+    .unwrap();
     let message = link.receive().unwrap();
     (link, message)
 }
@@ -178,7 +184,10 @@ impl Connection {
     }
 
     /// Attaches as from another machine.
-    pub(crate) fn attach_from_afar(started: Started, max_inflight: u32) -> Result<Connection, Failure> {
+    pub(crate) fn attach_from_afar(
+        started: Started,
+        max_inflight: u32,
+    ) -> Result<Connection, Failure> {
         Connection::attach_as(started, None, max_inflight, 1 << 40, context().config("TLS", "tcp"))
     }
 
@@ -189,8 +198,10 @@ impl Connection {
         max_message: u64,
         context: ContextBuilder,
     ) -> Result<Connection, Failure> {
-        let (hello, secret) = (Hello::new(Role::Host), key.map(|key| key.worker_secret(started.id)));
-        let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping).unwrap();
+        let (hello, secret) =
+            (Hello::new(Role::Host), key.map(|key| key.worker_secret(started.id)));
+        let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping)
+            .unwrap();
         let worker = context.build().unwrap().worker().unwrap();
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
         let pass = Pass::new(started.ticket);
@@ -205,7 +216,11 @@ impl Connection {
                 let frame = frame.unwrap();
                 assert_eq!(frame.channel, CHANNEL);
                 let payload = frame.payload.map(|payload| payload.to_vec());
-                into.borrow_mut().push_back(Note { slot: frame.slot, status: frame.status, payload });
+                into.borrow_mut().push_back(Note {
+                    slot: frame.slot,
+                    status: frame.status,
+                    payload,
+                });
             }
         };
         worker.set_am_handler(AM_NOTIFICATIONS, handler).unwrap();

@@ -44,11 +44,19 @@ where
         let is_silent = Arc::clone(&silent);
         let (greeted, is_greeted) = std_mpsc::channel::<Result<(), StreamError>>();
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let connect = async {
                     let mut stream = TcpStream::connect(address).await?;
-                    stream::greet(&mut stream, hello, expected, secret.as_ref(), Patience::default()).await?;
+                    stream::greet(
+                        &mut stream,
+                        hello,
+                        expected,
+                        secret.as_ref(),
+                        Patience::default(),
+                    )
+                    .await?;
                     Ok::<TcpStream, StreamError>(stream)
                 };
                 match connect.await {
@@ -115,12 +123,15 @@ async fn carry<In: DeserializeOwned, Out: Serialize>(
     let write = async {
         loop {
             let next =
-                match tokio::time::timeout(HEARTBEAT.min(Duration::from_millis(500)), queue.recv()).await {
+                match tokio::time::timeout(HEARTBEAT.min(Duration::from_millis(500)), queue.recv())
+                    .await
+                {
                     Ok(Some(message)) => message,
                     Ok(None) => break,
                     Err(_) => ping(),
                 };
-            if !is_silent.load(Ordering::Relaxed) && stream::send(&mut writer, &next).await.is_err() {
+            if !is_silent.load(Ordering::Relaxed) && stream::send(&mut writer, &next).await.is_err()
+            {
                 // The reader will say why.
                 std::future::pending::<()>().await;
             }

@@ -82,8 +82,12 @@ impl Uromd {
         // UCX in this process, where other tests run, leaves its sockets to children.
         // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and allocates nothing.
         unsafe { command.pre_exec(close_at_exec) };
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let log = Arc::new(Log::default());
         let (stderr, collected) = (child.stderr.take().unwrap(), Arc::clone(&log));
         std::thread::spawn(move || {
@@ -95,7 +99,8 @@ impl Uromd {
         });
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
+        let address =
+            line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
         Uromd { child, address, log }
     }
 
@@ -104,7 +109,9 @@ impl Uromd {
         let deadline = Instant::now() + PATIENCE;
         let mut lines = self.log.lines.lock().unwrap();
         loop {
-            if let Some(line) = lines.iter().find(|line| parts.iter().all(|part| line.contains(part))) {
+            if let Some(line) =
+                lines.iter().find(|line| parts.iter().all(|part| line.contains(part)))
+            {
                 return line.clone();
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -174,7 +181,11 @@ pub(crate) fn wait_gone(pid: u64) {
         match std::fs::read_to_string(&stat) {
             Err(_) => return,
             // A zombie is gone; only its parent has not looked.
-            Ok(text) if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') => return,
+            Ok(text)
+                if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') =>
+            {
+                return;
+            }
             Ok(_) => {}
         }
         assert!(Instant::now() < deadline, "process {pid} does not end");

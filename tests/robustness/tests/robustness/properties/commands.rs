@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use sandbox_protocol::{MemMap, TagRecv, TagSend};
 use test_protocols::rdmo::{ClientInit, MrDereg, MrReg, RqCreate, RqDestroy};
 use test_protocols::ucc::{
-    self, Coll, ContextCreate, ContextDestroy, CreatePassiveDataChannel, LibCreate, LibDestroy, TeamCreate,
+    self, Coll, ContextCreate, ContextDestroy, CreatePassiveDataChannel, LibCreate, LibDestroy,
+    TeamCreate,
 };
 use urom_abi::Data;
 use urom_pdk::test_util::seeds;

@@ -3,9 +3,12 @@
 use graph_protocol::LoopbackDone;
 use proptest::prelude::*;
 use sandbox_protocol::{MemMapped, TagReceived, TagSent};
-use test_protocols::rdmo::{ClientInitialized, MrDeregistered, MrRegistered, RqCreated, RqDestroyed};
+use test_protocols::rdmo::{
+    ClientInitialized, MrDeregistered, MrRegistered, RqCreated, RqDestroyed,
+};
 use test_protocols::ucc::{
-    ChannelCreated, CollDone, ContextCreated, ContextDestroyed, LibCreated, LibDestroyed, TeamCreated,
+    ChannelCreated, CollDone, ContextCreated, ContextDestroyed, LibCreated, LibDestroyed,
+    TeamCreated,
 };
 use urom_abi::Received;
 use urom_pdk::test_util::messages;

@@ -119,7 +119,8 @@ fn answer(command: &CommandDesc) {
         }
         4 => {
             // A command that this plugin was never given.
-            let forged = CommandDesc::new(command.dest_id(), 1, !command.header().urom_context, &[]);
+            let forged =
+                CommandDesc::new(command.dest_id(), 1, !command.header().urom_context, &[]);
             let mut wrong = note();
             wrong.address_to(&forged.expect("memory"), status);
             ready(wrong);

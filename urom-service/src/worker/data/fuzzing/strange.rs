@@ -72,7 +72,8 @@ impl Rig {
             "only the nonce shows that a queue moves"
         );
         assert!(!self.data.blocked && !self.data.doubt.is_raised(), "nobody was lost");
-        let hosts: Vec<_> = self.hosts.values().filter_map(|host| Some((host.channel?, host.pass))).collect();
+        let hosts: Vec<_> =
+            self.hosts.values().filter_map(|host| Some((host.channel?, host.pass))).collect();
         for (channel, pass) in hosts {
             self.send(pass, command_header(channel, 0, 0, 0).to_vec());
             self.settle();
