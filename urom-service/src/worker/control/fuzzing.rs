@@ -42,6 +42,7 @@ pub fn worker_control(input: &[u8]) {
 pub(super) struct Worker {
     pub(super) control: Control,
     /// The data thread's.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests alone read it"))]
     pub(super) watch: Arc<Watch>,
     pub(super) domains: Arc<Domains>,
     pub(super) for_clerk: mpsc::UnboundedReceiver<Job>,
