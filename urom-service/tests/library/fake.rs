@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Instant;
 
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
@@ -22,6 +23,7 @@ use urom_service::wire::frame::{
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::pass::Pass;
 use urom_service::wire::stream;
+use zerocopy::IntoBytes;
 
 use crate::support::{
     At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state,
@@ -55,9 +57,12 @@ impl Fake {
         })
     }
 
-    /// Hangs up on the next host before it has said anything.
-    fn cut_off(&self) {
-        drop(self.runtime.block_on(self.listener.accept()).unwrap());
+    /// Hangs up on the next host in the middle of its greeting.
+    fn cut_off(&self, role: Role) {
+        self.runtime.block_on(async {
+            let (mut stream, _) = self.listener.accept().await.unwrap();
+            stream.write_all(Hello::new(role).as_bytes()).await.unwrap();
+        });
     }
 
     fn welcome(&self) -> TcpStream {
@@ -259,12 +264,12 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
 fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
-        fake.cut_off();
+        fake.cut_off(Role::Daemon);
         // A daemon without a key may be full only after it has greeted.
         drop(fake.accept(Hello::new(Role::Daemon)));
         let mut daemon = fake.welcome();
         fake.start_at(&mut daemon, address);
-        fake.cut_off();
+        fake.cut_off(Role::Worker);
         let host = fake.attach();
         host.greet();
         host.wait_for(1);
