@@ -4,7 +4,6 @@ use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
@@ -16,7 +15,6 @@ use crate::handlers::Handlers;
 use crate::listener::Open;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::signal::Target;
 use crate::status::Result;
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
@@ -37,7 +35,6 @@ pub(crate) struct Inner {
     /// Zero before the worker has its place.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
-    pub(crate) signal: Arc<Target>,
     pub(crate) watch: Watch,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
@@ -57,12 +54,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) fn new(
-        raw: sys::ucp_worker_h,
-        context: Context,
-        max_am_header: usize,
-        signal: Arc<Target>,
-    ) -> Self {
+    pub(crate) fn new(raw: sys::ucp_worker_h, context: Context, max_am_header: usize) -> Self {
         Inner {
             raw,
             features: context.features(),
@@ -70,7 +62,6 @@ impl Inner {
             max_am_header,
             eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
-            signal,
             watch: Watch::default(),
             progressing: Cell::new(false),
             closing: Cell::new(false),
@@ -203,7 +194,6 @@ impl Inner {
     /// worker is then not destroyed, and this structure and its context must be leaked.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
-        self.signal.clear();
         self.handlers.clear();
         let deadline = Instant::now() + DRAIN;
         loop {

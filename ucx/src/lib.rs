@@ -37,8 +37,7 @@
 //!
 //! # Rules that hold everywhere
 //!
-//! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`]. [`Signal`] is what other
-//!   threads may have.
+//! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`].
 //! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints whose peer left a [`Mesh`]
 //!   from [`Worker::arm`], too. No panic crosses C: one in a handler goes on in the caller of `progress` when UCX has returned.
 //! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send to UCX itself is: UCX
@@ -67,7 +66,6 @@ mod rendezvous;
 mod request;
 mod rma;
 mod settings;
-mod signal;
 mod slot;
 mod socket;
 mod stable;
@@ -96,7 +94,6 @@ pub use ranges::{RangeLease, Ranges};
 pub use rendezvous::Rendezvous;
 pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;
-pub use signal::Signal;
 pub use stable::Stable;
 pub use status::{Error, Result, Status};
 pub use tag::{TagInfo, TagMessage};

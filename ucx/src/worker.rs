@@ -5,7 +5,6 @@ use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 
 use ucx_sys as sys;
 
@@ -15,7 +14,6 @@ use crate::context::{Context, Features};
 use crate::held::Held;
 use crate::inner::Inner;
 use crate::request::{self, Request};
-use crate::signal::{Signal, Target};
 use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
@@ -72,9 +70,8 @@ impl Worker {
         let status = unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) };
         check(status, "making a worker")?;
         let max_am_header = max_am_header(raw);
-        let signal = Arc::new(Target::new(raw));
         let limit = *max_am_header.as_ref().unwrap_or(&0);
-        let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit, signal)) };
+        let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit)) };
         worker.inner.eager.set(am::flagged(request::params(&worker), &[], AmFlags::EAGER));
         // From here on dropping the handle destroys the worker, also when the question failed.
         max_am_header.map(|_| worker)
@@ -206,28 +203,6 @@ impl Worker {
             other if other.is_error() => Err(other.during("arming a worker")),
             _ => Ok(true),
         }
-    }
-
-    /// A handle that wakes this worker from any thread.
-    ///
-    /// # Errors
-    ///
-    /// `UNSUPPORTED` without [`Features::WAKEUP`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let features = Features::TAG | Features::WAKEUP;
-    /// let worker = Context::builder(features).config("TLS", "tcp").build()?.worker()?;
-    /// let signal = worker.signal()?;
-    /// std::thread::spawn(move || signal.signal());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn signal(&self) -> Result<Signal> {
-        self.inner.context.require(Features::WAKEUP, "making a signal for a worker")?;
-        Ok(Signal::new(Arc::clone(&self.inner.signal)))
     }
 
     /// Ends when everything that was sent, put or done on remote memory before, on any endpoint, has arrived:
