@@ -217,8 +217,7 @@ impl ContextBuilder {
 
     /// Sets one of UCX's configuration values for this context only, over what the environment says.
     ///
-    /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`. Connections by socket
-    /// address need `tcp` among the transports even when their data goes over shared memory.
+    /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`.
     ///
     /// UCX 1.16 has settings of a single transport in the environment only: it gets those of `posix` (`POSIX_..`) for all
     /// transports with a receive queue in memory, and `sysv` is left out then; those of others it does not get. Before 1.20
@@ -243,9 +242,8 @@ impl ContextBuilder {
     /// those have the status `UNREACHABLE`, over whatever transport.
     ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
-    /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
-    /// socket address learns of both at once, but has the worker ask the system for its events in every round of progress.
-    /// [`Mesh`](crate::Mesh) has a better way.
+    /// progress goes on, and learns nothing of a peer that has closed in a process that goes on.
+    /// [`Mesh`](crate::Mesh) learns of both.
     ///
     /// ```
     /// # fn main() -> ucx::Result<()> {

@@ -12,7 +12,6 @@ use crate::address::WorkerAddress;
 use crate::address::layout::{self, Transport};
 use crate::context::{Context, Features};
 use crate::handlers::Handlers;
-use crate::listener::Open;
 use crate::memory::Memory;
 use crate::queues::Queues;
 use crate::status::Result;
@@ -45,8 +44,6 @@ pub(crate) struct Inner {
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// Destroyed with the worker.
-    listeners: RefCell<Vec<Open>>,
     /// What peers may reach through the worker. Goes when it is destroyed.
     windows: RefCell<Vec<Memory>>,
     /// Those of its own address; `None` inside if that cannot be read.
@@ -69,7 +66,6 @@ impl Inner {
             parked: Cell::new(0),
             jobs: RefCell::default(),
             panic: Cell::new(None),
-            listeners: RefCell::default(),
             windows: RefCell::default(),
             transports: OnceCell::new(),
         }
@@ -154,11 +150,6 @@ impl Inner {
         Ok(self.transports.get().and_then(|transports| transports.as_deref()))
     }
 
-    /// Keeps a listener until the end of the worker.
-    pub(crate) fn keep_listener(&self, listener: Open) {
-        self.listeners.borrow_mut().push(listener);
-    }
-
     /// Keeps memory registered until the end of the worker, once however often it is asked.
     pub(crate) fn keep_window(&self, memory: &Memory) {
         if !self.keeps_window(memory) {
@@ -213,8 +204,7 @@ impl Inner {
                 std::thread::yield_now();
             }
         }
-        self.listeners.take().into_iter().for_each(Open::destroy);
-        // SAFETY: no endpoint, listener, request or memory of this worker is left, and it is destroyed once.
+        // SAFETY: no endpoint, request or memory of this worker is left, and it is destroyed once.
         unsafe { sys::ucp_worker_destroy(self.raw) };
         true
     }

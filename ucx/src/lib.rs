@@ -6,12 +6,11 @@
 //! `ucx_probe::emit_rpath` in its build script, so that it is found at run time as well.
 //!
 //! ```no_run
-//! use ucx::{Context, Data, Features, Listener};
+//! use ucx::{Context, Data, Features};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let context = Context::builder(Features::AM | Features::WAKEUP).config("TLS", "tcp,shm,self").build()?;
 //! let worker = context.worker()?;
-//! let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
 //! worker.set_am_handler(1, |message| {
 //!     if let Data::Eager(bytes) = message.data {
 //!         println!("{} bytes, where UCX received them", bytes.len());
@@ -19,7 +18,7 @@
 //! })?;
 //!
 //! let client = Context::new(Features::AM)?.worker()?;
-//! let endpoint = client.connect_socket(listener.local_addr()?)?;
+//! let endpoint = client.connect(&worker.address()?)?;
 //! let mut buffer = vec![0; 64];
 //! loop {
 //!     // A short message is done on return, and its buffer is free for the next one.
@@ -56,7 +55,6 @@ mod handlers;
 mod held;
 mod inner;
 mod lease;
-mod listener;
 mod memory;
 mod mesh;
 mod peer;
@@ -67,7 +65,6 @@ mod request;
 mod rma;
 mod settings;
 mod slot;
-mod socket;
 mod stable;
 mod status;
 mod tag;
@@ -86,7 +83,6 @@ pub use close::{Close, CloseMode};
 pub use context::{Context, ContextBuilder, Features};
 pub use endpoint::{Endpoint, EndpointBuilder, EndpointId, ErrorMode};
 pub use lease::{Lease, SharedLease};
-pub use listener::{ConnectionRequest, Listener};
 pub use memory::{Memory, MemoryHandle};
 pub use mesh::Mesh;
 pub use peer::PeerAddress;

@@ -20,7 +20,7 @@ use crate::zeroed::Zeroed;
 
 /// A UCX worker: `ucp_worker_h`, for one thread.
 ///
-/// A handle that can be cloned; endpoints, listeners and requests hold one too, and the worker ends with the last of
+/// A handle that can be cloned; endpoints and requests hold one too, and the worker ends with the last of
 /// them. Ending waits up to a second for UCX to give back the buffers of dropped requests; when a peer holds on to one
 /// for longer, the worker is leaked rather than the memory freed.
 ///
@@ -62,9 +62,6 @@ impl Worker {
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
-        // Listeners of this crate look at it.
-        params.field_mask |= u64::from(sys::UCP_WORKER_PARAM_FIELD_CLIENT_ID);
-        params.client_id = context.queues().0;
         let mut raw = ptr::null_mut();
         // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
         let status = unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) };

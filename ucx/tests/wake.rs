@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::thread;
 
-use common::{DEADLINE, TRANSPORTS, context, log};
+use common::{DEADLINE, TRANSPORTS, context, finish, log};
 use ucx::{Context, Features, Status, Worker};
 
 /// Sleeps until the descriptor is readable; false when that took too long.
@@ -103,12 +103,14 @@ fn a_round_trip_between_two_sleeping_threads_ends() {
 fn a_worker_with_an_error_hook_to_run_does_not_sleep() {
     let worker = context("tcp").worker().unwrap();
     let (seen, log) = log();
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let _endpoint = worker
+    let peer = context("tcp").worker().unwrap();
+    let endpoint = worker
         .endpoint()
         .on_error(move |status| log.borrow_mut().push(status))
-        .connect_socket(nobody)
+        .connect(&peer.address().unwrap())
         .unwrap();
+    assert_eq!(finish(&[&worker, &peer], endpoint.flush()).0, Ok(()));
+    drop(peer);
     run(&worker, || !seen.borrow().is_empty());
     assert!(seen.borrow()[0].is_error());
 }

@@ -16,19 +16,18 @@ const RUST: (u64, u64) = (88, 0);
 
 /// The functions that the safe layer calls, without their `ucp_`. UCX calls three of them deprecated and has nothing
 /// that does the same: `rkey_pack`, `rkey_buffer_release` and `worker_get_address`.
-const FUNCTIONS: [&str; 15] = [
+const FUNCTIONS: [&str; 14] = [
     "config_(read|release|modify)",
     "get_version(_string)?|init_version|cleanup|context_query",
     "worker_(create|destroy|query|get_address|release_address)",
-    "worker_(progress|get_efd|arm|signal|fence|flush_nbx|set_am_recv_handler)",
-    "listener_(create|destroy|query|reject)|conn_request_query",
+    "worker_(progress|get_efd|arm|fence|flush_nbx|set_am_recv_handler)",
     "ep_(create|close_nbx|flush_nbx|query|rkey_unpack)",
     "request_(free|cancel|check_status)",
     "mem_(map|unmap|query)",
     "memh_(pack|buffer_release)",
     "rkey_(pack|buffer_release|destroy|ptr)",
     "am_(send_nbx|recv_data_nbx|data_release)",
-    "tag_(send_nbx|send_sync_nbx|recv_nbx|probe_nb|msg_recv_nbx)",
+    "tag_(send_nbx|recv_nbx|probe_nb|msg_recv_nbx)",
     "(put|get)_nbx",
     "atomic_op_nbx",
     "request_query",
