@@ -67,6 +67,7 @@ mod settings;
 mod slot;
 mod stable;
 mod status;
+mod sum;
 mod tag;
 mod transports;
 mod version;
