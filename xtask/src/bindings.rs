@@ -45,7 +45,7 @@ const TARGETS: [Target; 2] = [
     Target { triple: "aarch64-unknown-linux-gnu", sysroot: Some("/usr/aarch64-linux-gnu/include") },
 ];
 
-/// Writes `ucx-sys/src/bindings.rs`; with `check`, compares instead and fails where it differs.
+/// Writes `ucx-sys/src/bindings/mod.rs`; with `check`, compares instead and fails where it differs.
 pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
@@ -64,7 +64,7 @@ pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
             );
         }
     }
-    let path = root.join("ucx-sys/src/bindings.rs");
+    let path = root.join("ucx-sys/src/bindings/mod.rs");
     if !check {
         fs::write(&path, fresh).with_context(|| format!("writing {}", path.display()))?;
         println!("wrote {}", path.display());
