@@ -5,9 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use rustix::process::{
-    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
-};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{MOST, Step};
 use crate::plugin_file::{Loaded, PluginFileError, missing};
@@ -17,7 +15,6 @@ use crate::plugin_file::{Loaded, PluginFileError, missing};
 /// # Errors
 /// Nobody can be told.
 pub(crate) fn run(file: &Path) -> Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
     // Nobody wants the memory of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;

@@ -55,6 +55,11 @@ impl Fake {
         })
     }
 
+    /// Hangs up on the next host before it has said anything.
+    fn cut_off(&self) {
+        drop(self.runtime.block_on(self.listener.accept()).unwrap());
+    }
+
     fn welcome(&self) -> TcpStream {
         self.welcome_with(4096)
     }
@@ -248,6 +253,36 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
     let daemon = worker.join().unwrap();
     service.end();
     drop(daemon);
+}
+
+#[test]
+fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        fake.cut_off();
+        // A daemon without a key may be full only after it has greeted.
+        drop(fake.accept(Hello::new(Role::Daemon)));
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        fake.cut_off();
+        let host = fake.attach();
+        host.greet();
+        host.wait_for(1);
+        host.send(host.frame(0, OK, Some(b"in")));
+        (daemon, host.stream)
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::start(service.raw, &engine, 9, 4);
+    context.submit(b"command");
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).response, Some(b"in".to_vec()));
+    drop(worker.join().unwrap());
+    while state(context.ctx) != CtxState::IDLE || state(service.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    context.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]
