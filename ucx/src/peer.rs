@@ -11,9 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use crate::address::{WorkerAddress, sum};
+use crate::address::WorkerAddress;
 use crate::endpoint::{Endpoint, EndpointBuilder, ErrorMode};
 use crate::status::{Result, Status};
+use crate::sum::sum;
 
 /// What the bytes of a peer's address begin with; the last one is the version of the format.
 const MARK: [u8; 4] = *b"UPA\x03";
