@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, PidfdFlags, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
@@ -170,13 +170,11 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
     // The loader looks for a bare name elsewhere.
     let file = std::path::absolute(file)?;
     let (mut told, mut said) = (memory("told")?, memory("said")?);
-    let parent = rustix::process::getpid();
-    // SAFETY: between fork and exec the closure makes plain system calls, takes no lock and allocates nothing.
-    unsafe { command.pre_exec(move || end_with(parent)) };
     let mut child = command
         .arg(EXAMINE)
         .arg(file)
-        .stdin(Stdio::null())
+        // It closes with this process, which a child that has started late can see.
+        .stdin(Stdio::piped())
         .stdout(told.try_clone()?)
         .stderr(said.try_clone()?)
         // What the plugin started ends with it.
@@ -184,15 +182,6 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
         .spawn()?;
     let status = wait(&mut child, limit)?;
     Ok(judge(&read(&mut told)?, status, limit, &String::from_utf8_lossy(&read(&mut said)?)))
-}
-
-/// Has this process end with its parent, whose death it may have missed already.
-fn end_with(parent: Pid) -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    match getppid() {
-        Some(now) if now == parent => Ok(()),
-        _ => Err(io::ErrorKind::NotFound.into()),
-    }
 }
 
 /// A file that lies in memory alone.
