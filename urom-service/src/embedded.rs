@@ -15,14 +15,14 @@ use tracing::error;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 use urom_abi::signals;
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
 use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
 use crate::freshness;
-use crate::key::Key;
 use crate::log::Log;
-use crate::patience::Patience;
 use crate::threads::{Alive, wait_for_all};
 
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.

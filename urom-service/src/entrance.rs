@@ -10,10 +10,10 @@ use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
 use tracing::error;
+use urom_log::Budget;
+use urom_wire::stream::prepare;
 
 use crate::lobby::{Lobby, Seat, UNPROVEN};
-use crate::log::Budget;
-use crate::wire::stream::prepare;
 
 /// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it needs itself.
 const SEND_BUFFER: usize = 128 << 10;

@@ -15,12 +15,10 @@
 //! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
 //! otherwise.
 //!
-//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
+//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`] is what the three say to
 //! each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
 
-mod awake;
 pub mod daemon;
-mod descriptors;
 pub mod embedded;
 mod entrance;
 pub mod examine;
@@ -32,23 +30,16 @@ pub mod fuzzing;
 mod hangup;
 mod host_names;
 mod inherited;
-pub mod key;
 pub mod library;
 mod loaded;
 mod lobby;
 pub mod log;
-mod mailbox;
 mod own_output;
-mod patience;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
-mod queue;
-mod session;
-mod sync;
 mod threads;
 pub mod uromd;
-pub mod wire;
 pub mod worker;
 
 #[doc(hidden)]
@@ -56,5 +47,8 @@ pub use hangup::remember_hangup_now;
 #[doc(hidden)]
 pub use inherited::hear_signals;
 pub use own_output::take_stdout;
-pub use patience::{PATIENCE_VARIABLE, ParsePatienceError, Patience};
 pub use urom_log::export_doca_log;
+
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 use tracing::{debug, info, warn};
 
-use crate::awake::sleep;
-use crate::log::Budget;
-use crate::wire::hello::HelloError;
-use crate::wire::stream::StreamError;
+use urom_log::Budget;
+use urom_wire::awake::sleep;
+use urom_wire::hello::HelloError;
+use urom_wire::stream::StreamError;
 
 /// How many connections to one listener may be unproven at a time.
 pub(crate) const UNPROVEN: usize = 256;
@@ -219,8 +219,14 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::wire::hello::Role;
-    use crate::wire::proof::KeyError;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::{TcpListener, TcpStream};
+    use urom_wire::hello::{HELLO_LEN, Hello, Role};
+    use urom_wire::key::Key;
+    use urom_wire::patience::Patience;
+    use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
+    use urom_wire::stream::greet;
+    use zerocopy::IntoBytes;
 
     fn from(last: u8) -> IpAddr {
         [10, 0, 0, last].into()
@@ -317,7 +323,7 @@ mod tests {
         let strangers = [
             HelloError::NotUrom.into(),
             StreamError::Closed,
-            StreamError::Silent(crate::Patience::default()),
+            StreamError::Silent(urom_wire::patience::Patience::default()),
             StreamError::Garbage("an opening that says 7".to_owned()),
             broken().into(),
         ];
@@ -339,5 +345,46 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A host shows its key to a daemon that hangs up with the proof unread, because another
+    /// connection came.
+    #[tokio::test]
+    async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (lobby, secret) = (Lobby::new(1), Key::random().unwrap().daemon_secret());
+        let host = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            greet(
+                &mut stream,
+                Hello::new(Role::Host),
+                Role::Daemon,
+                Some(&secret),
+                Patience::default(),
+            )
+            .await
+        };
+        let daemon = async {
+            let (mut stream, peer) = listener.accept().await.unwrap();
+            let mut seat = lobby.enter(peer.ip());
+            let hello = Hello::new(Role::Daemon);
+            let opening = Opening { keyed: 1, challenge: [7; 32] };
+            stream.write_all(&[hello.as_bytes(), opening.as_bytes()].concat()).await.unwrap();
+            let mut proof = [0; HELLO_LEN + OPENING_LEN + PROOF_LEN];
+            while stream.peek(&mut proof).await.unwrap() < proof.len() {
+                tokio::task::yield_now().await;
+            }
+            let another = async {
+                lobby.room().await;
+                lobby.enter(peer.ip())
+            };
+            let (admitted, _another) =
+                tokio::join!(seat.admit(peer, std::future::pending()), another);
+            assert!(!admitted);
+            drop(stream);
+        };
+        let (end, ()) = tokio::join!(host, daemon);
+        assert!(matches!(end, Err(StreamError::CutOff(Role::Daemon))), "{end:?}");
     }
 }

@@ -11,14 +11,14 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use urom_abi::cpu::CpuSet;
+use urom_wire::control::DEFAULT_PORT;
+use urom_wire::key::{Key, key_file_of_environment};
+use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
 use crate::daemon::config::{Limits, MAX_MAX_MESSAGE, MIN_MAX_MESSAGE, process_cpus};
 use crate::daemon::{AllowedVariables, DaemonConfig, WorkerVariable};
 use crate::examine::{self, EXAMINE};
-use crate::key::{Key, key_file_of_environment};
 use crate::log::{self, Lines, Log, LogLevel};
-use crate::patience::{PATIENCE_VARIABLE, Patience};
-use crate::wire::control::DEFAULT_PORT;
 use crate::worker::{self, Place, WorkerConfig};
 
 /// The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by `;`), and starts a worker

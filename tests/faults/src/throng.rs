@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use urom_service::key::Key;
+use urom_wire::key::Key;
 use urom_tests::{PluginDirectory, Uromd};
 
 use crate::host::{Kind, Order};

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
+use urom_wire::control::DEFAULT_PORT;
+use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
 
 use super::environment::{AllowedVariables, WorkerVariable};
-use crate::key::Key;
 use crate::log::LogLevel;
-use crate::patience::Patience;
-use crate::wire::control::DEFAULT_PORT;
-use crate::wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
 
 /// The smallest message limit in bytes.
 pub const MIN_MAX_MESSAGE: usize = 64;

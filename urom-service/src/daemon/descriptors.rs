@@ -16,7 +16,7 @@ use super::config::Limits;
 use crate::lobby::UNPROVEN;
 
 /// What a daemon or a worker has open without any host.
-const OWN: usize = crate::descriptors::LEAST as usize;
+const OWN: usize = urom_wire::descriptors::LEAST as usize;
 
 /// What a host takes, of a worker: its stream, and what UCX opens for it.
 const FOR_A_HOST: usize = 4;

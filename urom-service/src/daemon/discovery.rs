@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, warn};
 use urom_abi::MAX_PLUGINS;
+use urom_wire::control::{PluginBuild, PluginEntry};
 
 use super::examiner::Examiner;
 use super::place::{PassedOver, Place};
-use crate::wire::control::{PluginBuild, PluginEntry};
 
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";

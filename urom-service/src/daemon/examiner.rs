@@ -5,9 +5,10 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use urom_wire::awake;
+
 use super::background::{Background, Outcome};
 use super::launcher::command;
-use crate::awake;
 use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use urom_wire::control::{
+    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
+};
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+
 use super::config::DaemonConfig;
 use super::discovery::Found;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::words;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::program::Program;
-use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
-};
 use urom_abi::{DocaError, WorkerId};
 
 const HOSTS: u8 = 4;

@@ -8,19 +8,19 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 use urom_abi::{Count, DocaError};
+use urom_log::Budget;
+use urom_wire::awake::timeout;
+use urom_wire::control::{DaemonToHost, Failure};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::session::{self, BACKLOG};
+use urom_wire::stream::{self, StreamError, greet};
 
 use super::roster::HostKey;
 use super::search::Search;
 use super::server::{Event, HostLink};
-use crate::awake::timeout;
-use crate::key::Secret;
 use crate::lobby::Seat;
-use crate::log::Budget;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::{DaemonToHost, Failure};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{self, StreamError, greet};
 
 /// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing for [`PATIENCE`].
 const SEARCH: Duration = Duration::from_secs(3);

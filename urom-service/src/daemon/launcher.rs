@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
+use urom_wire::control::PATIENCE;
 
 use super::environment::{self, WorkerVariable};
 use super::examiner::Examiner;
@@ -19,7 +20,6 @@ use super::process::{Process, Reaper};
 use crate::examine::this_program;
 use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
-use crate::wire::control::PATIENCE;
 use crate::worker::{self, WorkerConfig};
 
 /// How long a worker may take to open its plugins.

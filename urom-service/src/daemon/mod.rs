@@ -60,7 +60,7 @@ pub fn run(
 ) -> Result<()> {
     hear_signals();
     descriptors::allow(config.limits);
-    crate::descriptors::require().map_err(anyhow::Error::msg)?;
+    urom_wire::descriptors::require().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.listen;

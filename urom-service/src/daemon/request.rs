@@ -5,12 +5,12 @@ use std::net::IpAddr;
 
 use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{Failure, StartWorker};
 
 use super::DaemonConfig;
 use super::discovery::Found;
 use super::environment::{self, Wishes};
 use super::trust::{self, Distrust};
-use crate::wire::control::{Failure, StartWorker};
 use crate::worker::{PluginItem, WorkerConfig};
 
 /// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to own or write.
@@ -104,7 +104,7 @@ fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsSt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::control::{LONGEST_TEXT, PluginBuild, PluginEntry};
+    use urom_wire::control::{LONGEST_TEXT, PluginBuild, PluginEntry};
 
     fn wish() -> StartWorker {
         StartWorker { id: 1, plugins: 0b10, gid: 4, env: None, cpus: None }

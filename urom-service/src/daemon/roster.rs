@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
+use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
+use urom_wire::session::BACKLOG;
 
 use self::entry::{Entry, Pending, State, Visitor, Waiting};
 use self::host::Host;
 use super::config::Limits;
-use crate::session::BACKLOG;
-use crate::wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 
 /// A host's stream.
 pub(crate) type HostKey = u64;

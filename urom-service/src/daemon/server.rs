@@ -14,6 +14,14 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
+use urom_log::Budget;
+use urom_wire::awake::timeout;
+use urom_wire::control::{
+    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
+};
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
+use urom_wire::session::{self, BACKLOG};
 
 use super::DaemonConfig;
 use super::discovery::{Catalogue, Found, path_of_environment};
@@ -26,15 +34,7 @@ use super::search::Search;
 use super::supervisor::{self, GRACE};
 use super::turns::{self, measured};
 use super::{tickets, words};
-use crate::awake::timeout;
 use crate::entrance::Entrance;
-use crate::key::Key;
-use crate::log::Budget;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
-};
 
 /// How long a host may take to come to its worker.
 const TICKET_LIFE: Duration = Duration::from_secs(10);

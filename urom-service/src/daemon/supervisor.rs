@@ -6,16 +6,16 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tracing::{dispatcher, warn};
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::awake::{sleep, timeout};
+use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::session;
+use urom_wire::stream::{StreamError, greet};
 
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
 use super::server::Event;
-use crate::awake::{sleep, timeout};
-use crate::patience::Patience;
-use crate::session;
-use crate::wire::control::{DaemonToWorker, Failure, HEARTBEAT};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{StreamError, greet};
 
 /// How long a worker may take to end after its stream did.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);

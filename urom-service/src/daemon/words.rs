@@ -4,11 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use urom_abi::DocaError;
+use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
+use urom_wire::stream::LONGEST_DESCRIPTION;
 
 use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
-use crate::wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
-use crate::wire::stream::LONGEST_DESCRIPTION;
 
 /// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile; `draw` gives a ticket.
 pub(super) fn of_host(

@@ -20,8 +20,8 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+use urom_wire::awake;
 
-use crate::awake;
 use crate::plugin_file::{METHODS, PluginFileError};
 
 pub(crate) use child::run as run_child;

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use urom_abi::DocaError;
+use urom_wire::control::{DEFAULT_PORT, Failure};
+use urom_wire::hello::HelloError;
+use urom_wire::patience::Patience;
+use urom_wire::stream::StreamError;
 
 use super::failure::{failure, stream_code};
 use super::service_file::{self, Local};
-use crate::patience::Patience;
-use crate::wire::control::{DEFAULT_PORT, Failure};
-use crate::wire::hello::HelloError;
-use crate::wire::stream::StreamError;
 
 /// Names the service file.
 const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
@@ -319,7 +319,7 @@ mod tests {
         let peer = "10.0.0.2:18700".parse().unwrap();
         let version = |text: &str| text.parse().unwrap();
         let (theirs, ours) = (version("1.20.0"), version("1.22.0"));
-        let other = HelloError::Ucx { role: crate::wire::hello::Role::Daemon, theirs, ours };
+        let other = HelloError::Ucx { role: urom_wire::hello::Role::Daemon, theirs, ours };
         let failure = address.refused(peer, &other.into());
         assert_eq!(failure.code, DocaError::UNSUPPORTED_VERSION.0);
         assert!(

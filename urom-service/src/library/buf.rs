@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 
 use urom_abi::DocaError;
+use urom_wire::frame::{MAX_CUT, Payload};
 
 use super::memory::{Memory, copy};
 use super::shell::Mark;
-use crate::wire::frame::{MAX_CUT, Payload};
 
 /// How many bytes of an answer a host can read whatever its length: the fixed part of all known notifications.
 const READABLE: usize = 64;

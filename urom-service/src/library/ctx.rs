@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
+use urom_wire::control::Failure;
 
 use super::domain::Domain;
 use super::event::Event;
 use super::pe::Pe;
 use super::service::Service;
 use super::worker::Worker;
-use crate::wire::control::Failure;
 
 /// A context. A host's pointers to its `doca_ctx` and to its service, worker or domain are one and the same.
 pub(super) struct Context {

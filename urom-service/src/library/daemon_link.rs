@@ -12,19 +12,19 @@ use tokio::sync::{mpsc, oneshot};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::plugin::PluginInfo;
+use urom_wire::awake::sleep;
+use urom_wire::control::{
+    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, MAX_VARIABLES, PluginEntry, StartWorker,
+};
+use urom_wire::hello::Role;
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
+use urom_wire::stream::StreamError;
 
 use super::address::Address;
 use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid, stream_code};
 use super::stream::Stream;
-use crate::awake::sleep;
-use crate::key::Key;
-use crate::patience::Patience;
-use crate::wire::control::{
-    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, MAX_VARIABLES, PluginEntry, StartWorker,
-};
-use crate::wire::hello::Role;
-use crate::wire::stream::StreamError;
 
 /// How long a daemon that refuses connections may be about to start: scripts start it together with the program.
 const STARTING: Duration = Duration::from_secs(2);
@@ -286,11 +286,11 @@ pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::hello::Hello;
-    use crate::wire::stream::{greet, receive, send};
     use tokio::io::duplex;
     use tokio::net::TcpSocket;
     use tokio::time::Instant;
+    use urom_wire::hello::Hello;
+    use urom_wire::stream::{greet, receive, send};
 
     fn at(address: SocketAddr) -> Daemon {
         Daemon { address: Address::embedded(address), key: None, patience: Patience::default() }

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError, WorkerId};
+use urom_wire::control::Failure;
+use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
 use super::ctx::{Context, next_run};
 use super::event::{Event, Mailbox};
@@ -22,8 +24,6 @@ use super::order::{Order, Reply, Start};
 use super::pe::Pe;
 use super::ready::Ready;
 use super::run::Run;
-use crate::wire::control::Failure;
-use crate::wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
 /// How long a stop waits for its workers: one that does not answer in this time is about to be given up.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! What the control thread tells a progress engine.
 
-use crate::wire::control::{Failure, PluginAddress};
-use crate::wire::pass::Pass;
+use urom_wire::control::{Failure, PluginAddress};
+use urom_wire::pass::Pass;
 
 /// Something that happened to one run of a context (from a start to the next idle).
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) enum Event {
 }
 
 /// How the control thread leaves events for a progress engine: the run's number, and what happened to it.
-pub(super) type Mailbox = crate::mailbox::Mailbox<(u64, Event)>;
+pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
 
 /// What a worker said when it let the host in.
 #[derive(Debug)]

@@ -13,12 +13,12 @@ use std::ffi::c_void;
 
 use urom_abi::DocaError;
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
+use urom_wire::control::Failure;
+use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table, Verdict};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::failure::failure;
 use super::memory::Memory;
-use crate::wire::control::Failure;
-use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table, Verdict};
 
 /// The most memory the second round may take, in bytes: the longest blob for every participant.
 const MAX_PADDED: u64 = 256 << 20;

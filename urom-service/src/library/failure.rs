@@ -2,8 +2,8 @@
 
 use urom_abi::DocaError;
 
-use crate::wire::control::Failure;
-use crate::wire::stream::StreamError;
+use urom_wire::control::Failure;
+use urom_wire::stream::StreamError;
 
 /// A failure with a code and a sentence.
 pub(super) fn failure(code: DocaError, text: impl Into<String>) -> Failure {

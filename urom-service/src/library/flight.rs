@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use urom_abi::{Count, DocaError, WorkerId};
+use urom_wire::frame::Notification;
 
 use super::slots::Slots;
 use super::task::{CmdTask, Stage};
 use super::task_pool;
-use crate::wire::frame::Notification;
 
 /// So many answers that have come since the last command, and so many tasks in the host's hands, are followed by more than one
 /// command.

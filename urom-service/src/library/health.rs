@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::wire::control::Stuck;
+use urom_wire::control::Stuck;
 
 /// What a worker said last, and when that was. A worker that has said nothing is well.
 #[derive(Debug, Default)]

@@ -42,7 +42,8 @@ mod exchange;
 mod failure;
 mod flight;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gid;
 mod handle;
 mod health;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::mpsc;
+use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
+use urom_wire::domain::PIECE;
 
 use super::event::{Event, Mailbox};
 use super::worker_link::WorkerStream;
-use crate::wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
-use crate::wire::domain::PIECE;
 
 /// An order for a worker's stream.
 pub(super) enum Order {

@@ -2,9 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
+use urom_wire::frame::{HEADER_LEN, MESSAGE_LEN};
+use urom_wire::pass::Pass;
+
 use super::memory::copy;
-use crate::wire::frame::{HEADER_LEN, MESSAGE_LEN};
-use crate::wire::pass::Pass;
 
 /// How many used buffers are kept.
 const SPARES: usize = 16;
@@ -131,7 +132,7 @@ pub(super) fn travels_alone(len: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::frame::{command_header, commands};
+    use urom_wire::frame::{command_header, commands};
 
     fn append(outbox: &Outbox, slot: u16, payload: &[u8]) -> bool {
         outbox.append(command_header(1, slot, 0, payload.len()), payload)

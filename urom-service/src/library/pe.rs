@@ -28,10 +28,10 @@ use super::ready::{Ready, ReadyQueue};
 use super::run::Run;
 use super::task::CmdTask;
 use super::transport::Transport;
-use crate::log::Budget;
-use crate::queue::QueueProbe;
-use crate::wire::frame;
-use crate::wire::pass::{Pass, first_channel};
+use urom_log::Budget;
+use urom_wire::frame;
+use urom_wire::pass::{Pass, first_channel};
+use urom_wire::queue::QueueProbe;
 
 /// How many commands a call completes at most, where several are asked for: a host looks at the clock in between.
 const MOST_AT_ONCE: u32 = 64;

@@ -10,6 +10,9 @@ use tokio::sync::mpsc;
 use ucx::{Status, WorkerAddress};
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{Failure, PluginAddress};
+use urom_wire::frame::NOTIFICATION_HEADER;
+use urom_wire::pass::Pass;
 
 use super::ctx::Context;
 use super::event::Attached;
@@ -23,9 +26,6 @@ use super::ready::Ready;
 use super::sender::Sender;
 use super::session::Place;
 use super::task::CmdTask;
-use crate::wire::control::{Failure, PluginAddress};
-use crate::wire::frame::NOTIFICATION_HEADER;
-use crate::wire::pass::Pass;
 
 /// A run.
 pub(super) struct Run {

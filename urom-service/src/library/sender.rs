@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
+use urom_wire::pass::Pass;
 
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
-use crate::wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
-use crate::wire::pass::Pass;
 
 /// How many commands share a message at most: more gain nothing.
 const MOST_TOGETHER: usize = 32;

@@ -12,6 +12,11 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
+use urom_wire::awake;
+use urom_wire::control::CONNECT_DEADLINE;
+use urom_wire::control::Failure;
+use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
+use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
 use super::address::{Address, Target, Wish, decide};
 use super::control::Control;
@@ -25,14 +30,9 @@ use super::pe::Pe;
 use super::ready::Ready;
 use super::session::{Session, Shared};
 use super::task::Stage;
-use crate::awake;
 use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use crate::embedded::Embedded;
-use crate::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
-use crate::patience::{PATIENCE_VARIABLE, Patience};
-use crate::wire::control::CONNECT_DEADLINE;
-use crate::wire::control::Failure;
 
 /// A service context.
 pub(super) struct Service {

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
+use urom_wire::control::PluginEntry;
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
 
 use super::control::Control;
 use super::daemon_link::Request;
 use crate::embedded::Embedded;
-use crate::key::Key;
-use crate::patience::Patience;
-use crate::wire::control::PluginEntry;
 
 /// A service context as its workers see it, for as long as it exists.
 #[derive(Default)]

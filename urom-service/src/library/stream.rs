@@ -10,12 +10,12 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::awake::sleep;
-use crate::key::Secret;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG, Message};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{StreamError, greet, prepare};
+use urom_wire::awake::sleep;
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::session::{self, BACKLOG, Message};
+use urom_wire::stream::{StreamError, greet, prepare};
 
 /// How many long messages may wait to leave.
 const IN_TURN: usize = 4;

@@ -5,14 +5,14 @@ use std::ptr;
 
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTaskCallback, CmdTaskEnd, Data};
+use urom_wire::frame::{CommandStart, HEADER_LEN, Payload};
+use urom_wire::pass::Pass;
 
 use super::buf::Buffer;
 use super::list::Linked;
 use super::run::Run;
 use super::shell::{Kind, Mark};
 use super::task_pool;
-use crate::wire::frame::{CommandStart, HEADER_LEN, Payload};
-use crate::wire::pass::Pass;
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

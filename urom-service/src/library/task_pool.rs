@@ -61,8 +61,8 @@ pub(super) fn rest_at_last(task: &'static CmdTask) {
 mod tests {
     use super::*;
     use crate::library::task::InPlace;
-    use crate::wire::frame::HEADER_LEN;
-    use crate::wire::pass::Pass;
+    use urom_wire::frame::HEADER_LEN;
+    use urom_wire::pass::Pass;
 
     fn task(slot: u16, capacity: usize) -> &'static CmdTask {
         take(slot, capacity).unwrap()

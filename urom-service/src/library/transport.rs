@@ -7,14 +7,14 @@ use std::rc::{Rc, Weak};
 use ucx::{Data, Worker};
 
 use urom_abi::DocaError;
+use urom_wire::context::context;
+use urom_wire::control::Failure;
+use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::pass::Pass;
+use urom_wire::queue::{self, Awaited};
 
 use super::failure::failure;
 use super::pe::Pe;
-use crate::queue::{self, Awaited};
-use crate::wire::context::context;
-use crate::wire::control::Failure;
-use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS};
-use crate::wire::pass::Pass;
 
 /// Refuses a UCX that is too old to be called.
 pub(super) fn require_ucx() -> Result<(), Failure> {

@@ -8,6 +8,8 @@ use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_wire::control::{Failure, StartWorker};
+use urom_wire::frame::MAX_SLOTS;
 
 use super::ctx::{Context, next_run};
 use super::event::Event;
@@ -17,8 +19,6 @@ use super::pe::Pe;
 use super::run::{Config, Run};
 use super::session::{Attachment, Place, Shared};
 use super::worker_link::{self, Visit};
-use crate::wire::control::{Failure, StartWorker};
-use crate::wire::frame::MAX_SLOTS;
 
 /// How many tasks can be allocated unless the host says otherwise.
 const DEFAULT_MAX_INFLIGHT: u32 = 32;

@@ -8,6 +8,15 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{
+    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
+    StartWorker, WorkerToHost,
+};
+use urom_wire::hello::Role;
+use urom_wire::key::Key;
+use urom_wire::pass::Pass;
+use urom_wire::patience::Patience;
+use urom_wire::stream::StreamError;
 
 use super::daemon_link::{Request, Started};
 use super::event::{Attached, Event, Mailbox};
@@ -15,15 +24,6 @@ use super::failure::{failure, stream_code};
 use super::health::Health;
 use super::order::{Order, Orders};
 use super::stream::Stream;
-use crate::key::Key;
-use crate::patience::Patience;
-use crate::wire::control::{
-    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
-    StartWorker, WorkerToHost,
-};
-use crate::wire::hello::Role;
-use crate::wire::pass::Pass;
-use crate::wire::stream::StreamError;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);

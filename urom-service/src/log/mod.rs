@@ -5,7 +5,6 @@
 //! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do. Events name their place in the kit's
 //! code when details are logged (60); lines of plugins always name theirs.
 
-mod budget;
 mod limit;
 mod writer;
 
@@ -18,7 +17,6 @@ use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 use urom_log::{Origin, Output, level_of, text_of};
 
-pub(crate) use budget::{Budget, LeftOut};
 pub use limit::{LogLevel, ParseLogLevelError};
 pub(crate) use writer::{Lines, write};
 
@@ -30,6 +28,9 @@ pub struct Log {
     plugins: LogLevel,
     sdk: LogLevel,
 }
+
+/// The crates whose events are the program's.
+const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
 
 static PROCESS: OnceLock<Log> = OnceLock::new();
 
@@ -99,7 +100,7 @@ impl Output for Log {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let ours = metadata.target().starts_with(env!("CARGO_CRATE_NAME"));
+        let ours = OURS.iter().any(|name| metadata.target().starts_with(name));
         let limit = if ours { self.program } else { self.sdk };
         metadata.is_event() && limit.allows(level_of(metadata))
     }

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
+use urom_wire::patience::Patience;
 
 use crate::loaded;
 use crate::log::LogLevel;
-use crate::patience::Patience;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
 /// The device of loopback addresses, as UCX calls it.

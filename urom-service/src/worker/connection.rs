@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_abi::DocaError;
+use urom_wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
+use urom_wire::pass::Pass;
 
 use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, SlotError, Token};
 use crate::host_names::HostName;
-use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
-use crate::wire::pass::Pass;
 
 /// A connection of a host.
 #[derive(Debug)]
@@ -329,8 +329,8 @@ mod tests {
     use ucx::Worker;
 
     use super::*;
-    use crate::wire::context::context;
-    use crate::wire::frame::{MESSAGE_LEN, notifications};
+    use urom_wire::context::context;
+    use urom_wire::frame::{MESSAGE_LEN, notifications};
 
     const LIMIT: usize = 4096;
 

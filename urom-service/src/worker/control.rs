@@ -22,16 +22,16 @@ pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, News, Observer};
-use crate::awake::sleep;
-use crate::key::Secret;
 use crate::lobby::Seat;
-use crate::log::{Budget, LeftOut};
-use crate::mailbox::Mailbox;
-use crate::wire::control::{
+use urom_log::{Budget, LeftOut};
+use urom_wire::awake::sleep;
+use urom_wire::control::{
     Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
 };
-use crate::wire::pass::Pass;
-use crate::wire::stream::StreamError;
+use urom_wire::key::Secret;
+use urom_wire::mailbox::Mailbox;
+use urom_wire::pass::Pass;
+use urom_wire::stream::StreamError;
 
 /// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);

@@ -3,6 +3,8 @@
 use tracing::{debug, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::CommandRoom;
+use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command};
+use urom_wire::pass::Pass;
 
 use super::control::ControlHandle;
 use super::hosts::Hosts;
@@ -10,8 +12,6 @@ use super::instance::Instance;
 use super::rounds::{ROUND, Rounds};
 use super::slot::Token;
 use super::throttle::Throttle;
-use crate::wire::frame::{self, Broken, COMMAND_HEADER, Command};
-use crate::wire::pass::Pass;
 
 /// For how long a command there is memory in advance, in bytes at most.
 const LONGEST_ROOM: usize = 4096;

@@ -13,6 +13,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
+use urom_wire::context::context;
+use urom_wire::control::{Attach, Failure, PluginAddress};
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
+use urom_wire::mailbox::Mailbox;
+use urom_wire::pass::Pass;
+use urom_wire::queue::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
 
 use super::Place;
 use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
@@ -27,12 +33,6 @@ use super::rounds::ROUND;
 use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
-use crate::mailbox::Mailbox;
-use crate::queue::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
-use crate::wire::context::context;
-use crate::wire::control::{Attach, Failure, PluginAddress};
-use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
-use crate::wire::pass::Pass;
 
 /// How long the last notifications may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(500);

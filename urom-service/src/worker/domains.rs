@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::Failure;
+use urom_wire::domain::{self, Address, Participant, Table};
 
 use super::messages::LinkKey;
 use super::store::{CAPACITY, Store, Stored};
-use crate::wire::control::Failure;
-use crate::wire::domain::{self, Address, Participant, Table};
 
 /// The most domains one host may have a worker in at a time.
 const MOST_DOMAINS: usize = 4096;

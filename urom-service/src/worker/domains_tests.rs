@@ -1,7 +1,8 @@
 //! Tests of [`super`]: what the tests through the function table do not reach.
 
+use urom_wire::domain::{Member as Worker, Segment as Buffer};
+
 use super::*;
-use crate::wire::domain::{Member as Worker, Segment as Buffer};
 
 /// A domain of one process: workers with these ids, one plugin, one buffer with this key.
 fn table(ids: &[u64], key: &[u8]) -> Vec<u8> {

@@ -7,6 +7,9 @@ use ucx::{Request, Status};
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::plugin::WorkerNotify;
 use urom_abi::{Count, DocaError};
+use urom_wire::control::Failure;
+use urom_wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
+use urom_wire::pass::first_channel;
 
 use super::connection::{Connection, NotifyError};
 use super::connections::Connections;
@@ -16,9 +19,6 @@ use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
 use super::throttle::Throttle;
-use crate::wire::control::Failure;
-use crate::wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
-use crate::wire::pass::first_channel;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let in: four times what one host
 /// may have in flight.
@@ -505,10 +505,10 @@ mod tests {
 
     use super::*;
     use crate::host_names::HostName;
-    use crate::wire::context::context;
-    use crate::wire::frame::MESSAGE_LEN;
-    use crate::wire::pass::Pass;
     use crate::worker::connection::Peer;
+    use urom_wire::context::context;
+    use urom_wire::frame::MESSAGE_LEN;
+    use urom_wire::pass::Pass;
 
     const LIMIT: usize = 4096;
 

@@ -8,6 +8,8 @@ use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
+use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
+use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::config::PluginItem;
 use super::domains::Domains;
@@ -16,8 +18,6 @@ use super::throttle::Throttle;
 use super::watch::{Calls, Watch};
 use crate::loaded::{self, Identity};
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::control::{Failure, Method, PluginAddress, PluginBuild};
-use crate::wire::frame::NOTIFICATION_HEADER;
 
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
 /// hundred.

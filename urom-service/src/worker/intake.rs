@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
 use urom_abi::DocaError;
+use urom_wire::control::{DomainWord, Failure, WorkerToHost};
+use urom_wire::domain::MAX_TABLE;
 
 use super::domains::{Domains, Key};
 use super::messages::LinkKey;
-use crate::wire::control::{DomainWord, Failure, WorkerToHost};
-use crate::wire::domain::MAX_TABLE;
 
 /// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
@@ -141,7 +141,7 @@ async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
     #[cfg(any(test, feature = "fuzzing"))]
-    if crate::fuzzing::memory::is_counted() {
+    if urom_wire::fuzzing::memory::is_counted() {
         return Ok(work());
     }
     spawn_blocking(work).await
@@ -260,10 +260,10 @@ impl Drop for Intake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzzing::memory::within;
-    use crate::fuzzing::now;
-    use crate::session::BACKLOG;
-    use crate::wire::domain::{Member, Participant};
+    use urom_wire::domain::{Member, Participant};
+    use urom_wire::fuzzing::memory::within;
+    use urom_wire::fuzzing::now;
+    use urom_wire::session::BACKLOG;
 
     fn blob(members: u64) -> Vec<u8> {
         let member = |id| Member { id, addresses: Vec::new() };

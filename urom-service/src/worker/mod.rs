@@ -33,11 +33,11 @@ use tracing::{error, warn};
 pub(crate) use config::{LOOPBACK_DEVICE, is_loopback};
 pub use config::{ParsePluginItemError, PluginItem, WorkerConfig};
 
-use crate::mailbox::Mailbox;
 use control::{ControlHandle, Setup};
 use data::Data;
 use domains::Domains;
 use messages::ToControl;
+use urom_wire::mailbox::Mailbox;
 use watch::Watch;
 
 /// Where a worker runs.

@@ -7,11 +7,11 @@
 use ucx::Buffer;
 use urom_abi::DocaError;
 
-use crate::wire::frame::{
+use urom_wire::frame::{
     HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len,
     short_header,
 };
-use crate::wire::pass::Pass;
+use urom_wire::pass::Pass;
 
 /// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
@@ -202,7 +202,7 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::frame::notifications;
+    use urom_wire::frame::notifications;
 
     const LIMIT: usize = 64;
 

@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc;
+use urom_wire::control::WorkerToDaemon;
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::session::{self, BACKLOG};
+use urom_wire::stream::greet;
 
 use super::control::Event;
 use super::messages::LinkKey;
-use crate::key::Secret;
 use crate::lobby::Seat;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::WorkerToDaemon;
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::greet;
 
 /// The stream to the daemon.
 pub(super) async fn daemon_session(

@@ -11,18 +11,16 @@ use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
-use urom_service::Patience;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{
+use urom_wire::context::context;
+use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry,
     WorkerToHost,
 };
-use urom_service::wire::frame::{
-    AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header,
-};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::pass::Pass;
-use urom_service::wire::stream;
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::pass::Pass;
+use urom_wire::patience::Patience;
+use urom_wire::stream;
 use zerocopy::IntoBytes;
 
 use crate::support::{
@@ -362,7 +360,7 @@ fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
         // Alive on its streams, silent over UCX, until the host closes.
         fake.runtime.block_on(async {
             let ping = async |host: &mut TcpStream, daemon: &mut TcpStream| {
-                let mut beat = tokio::time::interval(urom_service::wire::control::HEARTBEAT);
+                let mut beat = tokio::time::interval(urom_wire::control::HEARTBEAT);
                 loop {
                     beat.tick().await;
                     let _ = stream::send(daemon, &DaemonToHost::Ping).await;

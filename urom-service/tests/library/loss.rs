@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
+use urom_wire::test_queues::{Queues, ran_alone};
 
 use crate::processes::{Plugins, Uromd, op};
-use crate::queues::{Queues, ran_alone};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state,
     take_done,

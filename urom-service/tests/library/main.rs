@@ -24,8 +24,6 @@ mod one_sided;
 mod processes;
 mod progress;
 mod queries;
-#[path = "../queues/mod.rs"]
-mod queues;
 mod rally;
 mod reasons;
 mod states;

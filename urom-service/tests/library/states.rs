@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{CtxState, Data};
-use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
-use urom_service::wire::proof::OPENING_LEN;
+use urom_wire::hello::{HELLO_LEN, Hello, Role};
+use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd};

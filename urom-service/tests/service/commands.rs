@@ -1,8 +1,8 @@
 //! Commands and notifications through a real daemon, a real worker process and a C plugin.
 
 use urom_abi::DocaError;
-use urom_service::wire::control::StartWorker;
-use urom_service::wire::frame::AM_COMMANDS;
+use urom_wire::control::StartWorker;
+use urom_wire::frame::AM_COMMANDS;
 
 use crate::support::client::{Client, Connection, Note, any, op};
 use crate::support::is_reached_over_tcp;
@@ -304,9 +304,8 @@ fn an_answer_that_comes_late_is_noticed_without_any_event() {
 fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
     let mut setting = setting();
     let bad = setting.client.attach(any(), 2);
-    let good = setting
-        .client
-        .attach(urom_service::wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
+    let good =
+        setting.client.attach(urom_wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
     bad.ask(1, op::HOLD, 0);
     bad.ask(1, op::HOLD, 0);
     let refusal = bad.refusal();

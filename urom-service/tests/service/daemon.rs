@@ -7,10 +7,10 @@ use std::process::Output;
 use rustix::process::{Pid, Signal, kill_process};
 use ucx::Version;
 use urom_abi::DocaError;
-use urom_service::wire::control::{DaemonToHost, HostToDaemon, StartWorker};
-use urom_service::wire::hello::{Hello, HelloError, Role};
-use urom_service::wire::proof::OPENING_LEN;
-use urom_service::wire::stream::StreamError;
+use urom_wire::control::{DaemonToHost, HostToDaemon, StartWorker};
+use urom_wire::hello::{Hello, HelloError, Role};
+use urom_wire::proof::OPENING_LEN;
+use urom_wire::stream::StreamError;
 
 use crate::support::client::{Client, any, op};
 use crate::support::link::Link;

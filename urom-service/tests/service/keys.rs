@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use ucx::{AmFlags, WorkerAddress};
 use urom_abi::DocaError;
-use urom_service::key::Key;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{HostToWorker, StartWorker, WorkerToHost};
-use urom_service::wire::frame::AM_COMMANDS;
-use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
-use urom_service::wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
-use urom_service::wire::stream::StreamError;
+use urom_wire::context::context;
+use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
+use urom_wire::frame::AM_COMMANDS;
+use urom_wire::hello::{HELLO_LEN, Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
+use urom_wire::stream::StreamError;
 use zerocopy::IntoBytes;
 
 use crate::support::client::{Client, any, op};

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use urom_abi::DocaError;
-use urom_service::wire::control::StartWorker;
+use urom_wire::control::StartWorker;
 
 use crate::support::client::{Client, Connection, any, op};
 use crate::support::is_reached_over_tcp;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
-use urom_service::key::Key;
+use urom_wire::key::Key;
 use urom_tests::{PluginDirectory, Uromd};
 
 use self::crowd::Crowd;

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use urom_wire::control::{DaemonToWorker, Failure, StartWorker};
+
 use super::host::Place;
 use super::{Action, HostKey, Serial, failed};
-use crate::wire::control::{DaemonToWorker, Failure, StartWorker};
 
 #[derive(Debug)]
 pub(super) struct Entry {

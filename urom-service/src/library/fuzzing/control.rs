@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::{mpsc, oneshot};
+use urom_wire::control::StartWorker;
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::{now, recent};
+use urom_wire::patience::Patience;
 
 use super::first;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::{now, recent};
 use crate::library::daemon_link::{self, Request};
 use crate::library::event::{Event, Mailbox};
 use crate::library::health::Health;
 use crate::library::order::{Order, Reply, Start};
 use crate::library::stream::Stream;
 use crate::library::worker_link;
-use crate::patience::Patience;
-use crate::wire::control::StartWorker;
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its queues take.
 const MEMORY: usize = (1 << 20) + (256 << 10);

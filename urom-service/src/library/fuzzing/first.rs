@@ -14,8 +14,15 @@ use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
+use urom_wire::context::context;
+use urom_wire::control::{DaemonToHost, Failure, WorkerToHost};
+use urom_wire::frame::{AM_GREET, NOTIFICATION_HEADER};
+use urom_wire::fuzzing::{now, recent};
+use urom_wire::pass::Pass;
+use urom_wire::patience::Patience;
+use urom_wire::session::Message;
+use urom_wire::stream::receive;
 
-use crate::fuzzing::{now, recent};
 use crate::library::address::Address;
 use crate::library::control::Control;
 use crate::library::ctx::{Context, Kind};
@@ -26,13 +33,6 @@ use crate::library::session::{Attachment, Session, Shared};
 use crate::library::stream::Stream;
 use crate::library::worker::Worker;
 use crate::library::worker_link;
-use crate::patience::Patience;
-use crate::session::Message;
-use crate::wire::context::context;
-use crate::wire::control::{DaemonToHost, Failure, WorkerToHost};
-use crate::wire::frame::{AM_GREET, NOTIFICATION_HEADER};
-use crate::wire::pass::Pass;
-use crate::wire::stream::receive;
 
 /// The most that the host's service allows.
 const LIMIT: usize = 256;

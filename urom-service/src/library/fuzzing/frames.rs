@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use ucx::{AmFlags, Endpoint, Message, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, Pe, Service, Worker};
+use urom_wire::context::context;
+use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+use urom_wire::fuzzing::{recent, sent};
+use urom_wire::pass::Pass;
 
 use super::peer;
 use super::strange::Strange;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::program::Program;
-use crate::fuzzing::{recent, sent};
 use crate::library::api;
-use crate::wire::context::context;
-use crate::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
-use crate::wire::pass::Pass;
 
 /// Calls a function of the table.
 macro_rules! c {

@@ -6,13 +6,13 @@ use std::sync::mpsc;
 
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::patience::Patience;
-use crate::session::BACKLOG;
-use crate::wire::control::{
+use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
 };
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{greet, receive, send};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::session::BACKLOG;
+use urom_wire::stream::{greet, receive, send};
 
 /// A daemon with one worker.
 pub(super) struct Peer {
@@ -81,13 +81,15 @@ async fn accept(listener: &TcpListener, role: Role) -> TcpStream {
 /// Heartbeats, until the process ends.
 async fn stay<In, Out>(stream: TcpStream)
 where
-    In: crate::session::Message + serde::de::DeserializeOwned,
-    Out: crate::session::Message + serde::Serialize,
+    In: urom_wire::session::Message + serde::de::DeserializeOwned,
+    Out: urom_wire::session::Message + serde::Serialize,
 {
     let (_outgoing, to_send) = tokio::sync::mpsc::channel::<Out>(BACKLOG);
     let (received, mut incoming) = tokio::sync::mpsc::channel::<In>(BACKLOG);
     let carry =
-        crate::session::run(stream, to_send, &received, Patience::default(), |message: In| message);
+        urom_wire::session::run(stream, to_send, &received, Patience::default(), |message: In| {
+            message
+        });
     tokio::select! {
         _ = carry => {}
         // What the host says does not matter.

@@ -4,15 +4,15 @@
 use std::time::Instant;
 
 use ucx::{AmFlags, Request};
+use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
+use urom_wire::fuzzing::program::Program;
+use urom_wire::fuzzing::sent;
+use urom_wire::pass::Pass;
+use urom_wire::queue::Nonce;
 
 use super::frames::{PATIENCE, Rig};
-use crate::fuzzing::program::Program;
-use crate::fuzzing::sent;
 use crate::library::handle;
 use crate::library::transport::Transport;
-use crate::queue::Nonce;
-use crate::wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
-use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";

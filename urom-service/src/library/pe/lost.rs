@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::Instant;
 
 use urom_abi::WorkerId;
+use urom_wire::frame;
 
 use super::Pe;
-use crate::wire::frame;
 
 /// Why no task gets it.
 pub(in crate::library) enum Lost {
@@ -67,7 +67,7 @@ mod tests {
     use tracing::{Event, Metadata, Subscriber};
 
     use super::*;
-    use crate::wire::pass::Pass;
+    use urom_wire::pass::Pass;
 
     /// Counts lines.
     struct Lines(Arc<AtomicUsize>);

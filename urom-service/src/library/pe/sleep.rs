@@ -9,10 +9,10 @@ use rustix::time::{
     timerfd_settime,
 };
 use urom_abi::DocaError;
+use urom_wire::control::Failure;
 
 use super::Pe;
 use crate::library::failure::failure;
-use crate::wire::control::Failure;
 
 /// How often UCX is asked before the host is sent back to progress it.
 const ARM_ATTEMPTS: usize = 4;

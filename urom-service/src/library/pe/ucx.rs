@@ -6,14 +6,14 @@ use std::time::Instant;
 use rustix::event::epoll;
 use ucx::Endpoint;
 use urom_abi::{DocaError, signals};
+use urom_wire::control::Failure;
+use urom_wire::descriptors;
+use urom_wire::queue::{BLOCKED, Queue, Verdict};
 
 use super::Pe;
-use crate::descriptors;
 use crate::library::failure::failure;
 use crate::library::run::Run;
 use crate::library::transport::{self, Transport};
-use crate::queue::{BLOCKED, Queue, Verdict};
-use crate::wire::control::Failure;
 
 impl Pe {
     /// UCX, made when it is first needed.

@@ -1,13 +1,13 @@
 //! The tasks of a run: what every command goes through.
 
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::frame::{COMMAND_HEADER, CommandStart, Notification};
 
 use super::Run;
 use crate::library::ctx::Context;
 use crate::library::pe::{Lost, Pe};
 use crate::library::task::{CmdTask, Stage};
 use crate::library::task_pool;
-use crate::wire::frame::{COMMAND_HEADER, CommandStart, Notification};
 
 /// A plugin of a run's worker: which bit its id is.
 #[derive(Clone, Copy)]

@@ -7,14 +7,14 @@ use std::slice;
 use urom_abi::host::{self, Ctx, OobColl};
 use urom_abi::{DocaError, WorkerId};
 use urom_log::{guard, guard_or};
+use urom_wire::control::Failure;
+use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 use crate::library::ctx::{Context, Kind};
 use crate::library::domain::{Buffer, Domain};
 use crate::library::exchange::Oob;
 use crate::library::failure::invalid;
 use crate::library::handle::{domain, present, publish, put, withdraw, worker};
-use crate::wire::control::Failure;
-use crate::wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 functions! {
     fn create(out: *mut *mut host::Domain) [] => out {

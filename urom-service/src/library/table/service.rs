@@ -10,6 +10,7 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
 use urom_log::{guard, guard_or};
+use urom_wire::control::Failure;
 
 use crate::library::address::{Address, Wish};
 use crate::library::ctx::{Context, Kind};
@@ -18,7 +19,6 @@ use crate::library::failure::{failure, invalid};
 use crate::library::gid::GidTask;
 use crate::library::handle::{borrow, present, publish, put, service, withdraw};
 use crate::library::service::Service;
-use crate::wire::control::Failure;
 
 functions! {
     fn create(out: *mut *mut host::Service) [] => out {

@@ -7,6 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
 use urom_log::{guard, guard_or};
+use urom_wire::control::{Failure, Stuck};
 
 use crate::library::buf::Buffer;
 use crate::library::ctx::{Context, Kind};
@@ -15,7 +16,6 @@ use crate::library::handle::{
     command, live_worker, present, publish, put, service, withdraw, worker,
 };
 use crate::library::worker::Worker;
-use crate::wire::control::{Failure, Stuck};
 
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;

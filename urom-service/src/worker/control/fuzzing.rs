@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use urom_abi::WorkerId;
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::now;
+use urom_wire::fuzzing::program::Program;
+use urom_wire::session::BACKLOG;
 
 use super::*;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::now;
-use crate::fuzzing::program::Program;
 use crate::lobby::Lobby;
-use crate::session::BACKLOG;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
 use crate::worker::watch::Watch;

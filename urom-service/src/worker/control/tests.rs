@@ -1,16 +1,16 @@
 //! Who comes in, who is pushed out, and who lingers.
 
 use tokio::net::{TcpListener, TcpStream};
+use urom_wire::control::Method;
+use urom_wire::domain::{Member, Participant};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::session::BACKLOG;
+use urom_wire::stream::{greet, receive, send};
 
 use super::fuzzing::Worker;
 use super::*;
 use crate::lobby::Lobby;
-use crate::patience::Patience;
-use crate::session::BACKLOG;
-use crate::wire::control::Method;
-use crate::wire::domain::{Member, Participant};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{greet, receive, send};
 use crate::worker::intake::work;
 use crate::worker::sessions::host_session;
 use crate::worker::watch::Calls;

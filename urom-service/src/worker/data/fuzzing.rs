@@ -9,17 +9,17 @@ use std::collections::HashMap;
 
 use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
+use urom_wire::frame::{self, AM_NOTIFICATIONS, command_header};
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+use urom_wire::fuzzing::{recent, sent};
+use urom_wire::pass::Pass;
 
 use self::strange::Strange;
 use urom_abi::WorkerId;
 
 use super::*;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::program::Program;
-use crate::fuzzing::{recent, sent};
 use crate::log::LogLevel;
-use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
-use crate::wire::pass::Pass;
 
 const HOSTS: u16 = 3;
 /// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has one back, and the memory that they
@@ -113,7 +113,7 @@ impl Rig {
             max_message: LIMIT,
             max_unread: usize::MAX >> 8,
             max_hosts: 256,
-            patience: crate::Patience::OFF,
+            patience: urom_wire::patience::Patience::OFF,
             plugin_timeout: None,
             listen: [127, 0, 0, 1].into(),
             cpus: None,

@@ -8,16 +8,16 @@ use std::time::Instant;
 
 use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_service::key::Key;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{
+use urom_wire::context::context;
+use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
     WorkerToHost,
 };
-use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::pass::Pass;
-use urom_service::wire::stream::StreamError;
+use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::pass::Pass;
+use urom_wire::stream::StreamError;
 
 use super::PATIENCE;
 use super::link::Link;

@@ -9,11 +9,11 @@ use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
+use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::super::{Domains, Instance, Watch};
 use super::LIMIT;
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::frame::NOTIFICATION_HEADER;
 
 thread_local! {
     static READY: RefCell<Vec<NotificationDesc>> = const { RefCell::new(Vec::new()) };

@@ -2,14 +2,14 @@
 //! whatever else announced instead of sent, or with a pass of any bytes.
 
 use ucx::AmFlags;
+use urom_wire::frame::{AM_PROBE, command_header};
+use urom_wire::fuzzing::program::Program;
+use urom_wire::fuzzing::sent;
+use urom_wire::pass::Pass;
+use urom_wire::queue::Nonce;
 
 use super::super::{AM_COMMANDS, AM_GREET};
 use super::Rig;
-use crate::fuzzing::program::Program;
-use crate::fuzzing::sent;
-use crate::queue::Nonce;
-use crate::wire::frame::{AM_PROBE, command_header};
-use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";

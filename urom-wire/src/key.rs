@@ -134,12 +134,12 @@ impl Key {
 
 impl Secret {
     /// What only somebody who holds the secret can say of these bytes.
-    pub(crate) fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
+    pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
         mac(&self.0, parts).finalize().into_bytes().into()
     }
 
     /// Whether somebody who holds the secret said `proof` of these bytes. Takes as long for a wrong one as for a right one.
-    pub(crate) fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
+    pub fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         mac(&self.0, parts).verify_slice(proof).is_ok()
     }
 }
@@ -152,7 +152,7 @@ fn mac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
 }
 
 /// Fills bytes with the system's random numbers.
-pub(crate) fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
+pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {
         match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {

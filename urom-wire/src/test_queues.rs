@@ -9,7 +9,7 @@ const ALONE: &str = "UROM_TEST_QUEUE_ALONE";
 
 /// False in a process that has only the test `name`, which this starts and waits for where it does not run yet: queues are
 /// found by what moves, and other tests of a process have queues of their own.
-pub(crate) fn ran_alone(name: &str) -> bool {
+pub fn ran_alone(name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;
     }
@@ -21,16 +21,16 @@ pub(crate) fn ran_alone(name: &str) -> bool {
 }
 
 /// Every queue that this process has mapped, and how many places of each were taken.
-pub(crate) struct Queues(Vec<(&'static AtomicU64, u64)>);
+pub struct Queues(Vec<(&'static AtomicU64, u64)>);
 
 impl Queues {
     /// As they are now.
-    pub(crate) fn now() -> Queues {
+    pub fn now() -> Queues {
         Queues(counters().into_iter().map(|counter| (counter, places(counter))).collect())
     }
 
     /// Takes a place in the queue of which exactly `count` were taken since [`now`](Self::now), and does not fill it.
-    pub(crate) fn block(&self, count: u64) {
+    pub fn block(&self, count: u64) {
         let moved = |(counter, before): &&(&AtomicU64, u64)| places(counter) == before + count;
         // One queue may be mapped at several places.
         let Some((taken, _)) = self.0.iter().find(moved) else {

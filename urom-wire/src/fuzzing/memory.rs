@@ -55,7 +55,7 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Whether this thread is [`within`] a limit: what it had others do would not be counted.
 #[allow(dead_code, reason = "the crate robustness does not ask")]
-pub(crate) fn is_counted() -> bool {
+pub fn is_counted() -> bool {
     COUNTED.get()
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn is_counted() -> bool {
 ///
 /// # Panics
 /// When it took more, or [`Counting`] is not the program's allocator.
-pub(crate) fn within<T>(limit: usize, body: impl FnOnce() -> T) -> T {
+pub fn within<T>(limit: usize, body: impl FnOnce() -> T) -> T {
     /// Also when `body` panics.
     struct Counted;
     impl Drop for Counted {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const EACH: u64 = 1_000_000;
 
 /// Counts one.
-pub(crate) fn count() {
+pub fn count() {
     static SENT: AtomicU64 = AtomicU64::new(0);
     let sent = SENT.fetch_add(1, Ordering::Relaxed) + 1;
     if sent.is_multiple_of(EACH) {

@@ -13,7 +13,7 @@ use crate::key::fill_random;
 
 /// Where the numbers of a process's channels begin: besides the pass, a stranger has to guess one of these, too. The same each time
 /// for fuzzers.
-pub(crate) fn first_channel() -> u16 {
+pub fn first_channel() -> u16 {
     let mut bytes = [0; 2];
     if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {
         // Which takes a system without random numbers, on which there are no tickets either.
@@ -39,7 +39,7 @@ impl Pass {
     /// What a message begins with, and its frames; nothing when it is too short.
     ///
     /// ```
-    /// use urom_service::wire::pass::Pass;
+    /// use urom_wire::pass::Pass;
     ///
     /// let pass = Pass::new(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
     /// let message = [&pass.as_bytes()[..], b"frames"].concat();

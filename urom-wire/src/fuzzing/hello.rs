@@ -6,11 +6,11 @@ use zerocopy::IntoBytes;
 use super::memory::within;
 use super::program::Program;
 use super::{now, stream};
+use crate::hello::{HELLO_LEN, Hello, HelloError, Role};
 use crate::key::Secret;
 use crate::patience::Patience;
-use crate::wire::hello::{HELLO_LEN, Hello, HelloError, Role};
-use crate::wire::proof::{OPENING_LEN, PROOF_LEN};
-use crate::wire::stream::{StreamError, greet};
+use crate::proof::{OPENING_LEN, PROOF_LEN};
+use crate::stream::{StreamError, greet};
 
 /// Who may be on the other end of whom.
 const PAIRS: [(Role, Role); 6] = [

@@ -1,10 +1,7 @@
 //! Queues that move, and queues with a place that nobody fills.
 
-use self::queues::Queues;
 use super::*;
-
-#[path = "../tests/queues/mod.rs"]
-mod queues;
+use crate::test_queues::{Queues, ran_alone};
 
 /// A worker that receives over shared memory, and its queue.
 fn receiver() -> (Worker, Queue) {
@@ -12,7 +9,7 @@ fn receiver() -> (Worker, Queue) {
 }
 
 fn listening(config: Config) -> (Worker, Queue) {
-    let context = wire::context::context();
+    let context = context::context();
     let context =
         config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
     let worker = context.build().unwrap().worker().unwrap();
@@ -77,7 +74,7 @@ fn a_queue_that_is_in_order_moves() {
 
 #[test]
 fn a_queue_with_a_place_that_nobody_fills_is_blocked() {
-    if queues::ran_alone("queue::tests::a_queue_with_a_place_that_nobody_fills_is_blocked") {
+    if ran_alone("queue::tests::a_queue_with_a_place_that_nobody_fills_is_blocked") {
         return;
     }
     let (worker, queue) = receiver();
@@ -267,7 +264,7 @@ fn threads() -> usize {
 
 #[test]
 fn no_thread_is_left_of_a_test_whose_owner_goes() {
-    if queues::ran_alone("queue::tests::no_thread_is_left_of_a_test_whose_owner_goes") {
+    if ran_alone("queue::tests::no_thread_is_left_of_a_test_whose_owner_goes") {
         return;
     }
     let (worker, queue) = receiver();

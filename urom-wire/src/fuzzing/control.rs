@@ -7,11 +7,11 @@ use serde::de::DeserializeOwned;
 
 use super::memory::within;
 use super::{now, stream};
-use crate::patience::Patience;
-use crate::wire::control::{
+use crate::control::{
     DaemonToHost, DaemonToWorker, HostToDaemon, HostToWorker, WorkerToDaemon, WorkerToHost,
 };
-use crate::wire::stream::{StreamError, receive, send};
+use crate::patience::Patience;
+use crate::stream::{StreamError, receive, send};
 
 /// A message's length is believed up to this before its bytes are there.
 const CLAIM: usize = 1 << 20;

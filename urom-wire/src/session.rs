@@ -9,15 +9,15 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::patience::Patience;
-use crate::wire::control::{
+use crate::control::{
     DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, WorkerToDaemon,
     WorkerToHost,
 };
-use crate::wire::stream::{self, StreamError};
+use crate::patience::Patience;
+use crate::stream::{self, StreamError};
 
 /// A message of a control stream.
-pub(crate) trait Message {
+pub trait Message {
     /// The heartbeat.
     const PING: Self;
     /// Whether this is it.
@@ -38,7 +38,7 @@ macro_rules! messages {
 messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker, WorkerToDaemon);
 
 /// How many messages a peer may leave unread before it is given up.
-pub(crate) const BACKLOG: usize = 1024;
+pub const BACKLOG: usize = 1024;
 
 /// How many events may wait for the one who acts on them.
 const UNHEARD: usize = 16;
@@ -48,7 +48,7 @@ const LINGER: Duration = Duration::from_millis(500);
 
 /// A queue for what happens on many streams. Each event may be a message of a megabyte, so few wait there. Sessions wait for a
 /// place, and hear no more of their peers until then; the one who takes events out must never wait to put one in.
-pub(crate) fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
+pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
     mpsc::channel(UNHEARD)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
 ///
 /// `None` when this side ended it: every sender of `outgoing` is gone and everything was written, or nobody listens to
 /// `incoming` any more. The stream is closed in every case.
-pub(crate) async fn run<S, In, Out, E>(
+pub async fn run<S, In, Out, E>(
     stream: S,
     mut outgoing: mpsc::Receiver<Out>,
     incoming: &mpsc::Sender<E>,
@@ -125,7 +125,7 @@ mod tests {
     use tokio::io::duplex;
 
     use super::*;
-    use crate::wire::control::StartWorker;
+    use crate::control::StartWorker;
 
     /// Greeted streams' two ends; nobody takes out what the session hears.
     fn session() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized)
@@ -161,7 +161,7 @@ mod tests {
             stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
         }
         // It says nothing for much longer than that, either, and hears that the other end is there.
-        for _ in 0..3 * crate::wire::control::PATIENCE.as_secs() {
+        for _ in 0..3 * crate::control::PATIENCE.as_secs() {
             assert!(matches!(
                 stream::receive(&mut peer, Patience::default()).await.unwrap(),
                 DaemonToHost::Ping

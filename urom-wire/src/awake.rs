@@ -13,10 +13,10 @@ const STEP: Duration = Duration::from_millis(500);
 
 /// A deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Elapsed;
+pub struct Elapsed;
 
 /// Waits for `duration`, in which this process runs.
-pub(crate) async fn sleep(duration: Duration) {
+pub async fn sleep(duration: Duration) {
     for step in steps(duration) {
         time::sleep(step).await;
     }
@@ -26,10 +26,7 @@ pub(crate) async fn sleep(duration: Duration) {
 ///
 /// # Errors
 /// The limit has passed first.
-pub(crate) async fn timeout<T>(
-    limit: Duration,
-    future: impl Future<Output = T>,
-) -> Result<T, Elapsed> {
+pub async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, Elapsed> {
     tokio::select! {
         biased;
         done = future => Ok(done),
@@ -41,7 +38,7 @@ pub(crate) async fn timeout<T>(
 ///
 /// # Errors
 /// As [`Receiver::recv_timeout`].
-pub(crate) fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutError> {
+pub fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutError> {
     for step in steps(limit) {
         match from.recv_timeout(step) {
             Err(RecvTimeoutError::Timeout) => {}
@@ -52,7 +49,7 @@ pub(crate) fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvT
 }
 
 /// The parts in which a deadline is waited for.
-pub(crate) fn steps(mut left: Duration) -> impl Iterator<Item = Duration> {
+pub fn steps(mut left: Duration) -> impl Iterator<Item = Duration> {
     std::iter::from_fn(move || {
         let step = left.min(STEP);
         left -= step;

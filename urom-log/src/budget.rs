@@ -11,7 +11,7 @@ const PACE: Duration = Duration::from_secs(10);
 
 /// Lines of one kind.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Budget {
+pub struct Budget {
     /// When all of [`BURST`] may be written again.
     whole: Option<Instant>,
     left_out: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Budget {
 
 /// How many lines were left out since the last one, for the end of the next.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct LeftOut(u64);
+pub struct LeftOut(u64);
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,7 +32,7 @@ impl fmt::Display for LeftOut {
 
 impl Budget {
     /// Spends a line, if there is one.
-    pub(crate) fn line(&mut self, now: Instant) -> Option<LeftOut> {
+    pub fn line(&mut self, now: Instant) -> Option<LeftOut> {
         let whole = self.whole.map_or(now, |at| at.max(now)) + PACE;
         if whole > now + PACE * BURST {
             self.left_out += 1;

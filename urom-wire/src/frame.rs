@@ -174,7 +174,7 @@ pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u
 /// A command's header but for the payload's length: what stays the same from one command of a slot to the next.
 ///
 /// ```
-/// use urom_service::wire::frame::{CommandStart, command_header};
+/// use urom_wire::frame::{CommandStart, command_header};
 ///
 /// let start = CommandStart::new(7, 1, 61);
 /// assert_eq!(start.header(300), command_header(7, 1, 61, 300));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::awake::{self, Elapsed};
-use crate::wire::control::{HEARTBEAT, PATIENCE};
+use crate::control::{HEARTBEAT, PATIENCE};
 
 /// Names the patience of hosts, of daemons and of their workers.
 pub const PATIENCE_VARIABLE: &str = "UROM_PATIENCE";
@@ -20,13 +20,13 @@ const MOST: Duration = Duration::from_secs(24 * 3600);
 /// For how long an end of a control stream waits for a sign of its peer. Only time in which this process runs counts.
 ///
 /// ```
-/// use urom_service::Patience;
+/// use urom_wire::patience::Patience;
 ///
 /// assert_eq!(Patience::default().to_string(), "3.5");
 /// assert_eq!("60".parse::<Patience>()?.to_string(), "60");
 /// assert_eq!("off".parse::<Patience>()?, Patience::OFF);
 /// assert!("2.9".parse::<Patience>().is_err());
-/// # Ok::<(), urom_service::ParsePatienceError>(())
+/// # Ok::<(), urom_wire::patience::ParsePatienceError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience(Option<Duration>);
@@ -47,7 +47,7 @@ impl Patience {
     }
 
     /// The patience for something that takes `usual` in the common case: longer where a peer may be paused for longer.
-    pub(crate) fn at_least(self, usual: Duration) -> Patience {
+    pub fn at_least(self, usual: Duration) -> Patience {
         Patience(self.0.map(|limit| limit.max(usual)))
     }
 
@@ -55,7 +55,7 @@ impl Patience {
     ///
     /// # Errors
     /// Patience has run out.
-    pub(crate) async fn wait<T>(self, future: impl Future<Output = T>) -> Result<T, Elapsed> {
+    pub async fn wait<T>(self, future: impl Future<Output = T>) -> Result<T, Elapsed> {
         match self.0 {
             Some(limit) => awake::timeout(limit, future).await,
             None => Ok(future.await),
@@ -63,7 +63,7 @@ impl Patience {
     }
 
     /// Waits until patience has run out.
-    pub(crate) async fn run_out(self) {
+    pub async fn run_out(self) {
         match self.0 {
             Some(limit) => awake::sleep(limit).await,
             None => std::future::pending().await,

@@ -18,7 +18,7 @@ thread_local! {
 }
 
 /// Notes an input of a body that keeps a rig.
-pub(crate) fn note(input: &[u8]) {
+pub fn note(input: &[u8]) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         if let Some(directory) = env::var_os(VARIABLE) {
@@ -35,7 +35,7 @@ pub(crate) fn note(input: &[u8]) {
 }
 
 /// The rig was made anew, for the input that was noted last.
-pub(crate) fn forget() {
+pub fn forget() {
     RECENT.with_borrow_mut(|recent| recent.drain(..recent.len().saturating_sub(1)).for_each(drop));
 }
 

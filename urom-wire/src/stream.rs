@@ -25,7 +25,6 @@ pub const LONGEST_DESCRIPTION: usize = MAX_MESSAGE as usize - 64;
 
 /// Why a stream is over.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StreamError {
     /// The peer closed it: it ended, or it died.
     #[error("the connection was closed by the other side")]
@@ -60,7 +59,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
 
 /// Sets what a control stream wants of TCP. It works without, only less well.
-pub(crate) fn prepare(stream: &TcpStream) {
+pub fn prepare(stream: &TcpStream) {
     // A message is small and wants to go at once.
     let _ = stream.set_nodelay(true);
     // The kernel waits twice as long before each time it repeats what was lost: a link that was cut for two seconds would stay

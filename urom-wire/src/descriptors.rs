@@ -3,13 +3,13 @@
 use rustix::process::{Resource, getrlimit};
 
 /// What a daemon or worker with one peer has open, or a host with one service, and some more.
-pub(crate) const LEAST: u64 = 64;
+pub const LEAST: u64 = 64;
 
 /// Checks the process's limit.
 ///
 /// # Errors
 /// A sentence that says what to do.
-pub(crate) fn require() -> Result<(), String> {
+pub fn require() -> Result<(), String> {
     judge(getrlimit(Resource::Nofile).current)
 }
 

@@ -6,7 +6,7 @@ use crate::sync::{AtomicBool, Mutex, Ordering, PoisonError, Wake};
 
 /// Messages of type `T`, oldest first.
 #[derive(Debug)]
-pub(crate) struct Mailbox<T> {
+pub struct Mailbox<T> {
     /// Whether there is a message: the one load that an idle turn pays.
     posted: AtomicBool,
     queue: Mutex<Vec<T>>,
@@ -19,7 +19,7 @@ impl<T> Mailbox<T> {
     ///
     /// # Errors
     /// The system has no descriptor left.
-    pub(crate) fn new() -> io::Result<Mailbox<T>> {
+    pub fn new() -> io::Result<Mailbox<T>> {
         Ok(Mailbox {
             posted: AtomicBool::new(false),
             queue: Mutex::new(Vec::new()),
@@ -28,7 +28,7 @@ impl<T> Mailbox<T> {
     }
 
     /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread.
-    pub(crate) fn post(&self, message: T) {
+    pub fn post(&self, message: T) {
         // Flag and descriptor change under the lock, here and in `take`: apart from the queue they could end up saying
         // different things, and a descriptor that stays readable for nothing lets nobody sleep.
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,12 +39,12 @@ impl<T> Mailbox<T> {
 
     /// Whether [`take`](Mailbox::take) would give anything.
     #[inline]
-    pub(crate) fn has_post(&self) -> bool {
+    pub fn has_post(&self) -> bool {
         self.posted.load(Ordering::Acquire)
     }
 
     /// Every message.
-    pub(crate) fn take(&self) -> Vec<T> {
+    pub fn take(&self) -> Vec<T> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.wake.lower();
         self.posted.store(false, Ordering::Release);

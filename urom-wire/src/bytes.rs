@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// For `#[serde(serialize_with)]`.
-pub(crate) fn serialize<S: Serializer>(
+pub(super) fn serialize<S: Serializer>(
     bytes: &impl AsRef<[u8]>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -11,7 +11,7 @@ pub(crate) fn serialize<S: Serializer>(
 }
 
 /// For `#[serde(deserialize_with)]`. Works where the message is in memory, which it always is here.
-pub(crate) fn deserialize<'de, D, B>(deserializer: D) -> Result<B, D::Error>
+pub(super) fn deserialize<'de, D, B>(deserializer: D) -> Result<B, D::Error>
 where
     D: Deserializer<'de>,
     B: From<&'de [u8]>,

@@ -22,9 +22,9 @@ use ucx::{AmFlags, Endpoint, Worker, WorkerAddress};
 use urom_abi::signals;
 
 use self::probe_state::{Enough, ProbeState, Seen, Stage};
+use crate::context;
+use crate::frame::AM_PROBE;
 use crate::key::fill_random;
-use crate::wire;
-use crate::wire::frame::AM_PROBE;
 
 /// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -49,12 +49,12 @@ const NAP: Duration = Duration::from_micros(200);
 const SHARED: &str = "posix";
 
 /// What a peer is told whose messages wait behind such a place.
-pub(crate) const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
+pub const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
     sent, which blocks UCX's receive queue for all others; start the worker again";
 
 /// What is known of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Not enough.
     Unknown,
     /// What is sent comes out; or the test itself could not be made.
@@ -64,26 +64,28 @@ pub(crate) enum Verdict {
 }
 
 /// What UCX is told in place of its own choices.
-pub(crate) type Config = &'static [(&'static str, &'static str)];
+pub type Config = &'static [(&'static str, &'static str)];
 
 /// The header of a message with the id [`AM_PROBE`].
-pub(crate) type Nonce = [u8; 8];
+pub type Nonce = [u8; 8];
 
 /// What is to come out of a queue to show that it moves, and whether it did. Peers can send such messages, too: however many
 /// come with it or after it, it has come.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited {
+pub struct Awaited {
     nonce: Cell<Nonce>,
     came: Cell<bool>,
 }
 
 impl Awaited {
-    pub(crate) fn set(&self, nonce: Nonce) {
+    /// Waits for another one from now on.
+    pub fn set(&self, nonce: Nonce) {
         self.nonce.set(nonce);
         self.came.set(false);
     }
 
-    pub(crate) fn came(&self) -> bool {
+    /// Whether it came out.
+    pub fn came(&self) -> bool {
         self.came.get()
     }
 
@@ -98,24 +100,27 @@ impl Awaited {
 ///
 /// # Errors
 /// UCX's.
-pub(crate) fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
+pub fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
     let awaited = Rc::<Awaited>::default();
     let receiver = Rc::clone(&awaited);
     worker.set_am_handler(AM_PROBE, move |message| receiver.receive(message.header))?;
     Ok(awaited)
 }
 
-/// The queue that is tested: where messages for it are sent, with which variables of UCX's, and what listens at its end.
+/// The queue that is tested.
 #[derive(Clone, Debug)]
-pub(crate) struct Queue {
-    pub(crate) address: Vec<u8>,
-    pub(crate) config: Config,
-    pub(crate) awaited: Rc<Awaited>,
+pub struct Queue {
+    /// Where messages for it are sent.
+    pub address: Vec<u8>,
+    /// With which of UCX's variables.
+    pub config: Config,
+    /// What listens at its end.
+    pub awaited: Rc<Awaited>,
 }
 
 /// The tests of a queue: one at a time, however many peers are lost meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct QueueProbe {
+pub struct QueueProbe {
     /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
     shared: bool,
     probe: Option<Probe>,
@@ -127,7 +132,7 @@ pub(crate) struct QueueProbe {
 
 impl QueueProbe {
     /// Notes how a peer is reached, and so how it reaches the queue.
-    pub(crate) fn met(&mut self, endpoint: &Endpoint) {
+    pub fn met(&mut self, endpoint: &Endpoint) {
         // Where UCX cannot say, a test finds out.
         self.shared |= endpoint.is_in_shared_memory().unwrap_or(true);
     }
@@ -136,7 +141,7 @@ impl QueueProbe {
     ///
     /// # Errors
     /// As [`Probe::begin`].
-    pub(crate) fn begin(&mut self, queue: Queue) -> io::Result<()> {
+    pub fn begin(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
             _ if !self.shared => {}
             Some(_) => self.again = Some(queue),
@@ -150,12 +155,12 @@ impl QueueProbe {
 
     /// Whether there is a test, and so something to look at.
     #[inline]
-    pub(crate) fn is_running(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.probe.is_some()
     }
 
     /// What is known now, as [`Probe::look`] says. A verdict ends the test, and begins the next one if that is due.
-    pub(crate) fn look(&mut self, empty: bool, now: Instant) -> Verdict {
+    pub fn look(&mut self, empty: bool, now: Instant) -> Verdict {
         let Some(probe) = &mut self.probe else { return Verdict::Unknown };
         let verdict = probe.look(empty, now);
         if verdict == Verdict::Unknown {
@@ -294,7 +299,7 @@ impl Drop for Probe {
 
 /// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
 fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx::Result<bool> {
-    let mut context = wire::context::context().name("urom-probe").config("TLS", SHARED);
+    let mut context = context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {
         context = context.config(*name, *value);
     }
