@@ -5,4 +5,4 @@
 #[global_allocator]
 static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::library::fuzzing::host_frames(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| libdoca_host::fuzzing::host_frames(input));

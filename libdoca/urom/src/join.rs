@@ -28,9 +28,9 @@ unsafe extern "C" {
 
 static UROM: OfUrom = OfUrom {
     head: Head::of::<OfUrom>(),
-    api: urom_service::library::API,
-    is_equal_pci_addr: urom_service::library::devinfo_is_equal_pci_addr,
-    get_iface_name: urom_service::library::devinfo_get_iface_name,
+    api: libdoca_host::API,
+    is_equal_pci_addr: libdoca_host::devinfo_is_equal_pci_addr,
+    get_iface_name: libdoca_host::devinfo_get_iface_name,
     limits_changed,
 };
 

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use urom_wire::patience::Patience;
 use urom_wire::control::HEARTBEAT;
 use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
 use urom_wire::stream::{self, StreamError};
 
 /// How long an answer may take on a machine that has other things to do.
