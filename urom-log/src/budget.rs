@@ -1,4 +1,5 @@
-//! Keeps strangers from filling the log: a few lines at once, and then one in a while, with the number of those left out.
+//! Keeps what others can cause at any rate from filling the log: a few lines at once, then one in a
+//! while, with the number of lines left out.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ const PACE: Duration = Duration::from_secs(10);
 
 /// Lines of one kind.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Budget {
+pub struct LineBudget {
     /// When all of [`BURST`] may be written again.
     whole: Option<Instant>,
     left_out: u64,
@@ -30,9 +31,13 @@ impl fmt::Display for LeftOut {
     }
 }
 
-impl Budget {
+impl LineBudget {
     /// Spends a line, if there is one.
-    pub fn line(&mut self, now: Instant) -> Option<LeftOut> {
+    pub fn line(&mut self) -> Option<LeftOut> {
+        self.line_at(Instant::now())
+    }
+
+    fn line_at(&mut self, now: Instant) -> Option<LeftOut> {
         let whole = self.whole.map_or(now, |at| at.max(now)) + PACE;
         if whole > now + PACE * BURST {
             self.left_out += 1;
@@ -49,11 +54,13 @@ mod tests {
 
     #[test]
     fn an_hour_of_a_hundred_a_second_is_a_line_in_ten_seconds_and_none_goes_uncounted() {
-        let (mut budget, begin) = (Budget::default(), Instant::now());
+        let (mut budget, begin) = (LineBudget::default(), Instant::now());
         let (mut lines, mut left_out) = (0, 0);
         let all = 3600 * 100;
         for number in 0..all {
-            if let Some(LeftOut(before)) = budget.line(begin + Duration::from_millis(10 * number)) {
+            if let Some(LeftOut(before)) =
+                budget.line_at(begin + Duration::from_millis(10 * number))
+            {
                 lines += 1;
                 left_out += before;
             }
@@ -64,14 +71,14 @@ mod tests {
 
     #[test]
     fn what_happens_now_and_then_is_always_written() {
-        let (mut budget, begin) = (Budget::default(), Instant::now());
+        let (mut budget, begin) = (LineBudget::default(), Instant::now());
         for number in 0..BURST {
-            assert_eq!(budget.line(begin), Some(LeftOut(0)), "{number}");
+            assert_eq!(budget.line_at(begin), Some(LeftOut(0)), "{number}");
         }
-        assert_eq!(budget.line(begin), None);
+        assert_eq!(budget.line_at(begin), None);
         for number in 1..1000 {
             let before = u64::from(number == 1);
-            assert_eq!(budget.line(begin + PACE * number), Some(LeftOut(before)), "{number}");
+            assert_eq!(budget.line_at(begin + PACE * number), Some(LeftOut(before)), "{number}");
         }
     }
 }

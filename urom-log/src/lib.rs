@@ -8,7 +8,7 @@
 //! | `sink` | how a line gets there | - |
 //! | `line` | the form of a line | - |
 //! | [`sdk`] | what a library itself has to say | the SDK's messages |
-//! | `budget` | a limit on lines that strangers cause | - |
+//! | `budget` | a limit on lines that others cause | - |
 //! | `guard` | no panic of a function that C calls leaves it | - |
 //!
 //! `libdoca_common.so` exports `doca_log` to host programs: lines go to the program's [backends](backend::BACKENDS). `uromd`
@@ -25,7 +25,7 @@ pub mod sdk;
 mod sink;
 mod source;
 
-pub use budget::{Budget, LeftOut};
+pub use budget::{LeftOut, LineBudget};
 #[doc(hidden)]
 pub use call::urom_doca_log;
 pub use call::{Output, set_process_log};

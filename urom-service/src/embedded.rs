@@ -18,8 +18,9 @@ use urom_abi::signals;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
+use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{DaemonConfig, process_cpus};
-use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
+use crate::daemon::discovery::entries;
 use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
 use crate::freshness;
 use crate::log::Log;

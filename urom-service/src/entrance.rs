@@ -10,7 +10,7 @@ use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
 use tracing::error;
-use urom_log::Budget;
+use urom_log::LineBudget;
 use urom_wire::stream::prepare;
 
 use crate::lobby::{Lobby, Seat, UNPROVEN};
@@ -36,7 +36,7 @@ pub(crate) struct Entrance {
     lobby: Lobby,
     /// Until when nothing is accepted.
     closed: Option<Instant>,
-    failures: Budget,
+    failures: LineBudget,
 }
 
 impl Entrance {
@@ -46,7 +46,7 @@ impl Entrance {
             listener,
             lobby: Lobby::new(UNPROVEN),
             closed: None,
-            failures: Budget::default(),
+            failures: LineBudget::default(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Entrance {
                     return (stream, peer, self.lobby.enter(peer.ip()));
                 }
                 Err(problem) => {
-                    if let Some(more) = self.failures.line(std::time::Instant::now()) {
+                    if let Some(more) = self.failures.line() {
                         error!("no host can connect: {problem}{more}");
                     }
                     self.closed = Some(Instant::now() + PAUSE);

@@ -9,12 +9,12 @@ use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use tracing::{debug, info, warn};
 
-use urom_log::Budget;
+use urom_log::LineBudget;
 use urom_wire::awake::sleep;
 use urom_wire::hello::HelloError;
 use urom_wire::stream::StreamError;
@@ -42,9 +42,9 @@ struct Guests {
     last: u64,
     /// The oldest first.
     waiting: VecDeque<Guest>,
-    evicted: Budget,
-    strangers: Budget,
-    turned_away: Budget,
+    evicted: LineBudget,
+    strangers: LineBudget,
+    turned_away: LineBudget,
 }
 
 #[derive(Debug)]
@@ -141,18 +141,18 @@ impl Seat {
         greeting: impl Future<Output = Result<(), StreamError>>,
     ) -> bool {
         let end = self.hold(greeting).await;
-        let (mut guests, now) = (self.lobby.lock(), Instant::now());
+        let mut guests = self.lobby.lock();
         match end {
             Some(Ok(())) => return true,
             None => {
-                if let Some(more) = guests.evicted.line(now) {
+                if let Some(more) = guests.evicted.line() {
                     debug!(
                         "closed the connection from {peer}: it did not greet, and others wait{more}"
                     );
                 }
             }
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
-                if let Some(more) = guests.strangers.line(now) {
+                if let Some(more) = guests.strangers.line() {
                     info!(
                         "closed a connection from {peer}, which sent no greeting of a host{more}"
                     );
@@ -160,12 +160,12 @@ impl Seat {
             }
             // For these there is something to do, so no others may use up their lines.
             Some(Err(error @ (StreamError::Hello(_) | StreamError::Key(_)))) => {
-                if let Some(more) = guests.turned_away.line(now) {
+                if let Some(more) = guests.turned_away.line() {
                     warn!("refused host {peer}: {error}{more}");
                 }
             }
             Some(Err(error)) => {
-                if let Some(more) = guests.strangers.line(now) {
+                if let Some(more) = guests.strangers.line() {
                     info!(
                         "closed a connection from {peer}, whose greeting of a host was not complete: {error}{more}"
                     );
@@ -318,7 +318,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_host_that_can_do_something_about_it_is_turned_away() {
         let lobby = Lobby::new(8);
-        let spent = |budget: &Budget| *budget != Budget::default();
+        let spent = |budget: &LineBudget| *budget != LineBudget::default();
         let broken = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
         let strangers = [
             HelloError::NotUrom.into(),

@@ -88,33 +88,43 @@ pub(crate) struct PluginFile {
     pub(crate) methods: Methods,
 }
 
-/// The names of an interface's methods.
-pub(crate) const METHODS: [&str; 6] =
-    ["open", "close", "addr", "worker_cmd", "progress", "notif_pack"];
+macro_rules! methods {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        /// The names of an interface's methods.
+        pub(crate) const METHODS: [&str; 6] = [$(stringify!($name)),*];
 
-/// Which of [`METHODS`] an interface does not have.
-pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
-    let PluginIface { open, close, addr, worker_cmd, progress, notif_pack, .. } = iface;
-    let none = [
-        open.is_none(),
-        close.is_none(),
-        addr.is_none(),
-        worker_cmd.is_none(),
-        progress.is_none(),
-        notif_pack.is_none(),
-    ];
-    none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
+        /// Which of [`METHODS`] an interface does not have.
+        pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
+            let none = [$(iface.$name.is_none()),*];
+            none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
+        }
+
+        /// A plugin's methods.
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct Methods {
+            $(pub(crate) $name: $type,)*
+        }
+
+        impl Methods {
+            pub(crate) fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
+                if iface.api_version == 0 {
+                    return Err(PluginFileError::NoVersionWord);
+                }
+                Ok(Methods {
+                    $($name: iface.$name.ok_or(PluginFileError::Method(stringify!($name)))?,)*
+                })
+            }
+        }
+    };
 }
 
-/// A plugin's methods.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Methods {
-    pub(crate) open: OpenFn,
-    pub(crate) close: CloseFn,
-    pub(crate) addr: AddrFn,
-    pub(crate) worker_cmd: WorkerCmdFn,
-    pub(crate) progress: ProgressFn,
-    pub(crate) notif_pack: NotifPackFn,
+methods! {
+    open: OpenFn,
+    close: CloseFn,
+    addr: AddrFn,
+    worker_cmd: WorkerCmdFn,
+    progress: ProgressFn,
+    notif_pack: NotifPackFn,
 }
 
 /// The interface with room behind it: a plugin built against a longer one writes there before its version can be read.
@@ -218,21 +228,4 @@ unsafe fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, Pl
     // SAFETY: the caller's promise; a symbol that is NULL, which a loader may well have, is a `None` of this type.
     let symbol = unsafe { library.get::<Option<T>>(name) };
     symbol.ok().and_then(|found| *found).ok_or(PluginFileError::Symbol(name))
-}
-
-impl Methods {
-    pub(crate) fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
-        if iface.api_version == 0 {
-            return Err(PluginFileError::NoVersionWord);
-        }
-        let missing = PluginFileError::Method;
-        Ok(Methods {
-            open: iface.open.ok_or(missing("open"))?,
-            close: iface.close.ok_or(missing("close"))?,
-            addr: iface.addr.ok_or(missing("addr"))?,
-            worker_cmd: iface.worker_cmd.ok_or(missing("worker_cmd"))?,
-            progress: iface.progress.ok_or(missing("progress"))?,
-            notif_pack: iface.notif_pack.ok_or(missing("notif_pack"))?,
-        })
-    }
 }

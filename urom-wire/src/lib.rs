@@ -14,16 +14,15 @@
 //! | module | what both ends use it for |
 //! | --- | --- |
 //! | [`key`], [`proof`] | the secret that opens a stream |
-//! | [`stream`], [`session`] | greeting; messages and heartbeats |
+//! | [`stream`], [`relay`] | greeting; messages and heartbeats |
 //! | [`patience`], [`awake`] | how long a silent peer is waited for; deadlines that ignore pauses |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
-//! | [`queue`] | whether a shared receive queue still moves after a peer was lost |
-//! | [`context`], [`descriptors`] | what a process needs before it uses UCX |
+//! | [`queue_probe`] | whether a shared receive queue still moves after a peer was lost |
+//! | [`ucx_context`], [`descriptors`] | what a process needs before it uses UCX |
 
 pub mod awake;
 mod bounded;
 mod bytes;
-pub mod context;
 pub mod control;
 pub mod descriptors;
 pub mod domain;
@@ -38,10 +37,13 @@ pub mod mailbox;
 pub mod pass;
 pub mod patience;
 pub mod proof;
-pub mod queue;
-pub mod session;
+pub mod queue_probe;
+pub mod relay;
 pub mod stream;
 mod sync;
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub mod test_queues;
+pub mod ucx_context;
+
+pub use sync::Wake;

@@ -52,7 +52,7 @@ impl<T> Mailbox<T> {
     }
 
     /// What a sleeper polls.
-    pub(crate) fn wake(&self) -> &Wake {
+    pub fn wake(&self) -> &Wake {
         &self.wake
     }
 }

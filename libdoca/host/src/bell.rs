@@ -1,13 +1,13 @@
 //! The bell of a progress engine: wakes a host that asked to be notified.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::event::{EventfdFlags, eventfd};
+use urom_wire::Wake;
 
 /// A descriptor that becomes readable when there is something to do that neither UCX's nor the mailbox's shows.
 pub(super) struct Bell {
-    fd: OwnedFd,
+    wake: Wake,
     /// The host may go to sleep any moment, and was not rung for yet.
     armed: Cell<bool>,
     /// The descriptor is readable.
@@ -16,8 +16,7 @@ pub(super) struct Bell {
 
 impl Bell {
     pub(super) fn new() -> std::io::Result<Bell> {
-        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Bell { fd, armed: Cell::new(false), rung: Cell::new(false) })
+        Ok(Bell { wake: Wake::new()?, armed: Cell::new(false), rung: Cell::new(false) })
     }
 
     /// From now on [`ring`](Bell::ring) makes the descriptor readable, once.
@@ -42,8 +41,7 @@ impl Bell {
     fn write(&self) {
         self.armed.set(false);
         self.rung.set(true);
-        // Fails only when the counter is full: then it is readable already.
-        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+        self.wake.raise();
     }
 
     /// Disarms it and makes the descriptor wait again.
@@ -51,15 +49,14 @@ impl Bell {
         self.disarm();
         // A host is mostly woken by UCX, and pays for no system call then.
         if self.rung.take() {
-            // Fails only when it is not readable.
-            let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+            self.wake.lower();
         }
     }
 }
 
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.wake.as_fd()
     }
 }
 

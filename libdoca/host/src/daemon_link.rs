@@ -24,7 +24,7 @@ use urom_wire::stream::StreamError;
 use super::address::Address;
 use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid, stream_code};
-use super::stream::Stream;
+use super::stream::DaemonStream;
 
 /// How long a daemon that refuses connections may be about to start: scripts start it together with the program.
 const STARTING: Duration = Duration::from_secs(2);
@@ -94,9 +94,6 @@ pub(super) struct Daemon {
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
 }
-
-/// The stream, as the host has it.
-pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
 
 /// Connects to a daemon, hands over what it says first, and carries requests and answers until the stream is over.
 pub(super) async fn serve(
@@ -357,7 +354,7 @@ mod tests {
         for (word, name) in words {
             let (ours, mut theirs) = duplex(1 << 20);
             send(&mut theirs, &word).await.unwrap();
-            let stream = Stream::carry(ours, somewhere, Patience::default());
+            let stream = DaemonStream::carry(ours, somewhere, Patience::default());
             let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else {
                 panic!("{name}")
             };
@@ -385,7 +382,7 @@ mod tests {
         let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
         let mailbox = Mailbox::new().unwrap();
         let host = answer(
-            Stream::carry(ours, somewhere, Patience::default()),
+            DaemonStream::carry(ours, somewhere, Patience::default()),
             requests,
             &mailbox,
             1,

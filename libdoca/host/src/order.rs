@@ -9,7 +9,7 @@ use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
 use urom_wire::domain::PIECE;
 
 use super::event::{Event, Mailbox};
-use super::worker_link::WorkerStream;
+use super::stream::WorkerStream;
 
 /// An order for a worker's stream.
 pub(super) enum Order {

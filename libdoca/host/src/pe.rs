@@ -28,10 +28,10 @@ use super::ready::{Ready, ReadyQueue};
 use super::run::Run;
 use super::task::CmdTask;
 use super::transport::Transport;
-use urom_log::Budget;
+use urom_log::LineBudget;
 use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};
-use urom_wire::queue::QueueProbe;
+use urom_wire::queue_probe::QueueProbe;
 
 /// How many commands a call completes at most, where several are asked for: a host looks at the clock in between.
 const MOST_AT_ONCE: u32 = 64;
@@ -74,7 +74,7 @@ pub(super) struct Pe {
     connected: Cell<isize>,
     busy: Cell<bool>,
     /// What the log still gets about messages that cannot be read.
-    unreadable: RefCell<Budget>,
+    unreadable: RefCell<LineBudget>,
 }
 
 /// Clears the flag on every way out.
@@ -92,7 +92,12 @@ impl Pe {
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = Bell::new()?;
-        epoll::add(&epoll, mailbox.as_fd(), epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        epoll::add(
+            &epoll,
+            mailbox.wake().as_fd(),
+            epoll::EventData::new_u64(0),
+            epoll::EventFlags::IN,
+        )?;
         epoll::add(&epoll, bell.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
         Ok(Rc::new_cyclic(|me| Pe {
             me: Weak::clone(me),

@@ -24,8 +24,8 @@ use super::order::Order;
 use super::pe::Pe;
 use super::ready::Ready;
 use super::sender::Sender;
-use super::session::Place;
 use super::task::CmdTask;
+use crate::running::Place;
 
 /// A run.
 pub(super) struct Run {

@@ -22,7 +22,6 @@ use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
 use super::address::{Address, Target, Wish, decide};
-use super::control::Control;
 use super::ctx::{Context, next_run};
 use super::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
 use super::device::Device;
@@ -31,8 +30,9 @@ use super::failure::{failure, invalid};
 use super::gid::GidTask;
 use super::pe::Pe;
 use super::ready::Ready;
-use super::session::{Session, Shared};
 use super::task::Stage;
+use crate::control_thread::ControlThread;
+use crate::running::{RunningService, Shared};
 
 /// A service context.
 pub(super) struct Service {
@@ -158,8 +158,8 @@ impl Service {
     /// The fingerprint of a plugin's description; `None` for a plugin without one.
     pub(super) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
         ctx.require_running()?;
-        let session = self.shared.session().ok_or(DocaError::BAD_STATE)?;
-        let found = session.plugins.iter().find(|entry| entry.id == plugin);
+        let running = self.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let found = running.plugins.iter().find(|entry| entry.id == plugin);
         Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
     }
 
@@ -167,10 +167,10 @@ impl Service {
     pub(super) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
         let gone = |code| failure(code, "the service does not run, or its daemon was lost");
         ctx.require_running().map_err(gone)?;
-        let session = self.shared.session().ok_or_else(|| gone(DocaError::BAD_STATE))?;
+        let running = self.shared.running().ok_or_else(|| gone(DocaError::BAD_STATE))?;
         let (answer, answered) = sync_channel(1);
         let request = Request::Describe { plugin, answer };
-        session.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
+        running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
         awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
             RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
             RecvTimeoutError::Timeout => {
@@ -183,7 +183,7 @@ impl Service {
 
     pub(super) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
         ctx.require_running()?;
-        Ok(self.shared.session().ok_or(DocaError::BAD_STATE)?.cpus)
+        Ok(self.shared.running().ok_or(DocaError::BAD_STATE)?.cpus)
     }
 
     pub(super) fn in_flight(&self) -> usize {
@@ -200,7 +200,7 @@ impl Service {
         })?;
         self.check_device()?;
         let number = next_run();
-        let (session, welcome) = self.connect(number, pe.mailbox())?;
+        let (running, welcome) = self.connect(number, pe.mailbox())?;
         *self.plugins.borrow_mut() = welcome.plugins();
         if self.plugins.borrow().is_empty() {
             tracing::warn!(
@@ -210,7 +210,7 @@ impl Service {
                 welcome.daemon
             );
         }
-        self.shared.set_session(Some(Arc::new(session)));
+        self.shared.set_running(Some(Arc::new(running)));
         *self.run.borrow_mut() = Some(Rc::new(ServiceRun {
             number,
             ctx: ctx.weak(),
@@ -240,7 +240,11 @@ impl Service {
         ))
     }
 
-    fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<(Session, Welcome), Failure> {
+    fn connect(
+        &self,
+        number: u64,
+        mailbox: &Arc<Mailbox>,
+    ) -> Result<(RunningService, Welcome), Failure> {
         // Before a daemon is asked that would only say that the versions differ, or an embedded one calls UCX.
         super::transport::require_ucx()?;
         let device = self.device.borrow();
@@ -269,7 +273,7 @@ impl Service {
                 (address, Some(embedded.key().clone()), Patience::OFF, Some(embedded))
             }
         };
-        let control = Control::shared().map_err(|error| {
+        let control = ControlThread::shared().map_err(|error| {
             failure(
                 DocaError::OPERATING_SYSTEM,
                 format!("the control thread cannot be started: {error}"),
@@ -286,7 +290,7 @@ impl Service {
             .map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
         let cpus = welcome.cpus()?;
         let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
-        let session = Session {
+        let running = RunningService {
             requests,
             plugins: welcome.plugins.clone(),
             cpus,
@@ -297,7 +301,7 @@ impl Service {
             control,
             _embedded: embedded,
         };
-        Ok((session, welcome))
+        Ok((running, welcome))
     }
 
     /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
@@ -308,7 +312,7 @@ impl Service {
         let run = self.run.borrow().clone();
         let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return DocaError::UNEXPECTED };
         run.give_up(&pe, DocaError::SHUTDOWN);
-        self.shared.set_session(None);
+        self.shared.set_running(None);
         if run.out.get() == 0 {
             self.ended(ctx);
             // What a lost daemon left in the queue must not meet the next run.
@@ -331,7 +335,7 @@ impl Service {
                     pe.push(Ready::State(ctx, CtxState::STOPPING));
                 }
                 run.give_up(&pe, code);
-                self.shared.set_session(None);
+                self.shared.set_running(None);
                 run.check_over(&pe);
             }
             _ => {}
@@ -374,10 +378,10 @@ impl ServiceRun {
         let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
         let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
         ctx.require_running()?;
-        let session = ctx.service()?.shared.session().ok_or(DocaError::BAD_STATE)?;
+        let running = ctx.service()?.shared.running().ok_or(DocaError::BAD_STATE)?;
         let query = self.next_query.replace(self.next_query.get() + 1);
         let request = Request::Group { query, gid: task.gid.get() };
-        session.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
+        running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
         task.head.stage.set(Stage::InFlight);
         task.head.status.set(DocaError::IN_PROGRESS);
         self.queries.borrow_mut().insert(query, task);

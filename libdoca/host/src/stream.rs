@@ -11,10 +11,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use urom_wire::awake::sleep;
+use urom_wire::control::{DaemonToHost, HostToDaemon, HostToWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
 use urom_wire::patience::Patience;
-use urom_wire::session::{self, BACKLOG, Message};
+use urom_wire::relay::{self, BACKLOG, Message};
 use urom_wire::stream::{StreamError, greet, prepare};
 
 /// How many long messages may wait to leave.
@@ -32,6 +33,12 @@ pub(super) struct Stream<In, Out> {
     /// The other end.
     pub(super) peer: SocketAddr,
 }
+
+/// That to a daemon, as a host has it.
+pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
+
+/// That to a worker, as a host has it.
+pub(super) type WorkerStream = Stream<WorkerToHost, HostToWorker>;
 
 impl<In, Out> Stream<In, Out>
 where
@@ -79,7 +86,7 @@ where
         let (outgoing, to_send) = mpsc::channel(BACKLOG);
         let (received, incoming) = mpsc::channel(BACKLOG);
         let carry = async move {
-            session::run(stream, to_send, &received, patience, |message: In| message).await
+            relay::run(stream, to_send, &received, patience, |message: In| message).await
         };
         let carrier = tokio::spawn(carry);
         Stream { incoming, outgoing, carrier, peer }

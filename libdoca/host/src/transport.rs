@@ -7,11 +7,11 @@ use std::rc::{Rc, Weak};
 use ucx::{Data, Worker};
 
 use urom_abi::DocaError;
-use urom_wire::context::context;
 use urom_wire::control::Failure;
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 use urom_wire::pass::Pass;
-use urom_wire::queue::{self, Awaited};
+use urom_wire::queue_probe::{self, Awaited};
+use urom_wire::ucx_context::context;
 
 use super::failure::failure;
 use super::pe::Pe;
@@ -69,7 +69,7 @@ impl Transport {
                 Err(_) => pe.unreadable(format_args!("a greeting of the wrong length was dropped")),
             }
         })?;
-        let awaited = queue::listen(&ucx)?;
+        let awaited = queue_probe::listen(&ucx)?;
         Ok(Transport { ucx, awaited, blocked: Cell::new(false), next: OnceCell::new() })
     }
 

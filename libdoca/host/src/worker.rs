@@ -17,8 +17,8 @@ use super::failure::{failure, invalid};
 use super::order::Order;
 use super::pe::Pe;
 use super::run::{Config, Run};
-use super::session::{Attachment, Place, Shared};
 use super::worker_link::{self, Visit};
+use crate::running::{Attachment, Place, Shared};
 
 /// How many tasks can be allocated unless the host says otherwise.
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
@@ -87,8 +87,8 @@ impl Worker {
         if cpus.is_empty() {
             return Err(invalid("a worker needs at least one CPU"));
         }
-        if let Some(session) = self.service.borrow().as_ref().and_then(Attachment::session) {
-            check_cpus(&cpus, &session.cpus)?;
+        if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
+            check_cpus(&cpus, &running.cpus)?;
         }
         self.cpus.set(Some(cpus));
         Ok(())
@@ -167,21 +167,21 @@ impl Worker {
         let service = service
             .as_ref()
             .ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
-        let session = service.session().ok_or_else(|| {
+        let running = service.running().ok_or_else(|| {
             failure(DocaError::BAD_STATE, "the worker's service does not run: start it first")
         })?;
         if self.plugins.get() == 0 {
             return Err(missing("plugins: call doca_urom_worker_set_plugins"));
         }
         if let Some(cpus) = self.cpus.get() {
-            check_cpus(&cpus, &session.cpus)?;
+            check_cpus(&cpus, &running.cpus)?;
         }
         let ucx_address = pe
             .transport()?
             .ucx()
             .address()
             .map_err(|error| failure(DocaError::INITIALIZATION, error.to_string()))?;
-        let place = service.enter(Arc::clone(&session)).ok_or_else(|| {
+        let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
             failure(
                 DocaError::FULL,
                 "the service has as many workers as doca_urom_service_set_max_workers allows: stop one or raise it",
@@ -201,15 +201,15 @@ impl Worker {
             channel: run.channel(),
             health: Arc::clone(run.health()),
             max_inflight: self.max_inflight.get(),
-            max_message: session.max_message,
-            key: session.key.clone(),
-            patience: session.patience,
-            plugins: session.plugins.clone(),
+            max_message: running.max_message,
+            key: running.key.clone(),
+            patience: running.patience,
+            plugins: running.plugins.clone(),
         };
         let mailbox = Arc::clone(pe.mailbox());
-        session.control.spawn(worker_link::serve(
+        running.control.spawn(worker_link::serve(
             visit,
-            session.requests.clone(),
+            running.requests.clone(),
             run.number(),
             mailbox,
             given,

@@ -23,7 +23,7 @@ use super::event::{Attached, Event, Mailbox};
 use super::failure::{failure, stream_code};
 use super::health::Health;
 use super::order::{Order, Orders};
-use super::stream::Stream;
+use super::stream::WorkerStream;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);
@@ -43,9 +43,6 @@ pub(super) struct Visit {
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
-
-/// The stream, as the host has it.
-pub(super) type WorkerStream = Stream<WorkerToHost, HostToWorker>;
 
 /// Has the daemon start a worker, goes in, and stays until the worker is lost or nobody can give orders any more.
 pub(super) async fn serve(

@@ -11,51 +11,17 @@ mod support;
 #[path = "library/processes.rs"]
 mod processes;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
 use processes::{op, with_worker};
 use support::{Engine, OK, TestWorker, as_task, fill};
 use urom_abi::host::{CmdTask, Data};
-
-/// Counts what threads allocate.
-struct Counting;
+use urom_wire::fuzzing::Counting;
+use urom_wire::fuzzing::memory::calls;
 
 thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
     static COMPLETED: Cell<u64> = const { Cell::new(0) };
-}
-
-fn note() {
-    // Nothing to count while a thread ends.
-    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: everything is the system's allocator's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note();
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note();
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(memory, layout, size) }
-    }
 }
 
 #[global_allocator]
@@ -88,9 +54,9 @@ fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], count: u64) {
 fn assert_no_allocations(max_inflight: u32, payload: &[u8]) {
     with_worker(max_inflight, |engine, _, worker| {
         run(engine, worker, payload, 20_000);
-        let before = COUNT.get();
+        let before = calls();
         run(engine, worker, payload, 20_000);
-        assert_eq!(COUNT.get() - before, 0);
+        assert_eq!(calls() - before, 0);
     });
 }
 

@@ -16,10 +16,7 @@ use urom_abi::MAX_PLUGINS;
 use urom_wire::control::{PluginBuild, PluginEntry};
 
 use super::examiner::Examiner;
-use super::place::{PassedOver, Place};
-
-/// Where a daemon looks for plugins: directories and files, separated by `;`.
-pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
+use super::place::{PLUGIN_PATH_VARIABLE, PassedOver, Place};
 
 /// The entries of a plugin path as it is written, such as that variable's value.
 #[must_use]

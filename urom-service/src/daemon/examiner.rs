@@ -8,7 +8,7 @@ use std::time::Instant;
 use urom_wire::awake;
 
 use super::background::{Background, Outcome};
-use super::launcher::command;
+use super::process::command;
 use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;

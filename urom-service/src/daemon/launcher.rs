@@ -16,8 +16,7 @@ use urom_wire::control::PATIENCE;
 
 use super::environment::{self, WorkerVariable};
 use super::examiner::Examiner;
-use super::process::{Process, Reaper};
-use crate::examine::this_program;
+use super::process::{Process, Reaper, command};
 use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
 use crate::worker::{self, WorkerConfig};
@@ -124,17 +123,6 @@ impl Launcher {
         let first_word = if self.is_slow() { SLOW_START } else { PATIENCE };
         Ok(Launched { stream: UnixStream::from_std(ours)?, first_word, body })
     }
-}
-
-/// This same program, with `words` as its first arguments; behind a `launcher`, if there is one.
-pub(super) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
-    let Some((program, arguments)) = launcher.split_first() else {
-        return Ok(this_program(words));
-    };
-    // The link that is used otherwise would lead an emulator or debugger to itself.
-    let mut command = Command::new(program);
-    command.args(arguments).arg(std::env::current_exe()?).args(words);
-    Ok(command)
 }
 
 fn process(

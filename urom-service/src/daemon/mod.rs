@@ -5,6 +5,7 @@ pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
 mod environment;
+mod event;
 mod examiner;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -31,10 +32,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 
 pub use config::DaemonConfig;
-pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
+pub use discovery::entries as plugin_path_entries;
 pub use environment::{AllowedVariables, ParseAllowedError, ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
+pub use place::PLUGIN_PATH_VARIABLE;
 use process::Reaper;
 pub(crate) use server::serve;
 

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
 use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
-use urom_wire::session::BACKLOG;
+use urom_wire::relay::BACKLOG;
 
 use self::entry::{Entry, Pending, State, Visitor, Waiting};
 use self::host::Host;

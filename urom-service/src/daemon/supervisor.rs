@@ -10,12 +10,12 @@ use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;
-use urom_wire::session;
+use urom_wire::relay;
 use urom_wire::stream::{StreamError, greet};
 
+use super::event::Event;
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
-use super::server::Event;
 
 /// How long a worker may take to end after its stream did.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -114,7 +114,7 @@ async fn talk(
         // A worker that dies before it greets just closes the stream.
         return Some(error);
     }
-    session::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
+    relay::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
         .await
 }
 

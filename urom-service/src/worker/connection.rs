@@ -329,8 +329,8 @@ mod tests {
     use ucx::Worker;
 
     use super::*;
-    use urom_wire::context::context;
     use urom_wire::frame::{MESSAGE_LEN, notifications};
+    use urom_wire::ucx_context::context;
 
     const LIMIT: usize = 4096;
 

@@ -10,7 +10,7 @@ mod turns;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -23,7 +23,7 @@ use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, News, Observer};
 use crate::lobby::Seat;
-use urom_log::{Budget, LeftOut};
+use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
 use urom_wire::control::{
     Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
@@ -144,10 +144,10 @@ struct Control {
     /// The places of those who were thrown out without having been let in, and still read why.
     lingering: HashMap<LinkKey, Seat>,
     /// Lines about the ends of links that were not let in.
-    strangers: Budget,
+    strangers: LineBudget,
     events: mpsc::Sender<Event>,
-    sessions: JoinSet<()>,
-    /// Apart from the sessions, because nobody waits for these to end.
+    streams: JoinSet<()>,
+    /// Apart from the streams, because nobody waits for these to end.
     timers: JoinSet<()>,
     /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
     door: Option<Door>,
@@ -451,7 +451,7 @@ impl Control {
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
     fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
-        if is_in { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
+        if is_in { Some(LeftOut::default()) } else { self.strangers.line() }
     }
 
     /// Has the data thread forget a host that was let in, and tells the daemon.

@@ -11,7 +11,7 @@ use super::hosts::Hosts;
 use super::instance::Instance;
 use super::rounds::{ROUND, Rounds};
 use super::slot::Token;
-use super::throttle::Throttle;
+use urom_log::LineBudget;
 
 /// For how long a command there is memory in advance, in bytes at most.
 const LONGEST_ROOM: usize = 4096;
@@ -31,10 +31,12 @@ pub(crate) struct Core {
     /// How long the last command was.
     usual: usize,
     pub(crate) hosts: Hosts,
-    strays: Throttle,
+    /// How many commands came from those who are no hosts.
+    strays: u64,
+    stray: LineBudget,
     /// Commands that name a host's channel and do not come from it.
-    forged: Throttle,
-    broken: Throttle,
+    forged: LineBudget,
+    broken: LineBudget,
     /// The plugins are closed, for good.
     closed: bool,
 }
@@ -58,9 +60,10 @@ impl Core {
             room: None,
             usual: 0,
             hosts: Hosts::new(max_message, max_unread, control),
-            strays: Throttle::default(),
-            forged: Throttle::default(),
-            broken: Throttle::default(),
+            strays: 0,
+            stray: LineBudget::default(),
+            forged: LineBudget::default(),
+            broken: LineBudget::default(),
             closed: false,
         }
     }
@@ -74,7 +77,7 @@ impl Core {
 
     /// How many commands came from those who are no hosts.
     pub(crate) fn strays(&self) -> u64 {
-        self.strays.total()
+        self.strays
     }
 
     /// Whether nothing is left of any connection or command.
@@ -104,9 +107,9 @@ impl Core {
     /// Counts a message that did not come along with its announcement.
     #[cold]
     pub(crate) fn announced(&mut self) {
-        if let Some(count) = self.broken.count() {
+        if let Some(more) = self.broken.line() {
             warn!(
-                "a host announced a message in place of sending it, and the message is dropped{count}"
+                "a host announced a message in place of sending it, and the message is dropped{more}"
             );
         }
     }
@@ -114,19 +117,19 @@ impl Core {
     /// Counts a message that has no room for a pass.
     #[cold]
     pub(crate) fn without_pass(&mut self) {
-        if let Some(count) = self.broken.count() {
+        if let Some(more) = self.broken.line() {
             warn!(
-                "a message was dropped: it has no room for the pass that it should begin with{count}"
+                "a message was dropped: it has no room for the pass that it should begin with{more}"
             );
         }
     }
 
     #[cold]
     fn unreadable(&mut self, pass: Pass, error: Broken) {
-        if let Some(count) = self.broken.count() {
+        if let Some(more) = self.broken.line() {
             let host = self.hosts.connections.iter_mut().find(|(_, host)| host.pass == pass);
             let host = host.map_or_else(|| "a host".to_owned(), |(_, host)| host.host.to_string());
-            warn!("{host} sent commands that cannot be read: {error}{count}");
+            warn!("{host} sent commands that cannot be read: {error}{more}");
         }
     }
 
@@ -186,15 +189,16 @@ impl Core {
     #[cold]
     fn stray(&mut self, channel: u16) {
         // A host that was lost or thrown out a moment ago may have had commands under way.
-        if let Some(count) = self.strays.count() {
-            debug!("dropped a command for channel {channel}, where no host is{count}");
+        self.strays += 1;
+        if let Some(more) = self.stray.line() {
+            debug!("dropped a command for channel {channel}, where no host is{more}");
         }
     }
 
     #[cold]
     fn forged(&mut self, channel: u16) {
-        if let Some(count) = self.forged.count() {
-            warn!("dropped a command for channel {channel} without the pass of its host{count}");
+        if let Some(more) = self.forged.line() {
+            warn!("dropped a command for channel {channel} without the pass of its host{more}");
         }
     }
 

@@ -13,12 +13,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_wire::context::context;
 use urom_wire::control::{Attach, Failure, PluginAddress};
 use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
-use urom_wire::queue::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
+use urom_wire::queue_probe::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
+use urom_wire::ucx_context::context;
 
 use super::Place;
 use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
@@ -359,7 +359,7 @@ impl Data {
         let Ok(ucx) = self.worker.event_fd() else { return false };
         let mut fds = [
             PollFd::from_borrowed_fd(ucx, PollFlags::IN),
-            PollFd::new(&*self.mailbox, PollFlags::IN),
+            PollFd::new(self.mailbox.wake(), PollFlags::IN),
         ];
         let limit =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
@@ -405,7 +405,7 @@ impl std::fmt::Debug for Data {
 
 /// UCX listens on every device that it uses and asks nobody who they are, so it uses the loopback device alone where the
 /// worker listens nowhere else, unless the environment names devices.
-fn ucx_config(listen: IpAddr) -> queue::Config {
+fn ucx_config(listen: IpAddr) -> queue_probe::Config {
     match is_loopback(listen) && std::env::var_os("UCX_NET_DEVICES").is_none() {
         true => &[("NET_DEVICES", LOOPBACK_DEVICE)],
         false => &[],
@@ -415,7 +415,7 @@ fn ucx_config(listen: IpAddr) -> queue::Config {
 /// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
 fn ucx_worker(
     core: &Rc<RefCell<Core>>,
-    config: queue::Config,
+    config: queue_probe::Config,
 ) -> ucx::Result<(Worker, Rc<Awaited>)> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {
@@ -432,6 +432,6 @@ fn ucx_worker(
     })?;
     // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;
-    let awaited = queue::listen(&worker)?;
+    let awaited = queue_probe::listen(&worker)?;
     Ok((worker, awaited))
 }

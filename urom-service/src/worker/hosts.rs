@@ -18,7 +18,7 @@ use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
-use super::throttle::Throttle;
+use urom_log::LineBudget;
 
 /// How many commands of hosts that are gone may wait for their plugins before no more hosts are let in: four times what one host
 /// may have in flight.
@@ -70,9 +70,9 @@ pub(crate) struct Hosts {
     /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
     orphans: HashMap<(u64, u64), u8>,
     control: ControlHandle,
-    forged: Throttle,
-    refused: Throttle,
-    strange: Throttle,
+    forged: LineBudget,
+    refused: LineBudget,
+    strange: LineBudget,
 }
 
 impl Hosts {
@@ -89,9 +89,9 @@ impl Hosts {
             pool: Pool::new(max_message),
             orphans: HashMap::new(),
             control,
-            forged: Throttle::default(),
-            refused: Throttle::default(),
-            strange: Throttle::default(),
+            forged: LineBudget::default(),
+            refused: LineBudget::default(),
+            strange: LineBudget::default(),
         }
     }
 
@@ -136,12 +136,12 @@ impl Hosts {
     /// Answers a command that no plugin gets.
     #[cold]
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
-        if let Some(count) = self.refused.count() {
+        if let Some(more) = self.refused.line() {
             match self.connections.get(channel) {
                 Some(connection) => {
-                    warn!("refused a command of {}: {why}: {code}{count}", connection.host)
+                    warn!("refused a command of {}: {why}: {code}{more}", connection.host)
                 }
-                None => warn!("refused a command: {why}: {code}{count}"),
+                None => warn!("refused a command: {why}: {code}{more}"),
             }
         }
         self.answer(channel, slot, code);
@@ -248,11 +248,11 @@ impl Hosts {
             self.orphans.remove(&(context, dest_id));
             plugin.answered();
             debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
-        } else if let Some(count) = self.forged.count() {
+        } else if let Some(more) = self.forged.line() {
             warn!(
                 "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
                  {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
-                 both from the command, and answer it once{count}",
+                 both from the command, and answer it once{more}",
                 plugin.name
             );
         }
@@ -461,11 +461,11 @@ fn join(dirty: &mut u16, channel: u16, connection: &mut Connection) {
 
 /// Says that a plugin's status does not travel.
 #[cold]
-fn note_strange(strange: &mut Throttle, plugin: &str, status: DocaError) {
-    if let Some(count) = strange.count() {
+fn note_strange(strange: &mut LineBudget, plugin: &str, status: DocaError) {
+    if let Some(more) = strange.line() {
         warn!(
             "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
-             answer with a doca_error_t{count}",
+             answer with a doca_error_t{more}",
             status.0,
             DocaError::UNEXPECTED
         );
@@ -506,9 +506,9 @@ mod tests {
     use super::*;
     use crate::host_names::HostName;
     use crate::worker::connection::Peer;
-    use urom_wire::context::context;
     use urom_wire::frame::MESSAGE_LEN;
     use urom_wire::pass::Pass;
+    use urom_wire::ucx_context::context;
 
     const LIMIT: usize = 4096;
 

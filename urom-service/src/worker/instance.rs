@@ -14,10 +14,10 @@ use urom_wire::frame::NOTIFICATION_HEADER;
 use super::config::PluginItem;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
-use super::throttle::Throttle;
 use super::watch::{Calls, Watch};
 use crate::loaded::{self, Identity};
 use crate::plugin_file::{Methods, PluginFile};
+use urom_log::LineBudget;
 
 /// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
 /// hundred.
@@ -75,8 +75,8 @@ pub(crate) struct Instance {
     /// The last notification that was packed: it is freed after the message with it is on its way.
     spent: Option<NotificationDesc>,
     address: Vec<u8>,
-    failed_commands: Throttle,
-    failed_progress: Throttle,
+    failed_commands: LineBudget,
+    failed_progress: LineBudget,
 }
 
 impl Instance {
@@ -146,8 +146,8 @@ impl Instance {
             notifications: DescriptorList::new(),
             spent: None,
             address: Vec::new(),
-            failed_commands: Throttle::default(),
-            failed_progress: Throttle::default(),
+            failed_commands: LineBudget::default(),
+            failed_progress: LineBudget::default(),
         };
         instance.calls.begin(Method::Addr);
         instance.address = instance.ask_address()?;
@@ -230,8 +230,8 @@ impl Instance {
         mut code: DocaError,
     ) -> Result<(), DocaError> {
         while code != DocaError::SUCCESS {
-            if let Some(count) = self.failed_commands.count() {
-                warn!("plugin `{}` failed to begin a command: {code}{count}", self.name);
+            if let Some(more) = self.failed_commands.line() {
+                warn!("plugin `{}` failed to begin a command: {code}{more}", self.name);
             }
             if self.commands.is_empty() {
                 break;
@@ -295,8 +295,8 @@ impl Instance {
 
     #[cold]
     fn progress_failed(&mut self, code: DocaError) {
-        if let Some(count) = self.failed_progress.count() {
-            warn!("plugin `{}` failed to progress: {code}{count}", self.name);
+        if let Some(more) = self.failed_progress.line() {
+            warn!("plugin `{}` failed to progress: {code}{more}", self.name);
         }
     }
 

@@ -263,7 +263,7 @@ mod tests {
     use urom_wire::domain::{Member, Participant};
     use urom_wire::fuzzing::memory::within;
     use urom_wire::fuzzing::now;
-    use urom_wire::session::BACKLOG;
+    use urom_wire::relay::BACKLOG;
 
     fn blob(members: u64) -> Vec<u8> {
         let member = |id| Member { id, addresses: Vec::new() };

@@ -18,10 +18,9 @@ mod lookups;
 mod messages;
 mod outgoing;
 mod rounds;
-mod sessions;
 mod slot;
 mod store;
-mod throttle;
+mod streams;
 mod watch;
 
 use std::net::TcpListener;

@@ -8,6 +8,7 @@ thread_local! {
     static COUNTED: Cell<bool> = const { Cell::new(false) };
     static NOW: Cell<isize> = const { Cell::new(0) };
     static MOST: Cell<isize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, with what each thread took and has not given back: for `#[global_allocator]`.
@@ -18,8 +19,9 @@ pub struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn count(by: isize) {
+fn count(calls: usize, by: isize) {
     // A thread that ends has nothing to count with.
+    let _ = CALLS.try_with(|all| all.set(all.get() + calls));
     let _ = NOW.try_with(|now| {
         now.set(now.get() + by);
         let _ = MOST.try_with(|most| most.set(most.get().max(now.get())));
@@ -29,32 +31,36 @@ fn count(by: isize) {
 // SAFETY: everything is the system's allocator's.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
+        count(1, layout.size() as isize);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
+        count(1, layout.size() as isize);
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
+        count(0, -(layout.size() as isize));
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size as isize - layout.size() as isize);
+        count(1, size as isize - layout.size() as isize);
         // SAFETY: the caller's promise.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
 
+/// How many times this thread has taken memory.
+pub fn calls() -> usize {
+    CALLS.get()
+}
+
 /// Whether this thread is [`within`] a limit: what it had others do would not be counted.
-#[allow(dead_code, reason = "the crate robustness does not ask")]
 pub fn is_counted() -> bool {
     COUNTED.get()
 }

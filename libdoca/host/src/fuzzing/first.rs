@@ -14,22 +14,22 @@ use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
-use urom_wire::context::context;
 use urom_wire::control::{DaemonToHost, Failure, WorkerToHost};
 use urom_wire::frame::{AM_GREET, NOTIFICATION_HEADER};
 use urom_wire::fuzzing::{now, recent};
 use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
-use urom_wire::session::Message;
+use urom_wire::relay::Message;
 use urom_wire::stream::receive;
+use urom_wire::ucx_context::context;
 
 use crate::address::Address;
-use crate::control::Control;
+use crate::control_thread::ControlThread;
 use crate::ctx::{Context, Kind};
 use crate::daemon_link;
 use crate::event::{Attached, Event};
 use crate::pe::Pe;
-use crate::session::{Attachment, Session, Shared};
+use crate::running::{Attachment, RunningService, Shared};
 use crate::stream::Stream;
 use crate::worker::Worker;
 use crate::worker_link;
@@ -141,7 +141,7 @@ struct Rig {
     to_host: Endpoint,
     ctx: Rc<Context>,
     pe: Rc<Pe>,
-    session: Arc<Session>,
+    running: Arc<RunningService>,
     shared: Arc<Shared>,
     /// The worker's UCX.
     ucx: ucx::Worker,
@@ -155,8 +155,8 @@ impl Rig {
         let ctx = Context::new(Kind::Worker(Worker::new()));
         ctx.connect(Rc::clone(&pe)).expect("it has no engine");
         let (requests, _) = mpsc::unbounded_channel();
-        let control = Control::shared().expect("a thread");
-        let session = Arc::new(Session {
+        let control = ControlThread::shared().expect("a thread");
+        let running = Arc::new(RunningService {
             plugins: Vec::new(),
             requests,
             cpus: "0".parse().expect("a CPU"),
@@ -172,7 +172,7 @@ impl Rig {
         let address = ucx.address().expect("an address").as_bytes().to_vec();
         let host = pe.transport().unwrap_or_else(|failure| panic!("{failure}")).ucx().address();
         let to_host = ucx.endpoint().connect(&host.expect("an address")).expect("an endpoint");
-        Rig { to_host, ctx, pe, session, shared: Arc::default(), ucx, address, connections: 0 }
+        Rig { to_host, ctx, pe, running, shared: Arc::default(), ucx, address, connections: 0 }
     }
 
     fn run(&mut self, how: u8, said: &[u8]) {
@@ -195,7 +195,7 @@ impl Rig {
 
         let worker = self.ctx.worker().expect("a worker");
         let (orders, mut given) = mpsc::unbounded_channel();
-        let place = Attachment::new(Arc::clone(&self.shared)).enter(Arc::clone(&self.session));
+        let place = Attachment::new(Arc::clone(&self.shared)).enter(Arc::clone(&self.running));
         let run = worker.begin(&self.ctx, &self.pe, place.expect("there is no limit"), orders);
         let run = run.unwrap_or_else(|failure| panic!("{failure}"));
         let (number, channel) = (run.number(), run.channel());

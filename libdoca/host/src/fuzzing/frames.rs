@@ -1,5 +1,7 @@
 //! The messages that workers send to a host over UCX, while tasks are in flight.
 
+mod strange;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -10,15 +12,15 @@ use std::time::{Duration, Instant};
 use ucx::{AmFlags, Endpoint, Message, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, Pe, Service, Worker};
-use urom_wire::context::context;
 use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, notification_header};
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::{recent, sent};
 use urom_wire::pass::Pass;
+use urom_wire::ucx_context::context;
 
+use self::strange::Strange;
 use super::peer;
-use super::strange::Strange;
 use crate::api;
 
 /// Calls a function of the table.
@@ -41,7 +43,7 @@ const CHANNEL: u16 = 5;
 const MEMORY: usize = 1 << 20;
 
 /// How long anything may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const OK: DocaError = DocaError::SUCCESS;
 
@@ -72,15 +74,15 @@ thread_local! {
     static DONE: RefCell<Vec<(u64, Outcome)>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(super) struct Rig {
-    pub(super) pe: *mut Pe,
+struct Rig {
+    pe: *mut Pe,
     host: *mut Worker,
     /// The host's channel.
     channel: u16,
     /// What messages begin with at both ends.
     pass: Pass,
     worker: ucx::Worker,
-    pub(super) endpoint: Endpoint,
+    endpoint: Endpoint,
     /// Commands that the worker received, by slot, with the task's number.
     received: Rc<RefCell<Vec<(u16, u64)>>>,
     /// Tasks that the worker has not answered, by slot.
@@ -89,8 +91,8 @@ pub(super) struct Rig {
     answered: HashMap<u64, Outcome>,
     last: u64,
     /// Messages that the host may not have seen yet, and of which nothing is heard.
-    pub(super) unheard: usize,
-    pub(super) strange: Strange,
+    unheard: usize,
+    strange: Strange,
 }
 
 impl Rig {
@@ -252,7 +254,7 @@ impl Rig {
     }
 
     /// What the frames of a message that begins with `pass` mean.
-    pub(super) fn expect(&mut self, pass: Pass, frames: &[u8]) {
+    fn expect(&mut self, pass: Pass, frames: &[u8]) {
         if pass != self.pass {
             return;
         }
@@ -291,7 +293,7 @@ impl Rig {
 
     /// The host has seen what was sent before anything else happens. It takes one message at a time, and of a greeting nobody hears
     /// anything: so many times nothing is more than that many messages may wait for.
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         let (most, mut quiet) = (2 + std::mem::take(&mut self.unheard), 0);
         while quiet < most {
             quiet = if self.progress() { 0 } else { quiet + 1 };
@@ -299,7 +301,7 @@ impl Rig {
     }
 
     /// One call of the host's. Whether it saw anything.
-    pub(super) fn progress(&mut self) -> bool {
+    fn progress(&mut self) -> bool {
         let seen = c!(doca_pe_progress(self.pe)) != 0;
         self.worker.progress();
         for (number, outcome) in DONE.take() {

@@ -7,7 +7,6 @@ mod frames;
 mod peer;
 #[cfg(test)]
 mod seeds;
-mod strange;
 
 pub use urom_wire::fuzzing::Body;
 

@@ -11,7 +11,7 @@ use urom_wire::control::{
 };
 use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;
-use urom_wire::session::BACKLOG;
+use urom_wire::relay::BACKLOG;
 use urom_wire::stream::{greet, receive, send};
 
 /// A daemon with one worker.
@@ -81,13 +81,13 @@ async fn accept(listener: &TcpListener, role: Role) -> TcpStream {
 /// Heartbeats, until the process ends.
 async fn stay<In, Out>(stream: TcpStream)
 where
-    In: urom_wire::session::Message + serde::de::DeserializeOwned,
-    Out: urom_wire::session::Message + serde::Serialize,
+    In: urom_wire::relay::Message + serde::de::DeserializeOwned,
+    Out: urom_wire::relay::Message + serde::Serialize,
 {
     let (_outgoing, to_send) = tokio::sync::mpsc::channel::<Out>(BACKLOG);
     let (received, mut incoming) = tokio::sync::mpsc::channel::<In>(BACKLOG);
     let carry =
-        urom_wire::session::run(stream, to_send, &received, Patience::default(), |message: In| {
+        urom_wire::relay::run(stream, to_send, &received, Patience::default(), |message: In| {
             message
         });
     tokio::select! {

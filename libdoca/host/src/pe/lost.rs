@@ -1,7 +1,6 @@
 //! Notifications that no task gets, or not whole.
 
 use std::fmt;
-use std::time::Instant;
 
 use urom_abi::WorkerId;
 use urom_wire::frame;
@@ -50,7 +49,7 @@ impl Pe {
     /// Says that a message was dropped which no worker of this release sends. Whoever sends one may send any number.
     #[cold]
     pub(crate) fn unreadable(&self, what: fmt::Arguments<'_>) {
-        let line = self.unreadable.borrow_mut().line(Instant::now());
+        let line = self.unreadable.borrow_mut().line();
         // Whoever reads the log may call back.
         if let Some(left_out) = line {
             tracing::warn!(target: "urom_library", "{what}{left_out}");

@@ -8,7 +8,7 @@ use ucx::Endpoint;
 use urom_abi::{DocaError, signals};
 use urom_wire::control::Failure;
 use urom_wire::descriptors;
-use urom_wire::queue::{BLOCKED, Queue, Verdict};
+use urom_wire::queue_probe::{BLOCKED, Queue, Verdict};
 
 use super::Pe;
 use crate::failure::failure;

@@ -11,7 +11,6 @@ use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
-use urom_wire::context::context;
 use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry,
     WorkerToHost,
@@ -21,6 +20,7 @@ use urom_wire::hello::{Hello, Role};
 use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::stream;
+use urom_wire::ucx_context::context;
 use zerocopy::IntoBytes;
 
 use crate::support::{

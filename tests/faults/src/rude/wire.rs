@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use faulty_protocol::{AskForLong, Echo, Sleep};
 use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
-use urom_wire::context::context;
+use urom_wire::ucx_context::context;
 use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };

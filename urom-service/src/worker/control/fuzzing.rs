@@ -6,7 +6,7 @@ use urom_abi::WorkerId;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
 use urom_wire::fuzzing::program::Program;
-use urom_wire::session::BACKLOG;
+use urom_wire::relay::BACKLOG;
 
 use super::*;
 use crate::lobby::Lobby;
@@ -74,9 +74,9 @@ impl Worker {
             expected: HashSet::new(),
             links: HashMap::new(),
             lingering: HashMap::new(),
-            strangers: Budget::default(),
+            strangers: LineBudget::default(),
             events: sender,
-            sessions: JoinSet::new(),
+            streams: JoinSet::new(),
             timers: JoinSet::new(),
             door: None,
             stopping: false,

@@ -15,12 +15,12 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 use urom_abi::{DocaError, WorkerId};
-use urom_log::Budget;
+use urom_log::LineBudget;
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::patience::Patience;
-use urom_wire::session::{self, BACKLOG};
+use urom_wire::relay::{self, BACKLOG};
 
 use super::turns::pass_on;
 use super::{Control, Event};
@@ -31,7 +31,7 @@ use crate::worker::Place;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{ROUND, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
-use crate::worker::sessions::{daemon_session, host_session};
+use crate::worker::streams::{daemon_stream, host_stream};
 use crate::worker::watch::{LOOK, Observer, Watch};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
@@ -123,10 +123,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             return End::Orderly;
         }
     };
-    let (events, mut happened) = session::events();
+    let (events, mut happened) = relay::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    let mut sessions = JoinSet::new();
-    sessions.spawn(daemon_session(daemon, outgoing, events.clone(), patience));
+    let mut streams = JoinSet::new();
+    streams.spawn(daemon_stream(daemon, outgoing, events.clone(), patience));
     let (inbox, jobs) = TableInbox::new();
     let mut control = Control {
         id,
@@ -141,9 +141,9 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         expected: HashSet::new(),
         links: HashMap::new(),
         lingering: HashMap::new(),
-        strangers: Budget::default(),
+        strangers: LineBudget::default(),
         events,
-        sessions,
+        streams,
         timers: JoinSet::new(),
         door: None,
         stopping: false,
@@ -169,7 +169,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
                 }
             },
             Some(event) = happened.recv() => control.handle(event),
-            Some(_) = control.sessions.join_next() => {}
+            Some(_) = control.streams.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => {
                 error!("worker {id} does not stop in order{}", control.because());
@@ -185,7 +185,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());
                 let (says, heard) = mpsc::channel(1);
-                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says, patience));
+                control.streams.spawn(host_stream(last_link, stream, (peer, seat), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
@@ -257,7 +257,7 @@ impl Control {
             End::Orderly => (DocaError::SHUTDOWN, String::new()),
             End::Stuck => (DocaError::TIME_OUT, self.because()),
         };
-        let Control { id, daemon, links, mut sessions, events, .. } = self;
+        let Control { id, daemon, links, mut streams, events, .. } = self;
         for link in links.into_values() {
             let text = format!("worker {id} was stopped{because}");
             // A host that reads nothing does not learn why.
@@ -267,7 +267,7 @@ impl Control {
         let all = async {
             loop {
                 tokio::select! {
-                    joined = sessions.join_next() => if joined.is_none() { break },
+                    joined = streams.join_next() => if joined.is_none() { break },
                     Some(event) = happened.recv() => drop(event),
                 }
             }

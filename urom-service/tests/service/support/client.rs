@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_wire::context::context;
 use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
     WorkerToHost,
@@ -18,6 +17,7 @@ use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
 use urom_wire::pass::Pass;
 use urom_wire::stream::StreamError;
+use urom_wire::ucx_context::context;
 
 use super::PATIENCE;
 use super::link::Link;

@@ -106,16 +106,24 @@ impl Uromd {
 
     /// Waits for a line of the log that holds all of `parts`.
     pub(crate) fn logged(&self, parts: &[&str]) -> String {
+        self.nth_logged(1, parts)
+    }
+
+    /// Waits for so many lines of the log that hold `part`.
+    pub(crate) fn logged_times(&self, count: usize, part: &str) {
+        self.nth_logged(count, &[part]);
+    }
+
+    fn nth_logged(&self, nth: usize, parts: &[&str]) -> String {
         let deadline = Instant::now() + PATIENCE;
         let mut lines = self.log.lines.lock().unwrap();
+        let holds = |line: &&String| parts.iter().all(|part| line.contains(part));
         loop {
-            if let Some(line) =
-                lines.iter().find(|line| parts.iter().all(|part| line.contains(part)))
-            {
+            if let Some(line) = lines.iter().filter(holds).nth(nth - 1) {
                 return line.clone();
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "no line with {parts:?} in:\n{}", lines.join("\n"));
+            assert!(!left.is_zero(), "no {nth} lines with {parts:?} in:\n{}", lines.join("\n"));
             lines = self.log.more.wait_timeout(lines, left).unwrap().0;
         }
     }

@@ -10,8 +10,8 @@ use urom_wire::control::PluginEntry;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
-use super::control::Control;
 use super::daemon_link::Request;
+use crate::control_thread::ControlThread;
 
 /// A service context as its workers see it, for as long as it exists.
 #[derive(Default)]
@@ -20,11 +20,11 @@ pub(super) struct Shared {
     attached: AtomicUsize,
     /// Those that are not idle.
     active: AtomicUsize,
-    session: Mutex<Option<Arc<Session>>>,
+    running: Mutex<Option<Arc<RunningService>>>,
 }
 
 /// A service while it runs.
-pub(super) struct Session {
+pub(super) struct RunningService {
     pub(super) requests: mpsc::UnboundedSender<Request>,
     pub(super) plugins: Vec<PluginEntry>,
     pub(super) cpus: CpuSet,
@@ -34,30 +34,30 @@ pub(super) struct Session {
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
     // In this order: what runs on the thread talks to the service.
-    pub(super) control: Arc<Control>,
+    pub(super) control: Arc<ControlThread>,
     pub(super) _embedded: Option<Arc<Embedded>>,
 }
 
 /// A worker context's hold on its service.
 pub(super) struct Attachment(Arc<Shared>);
 
-/// A worker context that is not idle: it counts against the limit, and keeps the session.
+/// A worker context that is not idle: it counts against the limit, and keeps the running service.
 pub(super) struct Place {
     shared: Arc<Shared>,
-    // What the session holds must outlive the worker: control thread and embedded service.
-    _session: Arc<Session>,
+    // What the running service holds must outlive the worker: control thread and embedded service.
+    _running: Arc<RunningService>,
 }
 
 impl Shared {
-    /// The session, while the service runs.
-    pub(super) fn session(&self) -> Option<Arc<Session>> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The running service, if it runs.
+    pub(super) fn running(&self) -> Option<Arc<RunningService>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn set_session(&self, session: Option<Arc<Session>>) {
+    pub(super) fn set_running(&self, running: Option<Arc<RunningService>>) {
         let previous = {
-            let mut current = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *current, session)
+            let mut current = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *current, running)
         };
         // Outside of the lock: this may be the end of the control thread and of an embedded service.
         drop(previous);
@@ -78,16 +78,16 @@ impl Attachment {
         Attachment(shared)
     }
 
-    pub(super) fn session(&self) -> Option<Arc<Session>> {
-        self.0.session()
+    pub(super) fn running(&self) -> Option<Arc<RunningService>> {
+        self.0.running()
     }
 
     /// A place for one more worker that is not idle. `None` when there are as many as may be.
-    pub(super) fn enter(&self, session: Arc<Session>) -> Option<Place> {
-        let limit = session.max_workers.map_or(usize::MAX, |limit| limit as usize);
+    pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<Place> {
+        let limit = running.max_workers.map_or(usize::MAX, |limit| limit as usize);
         let next = |active: usize| (active < limit).then(|| active + 1);
         self.0.active.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()?;
-        Some(Place { shared: Arc::clone(&self.0), _session: session })
+        Some(Place { shared: Arc::clone(&self.0), _running: running })
     }
 }
 

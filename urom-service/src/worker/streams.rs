@@ -8,7 +8,7 @@ use urom_wire::control::WorkerToDaemon;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
 use urom_wire::patience::Patience;
-use urom_wire::session::{self, BACKLOG};
+use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::greet;
 
 use super::control::Event;
@@ -16,7 +16,7 @@ use super::messages::LinkKey;
 use crate::lobby::Seat;
 
 /// The stream to the daemon.
-pub(super) async fn daemon_session(
+pub(super) async fn daemon_stream(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
     events: mpsc::Sender<Event>,
@@ -24,7 +24,7 @@ pub(super) async fn daemon_session(
 ) {
     let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await
     {
-        Ok(()) => session::run(stream, outgoing, &events, patience, Event::Daemon).await,
+        Ok(()) => relay::run(stream, outgoing, &events, patience, Event::Daemon).await,
         Err(error) => Some(error),
     };
     // Nobody listens when the worker ends.
@@ -32,7 +32,7 @@ pub(super) async fn daemon_session(
 }
 
 /// The stream of a host.
-pub(super) async fn host_session(
+pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,
     (peer, mut seat): (SocketAddr, Seat),
@@ -54,9 +54,9 @@ pub(super) async fn host_session(
     if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
         return;
     }
-    let session =
-        session::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
-    let end = session.await;
+    let relayed =
+        relay::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
+    let end = relayed.await;
     // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;
 }

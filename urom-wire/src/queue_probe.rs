@@ -6,7 +6,7 @@
 //! thread sends a message into this process's own queue, as any other process would, and the queue's owner looks whether it
 //! comes out.
 
-mod probe_state;
+mod state;
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -21,10 +21,10 @@ use tracing::{debug, warn};
 use ucx::{AmFlags, Endpoint, Worker, WorkerAddress};
 use urom_abi::signals;
 
-use self::probe_state::{Enough, ProbeState, Seen, Stage};
-use crate::context;
+use self::state::{Enough, ProbeState, Seen, Stage};
 use crate::frame::AM_PROBE;
 use crate::key::fill_random;
+use crate::ucx_context;
 
 /// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -299,7 +299,7 @@ impl Drop for Probe {
 
 /// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
 fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx::Result<bool> {
-    let mut context = context::context().name("urom-probe").config("TLS", SHARED);
+    let mut context = ucx_context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {
         context = context.config(*name, *value);
     }
@@ -331,5 +331,5 @@ fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx:
 }
 
 #[cfg(test)]
-#[path = "queue_tests.rs"]
+#[path = "queue_probe_tests.rs"]
 mod tests;

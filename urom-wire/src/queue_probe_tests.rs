@@ -9,7 +9,7 @@ fn receiver() -> (Worker, Queue) {
 }
 
 fn listening(config: Config) -> (Worker, Queue) {
-    let context = context::context();
+    let context = ucx_context::context();
     let context =
         config.iter().fold(context, |context, (name, value)| context.config(*name, *value));
     let worker = context.build().unwrap().worker().unwrap();
@@ -74,7 +74,7 @@ fn a_queue_that_is_in_order_moves() {
 
 #[test]
 fn a_queue_with_a_place_that_nobody_fills_is_blocked() {
-    if ran_alone("queue::tests::a_queue_with_a_place_that_nobody_fills_is_blocked") {
+    if ran_alone("queue_probe::tests::a_queue_with_a_place_that_nobody_fills_is_blocked") {
         return;
     }
     let (worker, queue) = receiver();
@@ -264,7 +264,7 @@ fn threads() -> usize {
 
 #[test]
 fn no_thread_is_left_of_a_test_whose_owner_goes() {
-    if ran_alone("queue::tests::no_thread_is_left_of_a_test_whose_owner_goes") {
+    if ran_alone("queue_probe::tests::no_thread_is_left_of_a_test_whose_owner_goes") {
         return;
     }
     let (worker, queue) = receiver();

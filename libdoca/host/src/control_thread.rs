@@ -10,27 +10,27 @@ use tokio::sync::oneshot;
 use urom_abi::signals;
 
 /// A thread with a runtime; it ends with the last handle.
-pub(super) struct Control {
+pub(super) struct ControlThread {
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-static SHARED: Mutex<Weak<Control>> = Mutex::new(Weak::new());
+static SHARED: Mutex<Weak<ControlThread>> = Mutex::new(Weak::new());
 
-impl Control {
+impl ControlThread {
     /// The thread of this process, started if there is none.
-    pub(super) fn shared() -> io::Result<Arc<Control>> {
+    pub(super) fn shared() -> io::Result<Arc<ControlThread>> {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(control) = shared.upgrade() {
             return Ok(control);
         }
-        let control = Arc::new(Control::start()?);
+        let control = Arc::new(ControlThread::start()?);
         *shared = Arc::downgrade(&control);
         Ok(control)
     }
 
-    fn start() -> io::Result<Control> {
+    fn start() -> io::Result<ControlThread> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
@@ -43,7 +43,7 @@ impl Control {
         let thread = signals::blocked(|| {
             thread::Builder::new().name("urom-control".to_owned()).spawn(carry)
         })?;
-        Ok(Control { handle, stop: Some(stop), thread: Some(thread) })
+        Ok(ControlThread { handle, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Runs a task on the thread.
@@ -52,7 +52,7 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for ControlThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take()

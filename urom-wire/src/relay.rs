@@ -46,8 +46,9 @@ const UNHEARD: usize = 16;
 /// How long the peer has to read the last message of a stream.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// A queue for what happens on many streams. Each event may be a message of a megabyte, so few wait there. Sessions wait for a
-/// place, and hear no more of their peers until then; the one who takes events out must never wait to put one in.
+/// A queue for what happens on many streams. Each event may be a message of a megabyte, so few wait there. Each stream
+/// waits for a place and hears no more of its peer until then. Whoever takes events out must never
+/// wait to put one in.
 pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
     mpsc::channel(UNHEARD)
 }
@@ -127,21 +128,21 @@ mod tests {
     use super::*;
     use crate::control::StartWorker;
 
-    /// Greeted streams' two ends; nobody takes out what the session hears.
-    fn session() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized)
+    /// Greeted streams' two ends; nobody takes out what is relayed.
+    fn relayed() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized)
     {
         let (ours, theirs) = duplex(1 << 10);
         let (outbox, outgoing) = mpsc::channel::<DaemonToHost>(BACKLOG);
         let (sender, events) = events();
-        let session = async move {
+        let end = async move {
             run(ours, outgoing, &sender, Patience::default(), |message: HostToDaemon| message).await
         };
-        (theirs, events, (outbox, tokio::spawn(session)))
+        (theirs, events, (outbox, tokio::spawn(end)))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_waits_at_its_senders_and_not_in_memory() {
-        let (mut peer, events, _session) = session();
+        let (mut peer, events, _relay) = relayed();
         let worker =
             StartWorker { id: 1, plugins: 1, gid: 1, env: None, cpus: Some("0".repeat(1 << 19)) };
         let message = HostToDaemon::Start { request: 1, worker };
@@ -155,7 +156,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_whose_words_wait_for_a_place_is_not_taken_for_silent() {
-        let (mut peer, mut events, session) = session();
+        let (mut peer, mut events, relay) = relayed();
         let count = 2 * UNHEARD as u64;
         for request in 0..count {
             stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
@@ -171,6 +172,6 @@ mod tests {
             let heard = events.recv().await.unwrap();
             assert!(matches!(heard, HostToDaemon::Group { request, .. } if request == expected));
         }
-        drop(session);
+        drop(relay);
     }
 }

@@ -8,9 +8,9 @@ use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::sent;
 use urom_wire::pass::Pass;
-use urom_wire::queue::Nonce;
+use urom_wire::queue_probe::Nonce;
 
-use super::frames::{PATIENCE, Rig};
+use super::{PATIENCE, Rig};
 use crate::handle;
 use crate::transport::Transport;
 
