@@ -17,6 +17,7 @@
 
 pub mod backend;
 mod call;
+mod changes;
 mod guard;
 mod line;
 pub mod sdk;
