@@ -19,13 +19,13 @@ use super::process::{Process, Reaper};
 use crate::examine::this_program;
 use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
-use crate::wire::control::PATIENCE;
 use crate::worker::{self, WorkerConfig};
 
-/// How long a worker may take to open its plugins.
+/// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers that
+/// spin, a process was seen to wait 5 s for its processor.
 const READY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The same, and how long it may take to say hello, where a launcher makes it slow.
+/// The same where a launcher makes it slow.
 const SLOW_START: Duration = Duration::from_secs(60);
 
 /// How workers are started.
@@ -67,7 +67,7 @@ pub(crate) enum Body {
 }
 
 impl Launcher {
-    /// How long a worker may take to open its plugins.
+    /// How long a worker may take to say hello, and to open its plugins.
     pub(crate) fn ready_deadline(&self) -> Duration {
         if self.is_slow() { SLOW_START } else { READY_DEADLINE }
     }
@@ -121,8 +121,11 @@ impl Launcher {
                 Body::Thread(thread(config, theirs)?)
             }
         };
-        let first_word = if self.is_slow() { SLOW_START } else { PATIENCE };
-        Ok(Launched { stream: UnixStream::from_std(ours)?, first_word, body })
+        Ok(Launched {
+            stream: UnixStream::from_std(ours)?,
+            first_word: self.ready_deadline(),
+            body,
+        })
     }
 }
 
