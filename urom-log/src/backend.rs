@@ -107,7 +107,7 @@ impl Backends {
     /// `doca_log_backend_create_with_*`. The backend has the limits that hold for all until it gets its own.
     pub fn create(&'static self, kind: Kind, sink: Sink) -> *const Backend {
         let backend = self.add(Backend::new(kind, sink, Level::Crit, Level::Trace));
-        crate::sdk::tell_all();
+        crate::changes::tell_all();
         backend
     }
 
@@ -200,7 +200,7 @@ impl Backends {
     ) -> Result<(), DocaError> {
         let level = checked(level)?;
         self.find(backend, Kind::Sdk)?.lower.store(level | STRICT, Relaxed);
-        crate::sdk::tell_all();
+        crate::changes::tell_all();
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl Backends {
         self.all()
             .filter(|backend| backend.kind == Kind::Sdk)
             .for_each(|backend| backend.lower.store(0, Relaxed));
-        crate::sdk::tell_all();
+        crate::changes::tell_all();
         Ok(())
     }
 

@@ -19,6 +19,7 @@
 pub mod backend;
 mod budget;
 mod call;
+mod changes;
 mod guard;
 mod line;
 pub mod sdk;

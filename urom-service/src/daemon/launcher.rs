@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
-use urom_wire::control::PATIENCE;
 
 use super::environment::{self, WorkerVariable};
 use super::examiner::Examiner;
@@ -21,10 +20,11 @@ use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
 use crate::worker::{self, WorkerConfig};
 
-/// How long a worker may take to open its plugins.
+/// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers that
+/// spin, a process was seen to wait 5 s for its processor.
 const READY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The same, and how long it may take to say hello, where a launcher makes it slow.
+/// The same where a launcher makes it slow.
 const SLOW_START: Duration = Duration::from_secs(60);
 
 /// How workers are started.
@@ -66,7 +66,7 @@ pub(crate) enum Body {
 }
 
 impl Launcher {
-    /// How long a worker may take to open its plugins.
+    /// How long a worker may take to say hello, and to open its plugins.
     pub(crate) fn ready_deadline(&self) -> Duration {
         if self.is_slow() { SLOW_START } else { READY_DEADLINE }
     }
@@ -120,8 +120,11 @@ impl Launcher {
                 Body::Thread(thread(config, theirs)?)
             }
         };
-        let first_word = if self.is_slow() { SLOW_START } else { PATIENCE };
-        Ok(Launched { stream: UnixStream::from_std(ours)?, first_word, body })
+        Ok(Launched {
+            stream: UnixStream::from_std(ours)?,
+            first_word: self.ready_deadline(),
+            body,
+        })
     }
 }
 

@@ -9,9 +9,9 @@ use std::task::{Context as TaskContext, Poll};
 
 use ucx_sys as sys;
 
-use crate::endpoint::Shared;
+use super::Shared;
 use crate::held::Held;
-use crate::request::{self, Request};
+use crate::request::Request;
 use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
@@ -147,7 +147,7 @@ fn begin(
     worker: &Worker,
     mode: CloseMode,
 ) -> Request<Rc<Shared>> {
-    let mut params = request::params(worker);
+    let mut params = worker.inner().params();
     if mode == CloseMode::Force {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
         params.flags = sys::UCP_EP_CLOSE_FLAG_FORCE;
