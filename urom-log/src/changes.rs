@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use tracing::callsite;
 
-/// Events that nobody wants are skipped where they stand. Call this after `output` came to want others than before.
+/// Events that nobody wants are skipped where they stand. Call this after `output` came to want
+/// others than before.
 pub fn limits_changed() {
     callsite::rebuild_interest_cache();
 }

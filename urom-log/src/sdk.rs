@@ -1,7 +1,9 @@
-//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK backends.
+//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK
+//! backends.
 //!
-//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and hands its events over. A
-//! Rust host that has the service built in has a subscriber of its own, and none of this.
+//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and
+//! hands its events over. A Rust host that has the service built in has a subscriber of its own,
+//! and none of this.
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -27,7 +29,8 @@ impl Output for SdkBackends {
     }
 }
 
-/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there already stays.
+/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there
+/// already stays.
 pub fn install(output: &'static dyn Output) {
     let _ = dispatcher::set_global_default(Dispatch::new(Events(output)));
 }

@@ -2,23 +2,25 @@
 //!
 //! Two kinds of process:
 //!
-//! - the **daemon** ([`daemon`], the program `uromd`) finds plugins and numbers them, starts one worker for each worker id,
-//!   and tells hosts where the workers are. It sees no command;
-//! - a **worker** ([`worker`], the same program started by itself) loads the plugins it was told to, takes commands from
-//!   hosts over UCX, gives them to the plugins, and sends back what those answer. One worker can serve several hosts, and
-//!   ends when the last one has left.
+//! - the **daemon** ([`daemon`], the program `uromd`) finds plugins and numbers them, starts one
+//!   worker for each worker id, and tells hosts where the workers are. It sees no command;
+//! - a **worker** ([`worker`], the same program started by itself) loads the plugins it was told
+//!   to, takes commands from hosts over UCX, gives them to the plugins, and sends back what those
+//!   answer. One worker can serve several hosts, and ends when the last one has left.
 //!
 //! Host programs talk to both through the crate `libdoca-host`: through `urom-host`, or through
 //! DOCA's C interface.
 //!
-//! What comes from outside a process is checked and never believed: bytes, lengths, slots, a plugin's echo of a command.
-//! A plugin's *code* is believed by its worker alone, which it takes along when it crashes. To list a file, the daemon has a
-//! process of its own load it ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events
-//! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
-//! otherwise.
+//! What comes from outside a process is checked and never believed: bytes, lengths, slots, a
+//! plugin's echo of a command. A plugin's *code* is believed by its worker alone, which it takes
+//! along when it crashes. To list a file, the daemon has a process of its own load it
+//! ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events wake
+//! nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and
+//! twenty times otherwise.
 //!
-//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`] is what host, daemon and
-//! worker say to each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
+//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`]
+//! is what host, daemon and worker say to each other; [`log`] is how daemon and workers say what
+//! they do, and [`urom_log`] how C programs and plugins do.
 
 pub mod daemon;
 pub mod embedded;

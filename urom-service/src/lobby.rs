@@ -1,9 +1,10 @@
 //! The connections that have proven nothing yet: so many at a time, and no more.
 //!
-//! Further ones wait in the kernel's backlog until there is a place. A connection that had time to greet and did not may lose
-//! its place to one that waits: the oldest of the address that has the most such. A host that is about to greet never does. Who
-//! has as many addresses as there are places pushes out anybody's silent connections: a network of IPv6 counts as one address
-//! for that. Nor do strangers fill the log: each way of not coming in has a budget of lines.
+//! Further ones wait in the kernel's backlog until there is a place. A connection that had time to
+//! greet and did not may lose its place to one that waits: the oldest of the address that has the
+//! most such. A host that is about to greet never does. Who has as many addresses as there are
+//! places pushes out anybody's silent connections: a network of IPv6 counts as one address for
+//! that. Nor do strangers fill the log: each way of not coming in has a budget of lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -112,7 +113,8 @@ impl Guests {
     }
 }
 
-/// Whose an address is: a network of 64 bits of IPv6 is one's, and IPv4 that is written as IPv6 is IPv4.
+/// Whose an address is: a network of 64 bits of IPv6 is one's, and IPv4 that is written as IPv6 is
+/// IPv4.
 fn owner(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -120,7 +122,8 @@ fn owner(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Which of those that are silent makes room for one more: the oldest of the address that has the most, if the oldest come first.
+/// Which of those that are silent makes room for one more: the oldest of the address that has the
+/// most, if the oldest come first.
 fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> {
     let mut counts: HashMap<IpAddr, usize> = HashMap::new();
     for (_, from) in silent.clone() {

@@ -1,7 +1,8 @@
 //! Deadlines that count only time in which this process ran.
 //!
-//! A process that was stopped, frozen in its container or suspended with its machine has missed nothing when it goes on: its
-//! peers were most likely paused with it. So a deadline is waited for in steps, and a pause of any length is one step.
+//! A process that was stopped, frozen in its container or suspended with its machine has missed
+//! nothing when it goes on: its peers were most likely paused with it. So a deadline is waited for
+//! in steps, and a pause of any length is one step.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Lists in messages that may have so many elements and no more, and byte strings and texts likewise: an element may take one byte of a
-//! message and dozens in memory, so the length of a message alone says little of what it becomes.
+//! Lists in messages that may have so many elements and no more, and byte strings and texts
+//! likewise: an element may take one byte of a message and dozens in memory, so the length of a
+//! message alone says little of what it becomes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +8,8 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Reads a sequence that may have `MAX` elements, and stops at the first too many. For `#[serde(deserialize_with)]`.
+/// Reads a sequence that may have `MAX` elements, and stops at the first too many. For
+/// `#[serde(deserialize_with)]`.
 pub(super) fn list<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

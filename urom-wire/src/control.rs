@@ -1,8 +1,9 @@
 //! The messages of the control streams.
 //!
-//! Each stream begins with a [`hello`](super::hello) both ways and then carries one pair of these types, one message
-//! behind the other ([`stream`](super::stream)). `Ping` is the heartbeat: every side sends one whenever it was silent
-//! for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
+//! Each stream begins with a [`hello`](super::hello) both ways and then carries one pair of these
+//! types, one message behind the other ([`stream`](super::stream)). `Ping` is the heartbeat: every
+//! side sends one whenever it was silent for [`HEARTBEAT`], and gives up a peer that was silent for
+//! [`PATIENCE`].
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,8 +21,8 @@ use crate::key::Secret;
 /// How long a side may be silent.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// How long a peer may be silent before it is given up: within 5 s of being stopped or cut off, with a heartbeat to
-/// spare.
+/// How long a peer may be silent before it is given up: within 5 s of being stopped or cut off,
+/// with a heartbeat to spare.
 pub const PATIENCE: Duration = Duration::from_millis(3500);
 
 /// How long connecting, greeting and being answered may take in all.
@@ -170,7 +171,8 @@ pub struct StartWorker {
     pub plugins: u64,
     /// The group.
     pub gid: u32,
-    /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error (`ALREADY_EXIST`).
+    /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error
+    /// (`ALREADY_EXIST`).
     #[serde(deserialize_with = "bounded::list_if_any::<_, _, MAX_VARIABLES>")]
     pub env: Option<Vec<String>>,
     /// CPUs, as words of a `doca_cpu_set_t`-style text (`0-3`); `None` for all of the service's.
@@ -346,12 +348,14 @@ pub enum WorkerToHost {
     Health(Option<Stuck>),
 }
 
-/// Daemon to worker. The configuration stands on the worker's command line or, for a worker on a thread, in its call.
+/// Daemon to worker. The configuration stands on the worker's command line or, for a worker on a
+/// thread, in its call.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
     /// The heartbeat.
     Ping,
-    /// The first message: what hosts have to know, if anything. No connection is accepted before it.
+    /// The first message: what hosts have to know, if anything. No connection is accepted before
+    /// it.
     Open {
         /// The key of this worker's streams.
         secret: Option<Secret>,
@@ -399,7 +403,8 @@ pub enum WorkerToDaemon {
         /// The ticket.
         ticket: u128,
     },
-    /// The last host left. The daemon answers `Leave` unless it has promised the worker to somebody in the meantime.
+    /// The last host left. The daemon answers `Leave` unless it has promised the worker to somebody
+    /// in the meantime.
     Empty,
 }
 

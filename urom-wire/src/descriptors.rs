@@ -1,4 +1,5 @@
-//! Whether a process may have enough files open. UCX aborts the process where it finds no descriptor.
+//! Whether a process may have enough files open. UCX aborts the process where it finds no
+//! descriptor.
 
 use rustix::process::{Resource, getrlimit};
 

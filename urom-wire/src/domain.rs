@@ -1,9 +1,10 @@
 //! What a domain's processes tell each other, and each of them its workers.
 //!
-//! Every process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries the blobs to all of
-//! them: first a round of [`Size`]s, then the blobs, padded to the longest. The blobs one behind the other are the
-//! *table*, which each process sends to its own workers in pieces of [`PIECE`] bytes. A last round of [`Verdict`]s says
-//! how that went. Whoever reads a blob believes nothing of it: [`Table`].
+//! Every process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
+//! the blobs to all of them: first a round of [`Size`]s, then the blobs, padded to the longest. The
+//! blobs one behind the other are the *table*, which each process sends to its own workers in
+//! pieces of [`PIECE`] bytes. A last round of [`Verdict`]s says how that went. Whoever reads a blob
+//! believes nothing of it: [`Table`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -194,8 +195,8 @@ impl<'a> Table<'a> {
     /// Adds the participant whose blob `bytes` begin with; what is behind it.
     ///
     /// # Errors
-    /// `IO_FAILED` when that is no blob, `INVALID_VALUE` for what cannot be, a worker's id that is there already among
-    /// it, `TOO_BIG` beyond the limits. The text names the participant.
+    /// `IO_FAILED` when that is no blob, `INVALID_VALUE` for what cannot be, a worker's id that is
+    /// there already among it, `TOO_BIG` beyond the limits. The text names the participant.
     pub fn take(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Failure> {
         let number = self.participants.len();
         let (participant, rest) = postcard::take_from_bytes::<Participant<'a>>(bytes).map_err(|error| {

@@ -1,35 +1,41 @@
 //! Frames: commands and notifications as they travel between host and worker.
 //!
-//! An active message holds its connection's [pass](super::pass), then one frame or more, one behind the other, without padding. A frame is an 8-byte header and
-//! the plugin's bytes, so that a small command fits the transport's first cache line together with UCX's own header.
-//! The 24 and 32 byte headers of DOCA's interface exist only at the two ends: a header holds just what the other end
+//! An active message holds its connection's [pass](super::pass), then one frame or more, one behind
+//! the other, without padding. A frame is an 8-byte header and the plugin's bytes, so that a small
+//! command fits the transport's first cache line together with UCX's own header. The 24 and 32 byte
+//! headers of DOCA's interface exist only at the two ends: a header holds just what the other end
 //! cannot know.
 //!
-//! Messages are sent with `AmFlags::EAGER`: however long a payload is, it arrives whole and in order.
+//! Messages are sent with `AmFlags::EAGER`: however long a payload is, it arrives whole and in
+//! order.
 
 use urom_abi::DocaError;
 
-/// The active-message id of commands, host to worker, behind their connection's [pass](super::pass).
+/// The active-message id of commands, host to worker, behind their connection's
+/// [pass](super::pass).
 pub const AM_COMMANDS: u16 = 1;
 /// The active-message id of notifications, worker to host, behind the same pass.
 pub const AM_NOTIFICATIONS: u16 = 2;
-/// The active-message id of the empty message by which each end shows, before a worker counts as running, that UCX
-/// carries. Its two bytes, the message's header, are the receiver's channel number.
+/// The active-message id of the empty message by which each end shows, before a worker counts as
+/// running, that UCX carries. Its two bytes, the message's header, are the receiver's channel
+/// number.
 pub const AM_GREET: u16 = 3;
-/// The active-message id of the empty message by which a process tries its own receive queue. Its header is a nonce of
-/// eight bytes.
+/// The active-message id of the empty message by which a process tries its own receive queue. Its
+/// header is a nonce of eight bytes.
 pub const AM_PROBE: u16 = 4;
 
 /// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = 8;
-/// How long a message of several frames gets, in bytes: with UCX's own headers it fits one shared-memory segment.
+/// How long a message of several frames gets, in bytes: with UCX's own headers it fits one
+/// shared-memory segment.
 pub const MESSAGE_LEN: usize = 8000;
-/// Bytes of the header before a command that count against the message limit (`struct urom_worker_cmd`); they do not
-/// travel.
+/// Bytes of the header before a command that count against the message limit (`struct
+/// urom_worker_cmd`); they do not travel.
 pub const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
 /// The same before a notification (`struct urom_worker_notify`), where `notif_pack` writes it.
 pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
-/// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less one.
+/// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less
+/// one.
 pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
 /// The largest status that travels: a plugin's that is above it becomes `UNEXPECTED`.
 pub const MAX_STATUS: u32 = NO_PAYLOAD - 1;
@@ -38,17 +44,19 @@ pub const MAX_SLOTS: usize = 1 << 16;
 
 /// A status that does not fit the header's byte: the four bytes behind the header hold it.
 const LONG_STATUS: u8 = u8::MAX;
-/// Success, and zeros at the payload's end that do not travel. The header's 24 bits have how many bytes do in the lowest 8, and
-/// above them how many there are with the zeros.
+/// Success, and zeros at the payload's end that do not travel. The header's 24 bits have how many
+/// bytes do in the lowest 8, and above them how many there are with the zeros.
 const CUT: u8 = LONG_STATUS - 1;
-/// The longest payload of which zeros are cut off: a host has that much room for any answer, zeroed.
+/// The longest payload of which zeros are cut off: a host has that much room for any answer,
+/// zeroed.
 pub const MAX_CUT: usize = 64;
-/// The shortest one. Whatever is shorter has room behind UCX's own header and the frame's in the first cache line of a message over
-/// shared memory.
+/// The shortest one. Whatever is shorter has room behind UCX's own header and the frame's in the
+/// first cache line of a message over shared memory.
 const MIN_CUT: usize = 21;
 
-/// A frame's header as a little-endian number: the channel in the lowest 16 bits, the slot in the next 16, then a byte (the
-/// plugin's bit of a command, the status of a notification), and the payload's length in the highest 24.
+/// A frame's header as a little-endian number: the channel in the lowest 16 bits, the slot in the
+/// next 16, then a byte (the plugin's bit of a command, the status of a notification), and the
+/// payload's length in the highest 24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header(u64);
 
@@ -107,7 +115,8 @@ pub struct Notification<'a> {
     pub slot: u16,
     /// The task's status.
     pub status: DocaError,
-    /// Whether a plugin wrote this. A notification the worker made up itself has no payload, and the task no response.
+    /// Whether a plugin wrote this. A notification the worker made up itself has no payload, and
+    /// the task no response.
     pub payload: Option<Payload<'a>>,
 }
 
@@ -126,7 +135,8 @@ impl<'a> Payload<'a> {
         Payload { bytes, zeros: 0 }
     }
 
-    /// One of which only the first bytes travelled, and zeros follow them, or none: nothing when it is longer than [`MAX_CUT`].
+    /// One of which only the first bytes travelled, and zeros follow them, or none: nothing when it
+    /// is longer than [`MAX_CUT`].
     #[inline]
     pub fn cut(bytes: &'a [u8], zeros: usize) -> Option<Payload<'a>> {
         let len = bytes.len().checked_add(zeros)?;
@@ -171,7 +181,8 @@ pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u
     CommandStart::new(channel, slot, plugin_bit).header(len)
 }
 
-/// A command's header but for the payload's length: what stays the same from one command of a slot to the next.
+/// A command's header but for the payload's length: what stays the same from one command of a slot
+/// to the next.
 ///
 /// ```
 /// use urom_wire::frame::{CommandStart, command_header};
@@ -183,7 +194,8 @@ pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u
 pub struct CommandStart(Header);
 
 impl CommandStart {
-    /// The receiver's number for the connection, the host's task slot, and which bit the plugin's id is.
+    /// The receiver's number for the connection, the host's task slot, and which bit the plugin's
+    /// id is.
     #[inline]
     pub const fn new(channel: u16, slot: u16, plugin_bit: u8) -> CommandStart {
         CommandStart(Header::new(channel, slot, plugin_bit, 0))
@@ -196,7 +208,8 @@ impl CommandStart {
     }
 }
 
-/// How many bytes the header of a plugin's notification takes: 8, or 12 when the status needs its four bytes.
+/// How many bytes the header of a plugin's notification takes: 8, or 12 when the status needs its
+/// four bytes.
 #[inline]
 pub fn notification_header_len(status: DocaError) -> usize {
     if is_long(status) { HEADER_LEN + 4 } else { HEADER_LEN }
@@ -207,9 +220,9 @@ fn is_long(status: DocaError) -> bool {
     status.0 >= u32::from(CUT)
 }
 
-/// The header of a notification with this payload, and how many bytes of the payload follow it, for a status that
-/// [needs no more](notification_header_len). Of a short payload with the status of success the words of eight zeros at its end
-/// do not travel.
+/// The header of a notification with this payload, and how many bytes of the payload follow it, for
+/// a status that [needs no more](notification_header_len). Of a short payload with the status of
+/// success the words of eight zeros at its end do not travel.
 #[inline]
 pub fn short_header(
     channel: u16,
@@ -228,7 +241,8 @@ pub fn short_header(
     (Header::new(channel, slot, status.0 as u8, payload.len()).bytes(), payload.len())
 }
 
-/// The same for any status and for no payload: the header, how many bytes of it count, and how many of the payload follow.
+/// The same for any status and for no payload: the header, how many bytes of it count, and how many
+/// of the payload follow.
 #[inline]
 pub fn notification_header(
     channel: u16,

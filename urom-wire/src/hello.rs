@@ -1,6 +1,7 @@
 //! The first bytes on every control stream, both ways: who is there, and which UCX it runs.
 //!
-//! Their layout never changes, so that two releases which cannot talk to each other can still say so.
+//! Their layout never changes, so that two releases which cannot talk to each other can still say
+//! so.
 
 use std::fmt;
 
@@ -8,7 +9,8 @@ use ucx::Version;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The version of everything that follows the hello, and of the receive queues in shared memory into which both ends write.
+/// The version of everything that follows the hello, and of the receive queues in shared memory
+/// into which both ends write.
 pub const PROTOCOL: u16 = 10;
 
 const MAGIC: [u8; 4] = *b"UROM";
@@ -149,8 +151,8 @@ mod tests {
 
     use super::*;
 
-    /// Who changes the queues, changes the number too: else two releases go on to what UCX then refuses. The bytes of addresses
-    /// carry the sizes themselves.
+    /// Who changes the queues, changes the number too: else two releases go on to what UCX then
+    /// refuses. The bytes of addresses carry the sizes themselves.
     #[test]
     fn the_protocol_is_that_of_these_receive_queues() {
         let queues = [

@@ -1,9 +1,11 @@
-//! The key that a service and its hosts share: read from a file that nobody else can read, and never shown.
+//! The key that a service and its hosts share: read from a file that nobody else can read, and
+//! never shown.
 //!
-//! The file's bytes are the key, just as they are: host and service have copies of one file. No stream is opened with the
-//! key itself. Each kind of stream has a [`Secret`] derived from it, and that of a worker depends on its id: a worker, which
-//! runs plugins, holds nothing by which it could pass for the daemon, or for a worker of another id. The next worker of its
-//! own id has the same secret.
+//! The file's bytes are the key, just as they are: host and service have copies of one file. No
+//! stream is opened with the key itself. Each kind of stream has a [`Secret`] derived from it, and
+//! that of a worker depends on its id: a worker, which runs plugins, holds nothing by which it
+//! could pass for the daemon, or for a worker of another id. The next worker of its own id has the
+//! same secret.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -31,7 +33,8 @@ pub const MAX_KEY: usize = 4096;
 /// The permission bits that a key file has.
 const MODE: u32 = 0o600;
 
-/// What proves to a daemon that somebody may connect, and to a host that the daemon may be believed.
+/// What proves to a daemon that somebody may connect, and to a host that the daemon may be
+/// believed.
 #[derive(Clone)]
 pub struct Key {
     bytes: Arc<[u8]>,
@@ -99,7 +102,8 @@ impl KeyFileError {
 }
 
 impl Key {
-    /// Reads a key from a file that belongs to this process's user, who alone may read it (mode 0600).
+    /// Reads a key from a file that belongs to this process's user, who alone may read it (mode
+    /// 0600).
     ///
     /// # Errors
     /// What is wrong with the file.
@@ -138,7 +142,8 @@ impl Secret {
         mac(&self.0, parts).finalize().into_bytes().into()
     }
 
-    /// Whether somebody who holds the secret said `proof` of these bytes. Takes as long for a wrong one as for a right one.
+    /// Whether somebody who holds the secret said `proof` of these bytes. Takes as long for a wrong
+    /// one as for a right one.
     pub fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         mac(&self.0, parts).verify_slice(proof).is_ok()
     }
@@ -172,7 +177,8 @@ pub fn key_file_of_environment() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Key, KeyProblem> {
-    // A pipe must not be waited for. What is judged is what was opened, whatever happens to the name.
+    // A pipe must not be waited for. What is judged is what was opened, whatever happens to the
+    // name.
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {

@@ -1,4 +1,5 @@
-//! A mailbox: how a control thread leaves messages for a data thread that polls, or sleeps on a descriptor.
+//! A mailbox: how a control thread leaves messages for a data thread that polls, or sleeps on a
+//! descriptor.
 
 use std::io;
 
@@ -29,8 +30,9 @@ impl<T> Mailbox<T> {
 
     /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread.
     pub fn post(&self, message: T) {
-        // Flag and descriptor change under the lock, here and in `take`: apart from the queue they could end up saying
-        // different things, and a descriptor that stays readable for nothing lets nobody sleep.
+        // Flag and descriptor change under the lock, here and in `take`: apart from the queue they
+        // could end up saying different things, and a descriptor that stays readable for nothing
+        // lets nobody sleep.
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.push(message);
         self.posted.store(true, Ordering::Release);

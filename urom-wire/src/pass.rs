@@ -1,18 +1,20 @@
 //! Passes: the first bytes of each message with commands or answers.
 //!
-//! UCX takes messages from whoever reaches its port, and delivers those of a connection that has ended. The ticket that control
-//! streams carry is known to the two ends of one connection and to the daemon alone. So messages that begin with a part of it are
-//! those of this connection, as far as 48 random bits say: 32 of the pass, and a channel's number.
+//! UCX takes messages from whoever reaches its port, and delivers those of a connection that has
+//! ended. The ticket that control streams carry is known to the two ends of one connection and to
+//! the daemon alone. So messages that begin with a part of it are those of this connection, as far
+//! as 48 random bits say: 32 of the pass, and a channel's number.
 //!
-//! A pass is no UCX header and no longer than this, so that the smallest commands and answers still fit the first cache line of a
-//! message over shared memory: with four more bytes a round trip takes nearly twice as long.
+//! A pass is no UCX header and no longer than this, so that the smallest commands and answers still
+//! fit the first cache line of a message over shared memory: with four more bytes a round trip
+//! takes nearly twice as long.
 
 use std::fmt;
 
 use crate::key::fill_random;
 
-/// Where the numbers of a process's channels begin: besides the pass, a stranger has to guess one of these, too. The same each time
-/// for fuzzers.
+/// Where the numbers of a process's channels begin: besides the pass, a stranger has to guess one
+/// of these, too. The same each time for fuzzers.
 pub fn first_channel() -> u16 {
     let mut bytes = [0; 2];
     if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {

@@ -1,4 +1,5 @@
-//! How long a peer may be silent before it counts as lost: each end of a control stream has its own patience.
+//! How long a peer may be silent before it counts as lost: each end of a control stream has its own
+//! patience.
 
 use std::env;
 use std::fmt;
@@ -17,7 +18,8 @@ const LEAST: Duration = HEARTBEAT.saturating_mul(3);
 /// The most, as a word for "for ever" there is `off`.
 const MOST: Duration = Duration::from_secs(24 * 3600);
 
-/// For how long an end of a control stream waits for a sign of its peer. Only time in which this process runs counts.
+/// For how long an end of a control stream waits for a sign of its peer. Only time in which this
+/// process runs counts.
 ///
 /// ```
 /// use urom_wire::patience::Patience;
@@ -46,7 +48,8 @@ impl Patience {
         }
     }
 
-    /// The patience for something that takes `usual` in the common case: longer where a peer may be paused for longer.
+    /// The patience for something that takes `usual` in the common case: longer where a peer may be
+    /// paused for longer.
     pub fn at_least(self, usual: Duration) -> Patience {
         Patience(self.0.map(|limit| limit.max(usual)))
     }

@@ -1,10 +1,11 @@
 //! How two ends of a control stream prove to each other that they hold the key.
 //!
-//! Right behind its hello, each end sends an [`Opening`]: whether it holds a key, and 32 random bytes. Where neither does,
-//! messages follow. Where both do, the host proves it first, and only then the service, so that whoever has no key gets
-//! nothing from a service that was made with it. A proof is an HMAC-SHA-256 over both hellos, both openings and a word that
-//! says whose it is: it fits one stream, one side and one kind of stream, and neither a release nor the use of a key can be
-//! changed on the way. Where only one end has a key, the stream is over.
+//! Right behind its hello, each end sends an [`Opening`]: whether it holds a key, and 32 random
+//! bytes. Where neither does, messages follow. Where both do, the host proves it first, and only
+//! then the service, so that whoever has no key gets nothing from a service that was made with it.
+//! A proof is an HMAC-SHA-256 over both hellos, both openings and a word that says whose it is: it
+//! fits one stream, one side and one kind of stream, and neither a release nor the use of a key can
+//! be changed on the way. Where only one end has a key, the stream is over.
 
 use std::io;
 

@@ -1,9 +1,10 @@
 //! Whether a receive queue still moves, after somebody who wrote into it died, fell silent or left.
 //!
-//! Over shared memory a UCX worker has one receive queue, which all its peers share: a sender takes the next place and then
-//! fills it. A process that is killed or stopped between the two leaves a place that nobody fills, and whatever anybody
-//! sends from then on waits behind it. UCX does not notice, and heartbeats on other ways go on. So after such a loss a
-//! thread sends a message into this process's own queue, as any other process would, and the queue's owner looks whether it
+//! Over shared memory a UCX worker has one receive queue, which all its peers share: a sender takes
+//! the next place and then fills it. A process that is killed or stopped between the two leaves a
+//! place that nobody fills, and whatever anybody sends from then on waits behind it. UCX does not
+//! notice, and heartbeats on other ways go on. So after such a loss a thread sends a message into
+//! this process's own queue, as any other process would, and the queue's owner looks whether it
 //! comes out.
 
 mod state;
@@ -26,12 +27,15 @@ use crate::frame::AM_PROBE;
 use crate::key::fill_random;
 use crate::ucx_context;
 
-/// How long a message may take to come out of a queue that is looked at: on one machine, many times what it needs.
+/// How long a message may take to come out of a queue that is looked at: on one machine, many times
+/// what it needs.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// How long it may take while other messages come: it may have found no place yet. They may come on other ways, too, so they do not show
-/// that the queue moves. With the 3.5 s after which a stopped peer counts as lost this is below 5 s. A message that only now got its place
-/// has [`LIMIT`] from then on: before a place that nobody fills a queue moves to its end soon, and behind it not at all.
+/// How long it may take while other messages come: it may have found no place yet. They may come on
+/// other ways, too, so they do not show that the queue moves. With the 3.5 s after which a stopped
+/// peer counts as lost this is below 5 s. A message that only now got its place has [`LIMIT`] from
+/// then on: before a place that nobody fills a queue moves to its end soon, and behind it not at
+/// all.
 const LIMIT_IN_TRAFFIC: Duration = Duration::from_millis(1250);
 
 /// How long the thread of a test may take to end. It has to take down a context of UCX's.
@@ -40,12 +44,12 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What must have been seen in that time.
 const ENOUGH: Enough = Enough { looks: 200, turns: 200 };
 
-/// How long that thread sleeps between two turns, as UCX wakes nobody when there is room in the queue. It must not spin: the
-/// processor is that of those who work.
+/// How long that thread sleeps between two turns, as UCX wakes nobody when there is room in the
+/// queue. It must not spin: the processor is that of those who work.
 const NAP: Duration = Duration::from_micros(200);
 
-/// The transport over which a worker has one receive queue; over others it has one for each peer. Nothing else is made for a test, and
-/// an owner that cannot be reached in this way is not tested.
+/// The transport over which a worker has one receive queue; over others it has one for each peer.
+/// Nothing else is made for a test, and an owner that cannot be reached in this way is not tested.
 const SHARED: &str = "posix";
 
 /// What a peer is told whose messages wait behind such a place.
@@ -69,8 +73,8 @@ pub type Config = &'static [(&'static str, &'static str)];
 /// The header of a message with the id [`AM_PROBE`].
 pub type Nonce = [u8; 8];
 
-/// What is to come out of a queue to show that it moves, and whether it did. Peers can send such messages, too: however many
-/// come with it or after it, it has come.
+/// What is to come out of a queue to show that it moves, and whether it did. Peers can send such
+/// messages, too: however many come with it or after it, it has come.
 #[derive(Debug, Default)]
 pub struct Awaited {
     nonce: Cell<Nonce>,
@@ -121,7 +125,8 @@ pub struct Queue {
 /// The tests of a queue: one at a time, however many peers are lost meanwhile.
 #[derive(Debug, Default)]
 pub struct QueueProbe {
-    /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
+    /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log
+    /// that it cannot be.
     shared: bool,
     probe: Option<Probe>,
     /// What to test again: somebody was lost after this one had begun.
@@ -159,7 +164,8 @@ impl QueueProbe {
         self.probe.is_some()
     }
 
-    /// What is known now, as [`Probe::look`] says. A verdict ends the test, and begins the next one if that is due.
+    /// What is known now, as [`Probe::look`] says. A verdict ends the test, and begins the next one
+    /// if that is due.
     pub fn look(&mut self, empty: bool, now: Instant) -> Verdict {
         let Some(probe) = &mut self.probe else { return Verdict::Unknown };
         let verdict = probe.look(empty, now);
@@ -177,7 +183,8 @@ impl QueueProbe {
     }
 }
 
-/// Nothing of a test is left afterwards: its thread must not send to a worker that is gone, nor run when the library is unloaded.
+/// Nothing of a test is left afterwards: its thread must not send to a worker that is gone, nor run
+/// when the library is unloaded.
 impl Drop for QueueProbe {
     fn drop(&mut self) {
         drop(self.probe.take());
@@ -194,7 +201,8 @@ struct Thread {
 }
 
 impl Thread {
-    /// Waits for the thread, but not for ever: what it has of UCX may wait for a peer, and a child by `fork` has no threads.
+    /// Waits for the thread, but not for ever: what it has of UCX may wait for a peer, and a child
+    /// by `fork` has no threads.
     fn join(self) {
         if self.closed.recv_timeout(LAST_WORDS) == Err(RecvTimeoutError::Disconnected) {
             // A panic there was reported when it happened.
@@ -297,7 +305,8 @@ impl Drop for Probe {
     }
 }
 
-/// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
+/// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether
+/// it is there.
 fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx::Result<bool> {
     let mut context = ucx_context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {

@@ -51,8 +51,8 @@ pub enum StreamError {
     CutOff(Role),
 }
 
-/// How long a peer that was not understood has to finish what it says first: closing a stream with something unread makes
-/// the kernel throw away what was said on it.
+/// How long a peer that was not understood has to finish what it says first: closing a stream with
+/// something unread makes the kernel throw away what was said on it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What a service says in the place of its proof to a host whose proof is wrong.
@@ -62,13 +62,14 @@ const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
 pub fn prepare(stream: &TcpStream) {
     // A message is small and wants to go at once.
     let _ = stream.set_nodelay(true);
-    // The kernel waits twice as long before each time it repeats what was lost: a link that was cut for two seconds would stay
-    // silent for four, and that is more than the patience of either end.
+    // The kernel waits twice as long before each time it repeats what was lost: a link that was cut
+    // for two seconds would stay silent for four, and that is more than the patience of either end.
     let _ = set_tcp_thin_linear_timeouts(stream, true);
 }
 
-/// Says hello, hears the other's, and judges it; then both prove that they hold the secret, where there is one. All of it
-/// has to end before this end's patience does, however slowly the peer speaks.
+/// Says hello, hears the other's, and judges it; then both prove that they hold the secret, where
+/// there is one. All of it has to end before this end's patience does, however slowly the peer
+/// speaks.
 ///
 /// # Errors
 /// The stream's, or why the two ends do not go together.
@@ -174,7 +175,8 @@ pub async fn send<T: Serialize>(
     message: &T,
 ) -> io::Result<()> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    // The length goes in front. `to_extend` would write a piece of a table byte by byte, where nothing is optimized.
+    // The length goes in front. `to_extend` would write a piece of a table byte by byte, where
+    // nothing is optimized.
     let mut bytes =
         postcard::to_stdvec(&([0_u8; 4], message)).map_err(|error| invalid(error.to_string()))?;
     let len =
@@ -185,7 +187,8 @@ pub async fn send<T: Serialize>(
     stream.write_all(&bytes).await
 }
 
-/// Receives one message. **Not cancel-safe**: give it a task or a `select!` branch that is never dropped half-way.
+/// Receives one message. **Not cancel-safe**: give it a task or a `select!` branch that is never
+/// dropped half-way.
 ///
 /// # Errors
 /// Why the stream is over. A peer that is silent until this end's patience runs out is given up.

@@ -218,7 +218,8 @@ fn a_truncated_proof_is_a_closed_stream() {
     });
 }
 
-/// A stream whose bytes somebody in the middle sees, and may change on the way to the service; what the host said.
+/// A stream whose bytes somebody in the middle sees, and may change on the way to the service; what
+/// the host said.
 async fn through(
     secret: &Secret,
     change: impl Fn(&mut Vec<u8>),

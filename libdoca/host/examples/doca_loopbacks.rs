@@ -1,15 +1,16 @@
-//! What a command costs a host in instructions, call by call: loopbacks of the graph plugin through the table of DOCA's
-//! functions, in a shape that callgrind can count.
+//! What a command costs a host in instructions, call by call: loopbacks of the graph plugin through
+//! the table of DOCA's functions, in a shape that callgrind can count.
 //!
 //! ```text
 //! UROM_PLUGIN_PATH=DIRECTORY uromd &
 //! valgrind --tool=callgrind --toggle-collect='*::measured' doca_loopbacks ADDRESS IN-FLIGHT COUNT
 //! ```
 //!
-//! Only what `measured` calls is counted: setting up is not, and in the pauses for the worker to answer nothing happens. So
-//! the figures of two runs differ by how often progress found nothing, which is printed, and by how the worker put its
-//! answers together. With 0 in flight COUNT calls of progress that find nothing are all that is measured. The difference
-//! between a run of N and one of 2 N is what N cost. `callgrind_annotate --inclusive=yes` names the calls.
+//! Only what `measured` calls is counted: setting up is not, and in the pauses for the worker to
+//! answer nothing happens. So the figures of two runs differ by how often progress found nothing,
+//! which is printed, and by how the worker put its answers together. With 0 in flight COUNT calls
+//! of progress that find nothing are all that is measured. The difference between a run of N and
+//! one of 2 N is what N cost. `callgrind_annotate --inclusive=yes` names the calls.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -20,7 +21,8 @@ use libdoca_host::api;
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState, Data, Pe, Worker};
 
-/// How long the worker has for its answers. Under valgrind the host is slow and the worker, a process of its own, is not.
+/// How long the worker has for its answers. Under valgrind the host is slow and the worker, a
+/// process of its own, is not.
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// A loopback command of the graph plugin: its type, and the data that comes back.
@@ -75,7 +77,8 @@ fn submit(worker: *mut Worker, plugin: u64, value: u64) {
     ok(c!(doca_task_submit(task)));
 }
 
-/// What is counted: so many commands, then progress until all are answered and it found nothing so often.
+/// What is counted: so many commands, then progress until all are answered and it found nothing so
+/// often.
 #[inline(never)]
 fn measured(
     pe: *mut Pe,

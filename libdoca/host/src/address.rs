@@ -52,7 +52,8 @@ pub(super) enum Target {
 }
 
 impl Address {
-    /// Reads `host:port`, `[v6]:port` or `host`, as given by a call. `None` when it is none of these.
+    /// Reads `host:port`, `[v6]:port` or `host`, as given by a call. `None` when it is none of
+    /// these.
     pub(super) fn parse(text: &str, origin: Option<&str>) -> Option<Address> {
         let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
         let (host, port) = split(text)?;

@@ -5,7 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use urom_wire::Wake;
 
-/// A descriptor that becomes readable when there is something to do that neither UCX's nor the mailbox's shows.
+/// A descriptor that becomes readable when there is something to do that neither UCX's nor the
+/// mailbox's shows.
 pub(super) struct Bell {
     wake: Wake,
     /// The host may go to sleep any moment, and was not rung for yet.

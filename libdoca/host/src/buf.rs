@@ -9,7 +9,8 @@ use urom_wire::frame::{MAX_CUT, Payload};
 use super::memory::{Memory, copy};
 use super::shell::Mark;
 
-/// How many bytes of an answer a host can read whatever its length: the fixed part of all known notifications.
+/// How many bytes of an answer a host can read whatever its length: the fixed part of all known
+/// notifications.
 const READABLE: usize = 64;
 const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there before it comes");
 
@@ -20,7 +21,8 @@ pub(super) struct Buffer {
     /// Where the data begins.
     data: Cell<*mut u8>,
     len: Cell<usize>,
-    /// What was wrong with the last `set_data`: hosts may not look at its result, and then submit must say it.
+    /// What was wrong with the last `set_data`: hosts may not look at its result, and then submit
+    /// must say it.
     refused: Cell<DocaError>,
     /// The first byte that the host may use.
     head: Cell<*mut u8>,
@@ -33,7 +35,8 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there is no memory left.
+    /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there
+    /// is no memory left.
     pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
         debug_assert!(room.is_multiple_of(8));
         let buffer = Buffer {
@@ -162,7 +165,8 @@ impl Buffer {
         unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), LEN) };
     }
 
-    /// The last `ahead` bytes of the room and the data behind them as one piece, for data at the head.
+    /// The last `ahead` bytes of the room and the data behind them as one piece, for data at the
+    /// head.
     #[inline]
     pub(super) fn whole(&self, ahead: usize) -> (*const u8, usize) {
         debug_assert!(self.is_at_head() && ahead <= self.room);
@@ -176,13 +180,14 @@ impl Buffer {
     /// The host does not write to the buffer meanwhile: true inside its call to submit.
     #[inline]
     pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: `set_data` keeps the range within the memory, which is initialised and does not go away in this call;
-        // the caller promises that nobody writes.
+        // SAFETY: `set_data` keeps the range within the memory, which is initialised and does not
+        // go away in this call; the caller promises that nobody writes.
         f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
     }
 
-    /// Makes the data a copy of a payload; grows if need be. False when there is no memory left. Hosts look at the first
-    /// fields before they look at the length: what there is not of them is zero, and so are the zeros of a payload.
+    /// Makes the data a copy of a payload; grows if need be. False when there is no memory left.
+    /// Hosts look at the first fields before they look at the length: what there is not of them is
+    /// zero, and so are the zeros of a payload.
     #[inline]
     #[must_use]
     pub(super) fn fill(&self, payload: Payload<'_>) -> bool {
@@ -191,10 +196,11 @@ impl Buffer {
             return false;
         }
         let head = self.head.get();
-        // SAFETY: from the head on the memory has `space` bytes, which are `READABLE` at least: there were so many, or it grew.
+        // SAFETY: from the head on the memory has `space` bytes, which are `READABLE` at least:
+        // there were so many, or it grew.
         unsafe { head.write_bytes(0, READABLE) };
-        // SAFETY: in the same way it has `len` bytes, of which `bytes` are a part. It is initialised, and nobody else uses it while
-        // a task is in flight.
+        // SAFETY: in the same way it has `len` bytes, of which `bytes` are a part. It is
+        // initialised, and nobody else uses it while a task is in flight.
         copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
         // No more than `space`. The zeros behind `bytes` lie in the `READABLE` ones: see `MAX_CUT`.
         self.capacity.set(len);

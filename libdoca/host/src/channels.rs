@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-/// Connections by channel number. A number is given again only after all others were: a late frame finds nobody rather than
-/// somebody else. A worker that is stuck in a plugin may answer long after its host left it.
+/// Connections by channel number. A number is given again only after all others were: a late frame
+/// finds nobody rather than somebody else. A worker that is stuck in a plugin may answer long after
+/// its host left it.
 pub(super) struct Channels<T> {
     all: Vec<Option<T>>,
     /// Places that were given back, the one that has rested longest first.
     resting: VecDeque<u16>,
-    /// A number is a place in `all` with these bits changed, so that strangers who know where the places begin cannot name one.
+    /// A number is a place in `all` with these bits changed, so that strangers who know where the
+    /// places begin cannot name one.
     mask: u16,
 }
 

@@ -1,5 +1,5 @@
-//! The control thread: carries every control stream of the process, so that no heartbeat depends on a host that
-//! progresses its engines.
+//! The control thread: carries every control stream of the process, so that no heartbeat depends on
+//! a host that progresses its engines.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

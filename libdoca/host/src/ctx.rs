@@ -15,7 +15,8 @@ use super::pe::Pe;
 use super::service::Service;
 use super::worker::Worker;
 
-/// A context. A host's pointers to its `doca_ctx` and to its service, worker or domain are one and the same.
+/// A context. A host's pointers to its `doca_ctx` and to its service, worker or domain are one and
+/// the same.
 pub(super) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
@@ -40,7 +41,8 @@ pub(super) enum Kind {
     Domain(Domain),
 }
 
-/// A number for one run of a context, from a start to the next idle; no two runs of a process have the same.
+/// A number for one run of a context, from a start to the next idle; no two runs of a process have
+/// the same.
 pub(super) fn next_run() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -182,7 +184,8 @@ impl Context {
         Ok(())
     }
 
-    /// Notes why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure), and gives the code.
+    /// Notes why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
+    /// and gives the code.
     pub(super) fn fail(&self, failure: &Failure) -> DocaError {
         tracing::warn!(target: "urom_library", "{}", failure.text);
         self.failure.replace(Some(failure.clone()));

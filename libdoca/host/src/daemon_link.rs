@@ -26,7 +26,8 @@ use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid, stream_code};
 use super::stream::DaemonStream;
 
-/// How long a daemon that refuses connections may be about to start: scripts start it together with the program.
+/// How long a daemon that refuses connections may be about to start: scripts start it together with
+/// the program.
 const STARTING: Duration = Duration::from_secs(2);
 
 /// How long to wait after the first refusal; twice as long after each further one.
@@ -95,7 +96,8 @@ pub(super) struct Daemon {
     pub(super) patience: Patience,
 }
 
-/// Connects to a daemon, hands over what it says first, and carries requests and answers until the stream is over.
+/// Connects to a daemon, hands over what it says first, and carries requests and answers until the
+/// stream is over.
 pub(super) async fn serve(
     to: Daemon,
     run: u64,
@@ -132,7 +134,8 @@ async fn connect(
         for candidate in address.resolve().await? {
             match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
                 Ok(stream) => match welcome(address, stream).await {
-                    // Without a key, this may be a host that was cut off before the daemon had heard it.
+                    // Without a key, this may be a host that was cut off before the daemon had
+                    // heard it.
                     Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
                         again = true;
                         cut_off = Some(failure);
@@ -277,7 +280,8 @@ fn lost(daemon: SocketAddr, error: &StreamError) -> Failure {
     )
 }
 
-/// How long a caller of start waits at most: the deadline, and a margin for the control thread itself.
+/// How long a caller of start waits at most: the deadline, and a margin for the control thread
+/// itself.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use super::shell::{Kind, Mark};
 /// Adds devices that do not exist: `NAME` or `NAME@PCI`, with commas between them.
 const VARIABLE: &str = "UROM_DEVICE";
 
-/// What callers see of a device without a PCI address. It is compared with nothing: such a device matches every line of
-/// the service file that is for this host.
+/// What callers see of a device without a PCI address. It is compared with nothing: such a device
+/// matches every line of the service file that is for this host.
 pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 
 /// The longest name that has room for its NUL.
@@ -40,7 +40,8 @@ impl DeviceInfo {
         self.pci_address.as_deref().unwrap_or(NO_PCI_ADDRESS)
     }
 
-    /// Whether `text` is the address that callers see, in either form; `None` when it is no PCI address.
+    /// Whether `text` is the address that callers see, in either form; `None` when it is no PCI
+    /// address.
     pub(super) fn has_pci_address(&self, text: &str) -> Option<bool> {
         Some(long_pci(text)? == self.shown_pci_address())
     }
@@ -123,7 +124,8 @@ fn file_name(path: &Path) -> Option<String> {
     path.file_name()?.to_str().map(str::to_owned)
 }
 
-/// The network interface of an RDMA device's first port, else the first one of the function that both belong to.
+/// The network interface of an RDMA device's first port, else the first one of the function that
+/// both belong to.
 fn interface_of_rdma(device: &Path) -> Option<String> {
     let of_port = fs::read_to_string(device.join("ports/1/gid_attrs/ndevs/0")).ok();
     of_port.map(|text| text.trim().to_owned()).filter(|name| !name.is_empty()).or_else(|| {
@@ -138,8 +140,8 @@ fn pci_address(link: &Path) -> Option<String> {
     path.ancestors().filter_map(Path::file_name).filter_map(OsStr::to_str).find_map(long_pci)
 }
 
-/// An opened device: `doca_dev`. It is never given back, as a host may keep its pointer; a closed one is opened again. The
-/// list has a handle, and so has every service that uses it.
+/// An opened device: `doca_dev`. It is never given back, as a host may keep its pointer; a closed
+/// one is opened again. The list has a handle, and so has every service that uses it.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Device {

@@ -1,9 +1,10 @@
 //! `doca_urom_domain`: configuration, start and stop.
 //!
-//! A start goes through four steps, all of them in calls of progress: the out-of-band exchange, the table to each of
-//! this process's workers, their word that plugins find it, and the exchange of verdicts, after which all processes run
-//! the domain or none. A stop is over when it returns: it gives up what is
-//! under way, and waits, though not for long, until no plugin finds anything of the domain.
+//! A start goes through four steps, all of them in calls of progress: the out-of-band exchange, the
+//! table to each of this process's workers, their word that plugins find it, and the exchange of
+//! verdicts, after which all processes run the domain or none. A stop is over when it returns: it
+//! gives up what is under way, and waits, though not for long, until no plugin finds anything of
+//! the domain.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -25,7 +26,8 @@ use super::pe::Pe;
 use super::ready::Ready;
 use super::run::Run;
 
-/// How long a stop waits for its workers: one that does not answer in this time is about to be given up.
+/// How long a stop waits for its workers: one that does not answer in this time is about to be
+/// given up.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A domain context.
@@ -59,7 +61,8 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
 /// From a start to the next idle.
 struct DomainRun {
     number: u64,
-    /// With their ids at the service, in the order of the domain's; none when one of those does not run.
+    /// With their ids at the service, in the order of the domain's; none when one of those does not
+    /// run.
     workers: Vec<(u64, Weak<Run>)>,
     /// Until it is done, except during a step of it.
     exchange: Option<Box<Exchange>>,
@@ -247,7 +250,8 @@ impl Domain {
             |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
         let Some((number, exchange)) = taken else { return false };
-        // The host's functions may do anything, even stop this domain: then what they did was for nothing.
+        // The host's functions may do anything, even stop this domain: then what they did was for
+        // nothing.
         let step = exchange.step();
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| run.number == number) else {
@@ -387,7 +391,8 @@ impl Domain {
 }
 
 impl DomainRun {
-    /// Ends the domain at every worker that has its table, or is getting it. No sender is left once they have done so.
+    /// Ends the domain at every worker that has its table, or is getting it. No sender is left once
+    /// they have done so.
     fn end(&mut self) -> mpsc::Receiver<()> {
         let (done, all_done) = mpsc::channel();
         self.cancelled.store(true, Ordering::Release);

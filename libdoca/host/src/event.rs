@@ -28,7 +28,8 @@ pub(super) enum Event {
     },
 }
 
-/// How the control thread leaves events for a progress engine: the run's number, and what happened to it.
+/// How the control thread leaves events for a progress engine: the run's number, and what happened
+/// to it.
 pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
 
 /// What a worker said when it let the host in.

@@ -1,13 +1,15 @@
-//! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, first of sizes, then of blobs,
-//! and at last of verdicts, so that a domain runs everywhere or nowhere.
+//! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, first of
+//! sizes, then of blobs, and at last of verdicts, so that a domain runs everywhere or nowhere.
 //!
-//! An all-gather waits for everybody, so a participant that fails must not just leave. It brings nothing: a size of 0, or
-//! zeros in place of its blob, and says why in the round of verdicts. Everybody sees a size of 0, and then there is no
-//! round of blobs. What ends an exchange at once is what everybody sees, and what keeps this participant from taking part
-//! in a round: functions that fail, and no memory for what others send.
+//! An all-gather waits for everybody, so a participant that fails must not just leave. It brings
+//! nothing: a size of 0, or zeros in place of its blob, and says why in the round of verdicts.
+//! Everybody sees a size of 0, and then there is no round of blobs. What ends an exchange at once
+//! is what everybody sees, and what keeps this participant from taking part in a round: functions
+//! that fail, and no memory for what others send.
 //!
-//! The functions are called here and nowhere else, one after the other, by whoever makes a step. What they are given
-//! to write to and read from stays where it is until `req_test` says that they are done with it.
+//! The functions are called here and nowhere else, one after the other, by whoever makes a step.
+//! What they are given to write to and read from stays where it is until `req_test` says that they
+//! are done with it.
 
 use std::ffi::c_void;
 
@@ -110,7 +112,8 @@ impl Gather {
 
     fn free(&mut self) -> DocaError {
         self.freed = true;
-        // SAFETY: the host's function, with the request it made; `freed` sees to it that this is once.
+        // SAFETY: the host's function, with the request it made; `freed` sees to it that this is
+        // once.
         unsafe { (self.oob.free)(self.request) }
     }
 
@@ -121,7 +124,8 @@ impl Gather {
             .receive
             .as_ref()
             .map_or(std::ptr::dangling(), |memory| memory.start().cast_const());
-        // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done with it.
+        // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done
+        // with it.
         unsafe { std::slice::from_raw_parts(start, len) }.chunks_exact(self.block.max(1))
     }
 }
@@ -133,7 +137,8 @@ impl Drop for Gather {
             tracing::debug!(target: "urom_library", "an all-gather of {} was given up: {code}", self.round);
         }
         if !self.done {
-            // It was never said to be over: whatever carries it may still write there, so the memory is nobody's.
+            // It was never said to be over: whatever carries it may still write there, so the
+            // memory is nobody's.
             self.send.take().into_iter().chain(self.receive.take()).for_each(Memory::keep);
         }
     }
@@ -189,12 +194,14 @@ pub(super) enum Outcome {
 }
 
 impl Exchange {
-    /// The last round, in which everybody says how it went here. It fails when it went wrong anywhere.
+    /// The last round, in which everybody says how it went here. It fails when it went wrong
+    /// anywhere.
     pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
         Exchange { oob, blob: Vec::new(), wrong: own.err(), silent: None, round: Round::Settled }
     }
 
-    /// An exchange that brings in a blob, or tells the others why there is none. Nothing is called yet.
+    /// An exchange that brings in a blob, or tells the others why there is none. Nothing is called
+    /// yet.
     pub(super) fn new(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
         let (blob, wrong) = match blob {
             Ok(blob) => (blob, None),
@@ -203,8 +210,8 @@ impl Exchange {
         Exchange { oob, blob, wrong, silent: None, round: Round::None }
     }
 
-    /// Goes on, without waiting. It calls one function of the host's, and `req_free` when that is due: between steps
-    /// the host may have stopped the domain.
+    /// Goes on, without waiting. It calls one function of the host's, and `req_free` when that is
+    /// due: between steps the host may have stopped the domain.
     pub(super) fn step(mut self: Box<Self>) -> Step {
         match self.next() {
             Ok(None) => Step::Again(self),
@@ -214,7 +221,8 @@ impl Exchange {
         }
     }
 
-    /// This process's verdict. It is no good one for a table without somebody, who may not know that.
+    /// This process's verdict. It is no good one for a table without somebody, who may not know
+    /// that.
     fn own(&self) -> Result<(), Failure> {
         let wrong = self.wrong.clone().or_else(|| self.silent.map(not_said));
         wrong.map_or(Ok(()), Err)

@@ -1,4 +1,5 @@
-//! Failures inside the library: the code the caller gets, and the sentence `urom_ctx_get_failure` gives.
+//! Failures inside the library: the code the caller gets, and the sentence `urom_ctx_get_failure`
+//! gives.
 
 use urom_abi::DocaError;
 

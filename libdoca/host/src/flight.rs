@@ -1,4 +1,5 @@
-//! The commands of a connection: which tasks are the host's, which are in flight, and which are answered.
+//! The commands of a connection: which tasks are the host's, which are in flight, and which are
+//! answered.
 
 use std::cell::Cell;
 
@@ -9,14 +10,15 @@ use super::slots::Slots;
 use super::task::{CmdTask, Stage};
 use super::task_pool;
 
-/// So many answers that have come since the last command, and so many tasks in the host's hands, are followed by more than one
-/// command.
+/// So many answers that have come since the last command, and so many tasks in the host's hands,
+/// are followed by more than one command.
 const MANY: u64 = 8;
 
 /// A connection's tasks.
 pub(super) struct Flight {
     slots: Slots<CmdTask>,
-    // How many tasks ever were submitted, answered, and completed: a command counts once at each of the three.
+    // How many tasks ever were submitted, answered, and completed: a command counts once at each of
+    // the three.
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,
@@ -49,8 +51,9 @@ impl Flight {
         self.slots.out()
     }
 
-    /// Whether the worker owes no answer, and the command that is about to be submitted is not likely the first of many: many
-    /// answers came since the last one was, and the host still holds many tasks, which it is about to go through.
+    /// Whether the worker owes no answer, and the command that is about to be submitted is not
+    /// likely the first of many: many answers came since the last one was, and the host still holds
+    /// many tasks, which it is about to go through.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         let answered = self.answered.get();
@@ -75,7 +78,8 @@ impl Flight {
         DocaError::NO_MEMORY
     }
 
-    /// Says, once, that nothing but tasks in the host's hands keeps a worker's context from going idle.
+    /// Says, once, that nothing but tasks in the host's hands keeps a worker's context from going
+    /// idle.
     pub(super) fn report_unreleased(&self, worker: WorkerId) {
         if self.count() == 0 && !self.reported.replace(true) {
             tracing::warn!(
@@ -87,7 +91,8 @@ impl Flight {
         }
     }
 
-    /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no memory is left.
+    /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no
+    /// memory is left.
     #[inline]
     pub(super) fn allocate(
         &self,
@@ -112,8 +117,8 @@ impl Flight {
         self.answered_before.set(self.answered.get());
     }
 
-    /// Finds the task a notification answers and notes the answer. `None` when there is no command in flight in that
-    /// slot. A payload longer than `limit` makes the task fail.
+    /// Finds the task a notification answers and notes the answer. `None` when there is no command
+    /// in flight in that slot. A payload longer than `limit` makes the task fail.
     #[inline]
     pub(super) fn answer(
         &self,

@@ -1,8 +1,9 @@
 //! From C's pointers to this library's objects and back.
 //!
-//! Set-up calls ask whether a pointer is one of this library's at all, so any other gives `INVALID_VALUE`. The calls of
-//! the fast path (progress, and all that make or take a command task) look at the [mark](super::shell) only: they find
-//! out that an object is destroyed or of another kind, and trust that the pointer once came from this library.
+//! Set-up calls ask whether a pointer is one of this library's at all, so any other gives
+//! `INVALID_VALUE`. The calls of the fast path (progress, and all that make or take a command task)
+//! look at the [mark](super::shell) only: they find out that an object is destroyed or of another
+//! kind, and trust that the pointer once came from this library.
 
 use std::rc::Rc;
 
@@ -79,7 +80,8 @@ pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
 ///
 /// # Safety
 ///
-/// The host keeps DOCA's thread rules, and does not end the object before the last use of the result.
+/// The host keeps DOCA's thread rules, and does not end the object before the last use of the
+/// result.
 pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
     let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: the shell holds a reference to a `T`, and the caller promises that it stays.
@@ -87,7 +89,8 @@ pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
-/// The object a host means, kept alive: for calls in which the host's own functions run, which may destroy it.
+/// The object a host means, kept alive: for calls in which the host's own functions run, which may
+/// destroy it.
 ///
 /// # Safety
 ///

@@ -1,4 +1,5 @@
-//! Lists of tasks that cost nothing to keep: each task has room for one neighbour, and is on one list at most.
+//! Lists of tasks that cost nothing to keep: each task has room for one neighbour, and is on one
+//! list at most.
 
 use std::cell::Cell;
 

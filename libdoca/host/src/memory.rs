@@ -50,7 +50,8 @@ impl Memory {
     }
 }
 
-// SAFETY: it is the heap's, which belongs to no thread, and it is only read and written by who has its address.
+// SAFETY: it is the heap's, which belongs to no thread, and it is only read and written by who has
+// its address.
 unsafe impl Send for Memory {}
 
 impl Drop for Memory {
@@ -63,7 +64,8 @@ impl Drop for Memory {
     }
 }
 
-/// Copies bytes to a place of their length: short ones, as nearly all commands and notifications are, without a call.
+/// Copies bytes to a place of their length: short ones, as nearly all commands and notifications
+/// are, without a call.
 #[inline]
 pub(super) fn copy(bytes: &[u8], place: &mut [u8]) {
     let len = bytes.len().min(place.len());

@@ -82,7 +82,8 @@ impl Orders {
                 let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
                 say(DomainWord::Start { len: table.len() as u64 }).await;
                 for piece in table.chunks(PIECE) {
-                    // Another domain's table may be the next order: the worker must not wait for the rest of this one.
+                    // Another domain's table may be the next order: the worker must not wait for
+                    // the rest of this one.
                     if cancelled.load(Ordering::Acquire) || orders.is_closed() {
                         return say(DomainWord::End).await;
                     }

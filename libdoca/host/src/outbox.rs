@@ -27,7 +27,8 @@ pub(super) struct Message {
     len: usize,
 }
 
-// SAFETY: a box's bytes are on the heap, and whoever has a message that is sent does not write to it.
+// SAFETY: a box's bytes are on the heap, and whoever has a message that is sent does not write to
+// it.
 unsafe impl ucx::Buffer for Message {
     #[inline]
     fn start(&self) -> *const u8 {

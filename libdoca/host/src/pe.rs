@@ -1,8 +1,8 @@
 //! The progress engine.
 //!
-//! A call of `doca_pe_progress` either delivers the oldest event that is ready, or moves everything that can move and
-//! then delivers at most one event. So a host gets one callback a call, in the order in which answers arrived, and 0
-//! whenever nothing it can see has happened.
+//! A call of `doca_pe_progress` either delivers the oldest event that is ready, or moves everything
+//! that can move and then delivers at most one event. So a host gets one callback a call, in the
+//! order in which answers arrived, and 0 whenever nothing it can see has happened.
 
 mod complete;
 mod lost;
@@ -33,10 +33,12 @@ use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};
 use urom_wire::queue_probe::QueueProbe;
 
-/// How many commands a call completes at most, where several are asked for: a host looks at the clock in between.
+/// How many commands a call completes at most, where several are asked for: a host looks at the
+/// clock in between.
 const MOST_AT_ONCE: u32 = 64;
 
-/// How often such a call looks at UCX while nothing comes: who waits has the way in and out of it only once for all of these.
+/// How often such a call looks at UCX while nothing comes: who waits has the way in and out of it
+/// only once for all of these.
 const LOOKS: u32 = 16;
 
 /// What delivering an event came to.
@@ -55,7 +57,8 @@ pub(super) struct Pe {
     mailbox: Arc<Mailbox>,
     bell: Bell,
     epoll: OwnedFd,
-    /// A test of UCX's receive queue, after a worker that wrote into it is gone. It goes before the queue.
+    /// A test of UCX's receive queue, after a worker that wrote into it is gone. It goes before the
+    /// queue.
     probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
@@ -64,8 +67,8 @@ pub(super) struct Pe {
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains whose out-of-band exchange is under way, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// There may be something in one of these two, or something ready that is no command: while there is nothing, a
-    /// progress has to do with commands only.
+    /// There may be something in one of these two, or something ready that is no command: while
+    /// there is nothing, a progress has to do with commands only.
     chores: Cell<bool>,
     /// Wakes a host that sleeps meanwhile, once a domain starts.
     timer: OnceCell<OwnedFd>,
@@ -218,7 +221,8 @@ impl Pe {
         if self.chores.get() {
             return self.progress_all(false);
         }
-        // What follows is written twice, so that neither case makes the processor guess wrong about the other.
+        // What follows is written twice, so that neither case makes the processor guess wrong about
+        // the other.
         if !self.progress_ucx(looks) {
             return if self.is_called() { self.progress_rest() } else { 0 };
         }
@@ -261,7 +265,8 @@ impl Pe {
         count
     }
 
-    /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all that is done.
+    /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all
+    /// that is done.
     #[inline(never)]
     fn progress_all(&self, mut advanced: bool) -> u8 {
         loop {
@@ -383,8 +388,8 @@ impl Pe {
             }
             Ready::State(ctx, next) => {
                 let told = ctx.is_watched();
-                // A host with tasks in flight takes the next thing that counts for one of them: the loss of something
-                // else must not be it.
+                // A host with tasks in flight takes the next thing that counts for one of them: the
+                // loss of something else must not be it.
                 let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
                 match ctx.arrive(next) {
                     true if !aside => Delivery::Seen,

@@ -1,7 +1,7 @@
 //! What a host is to see, oldest first.
 //!
-//! Commands are nearly all of it, and lie on a list of their own. Anything else knows how many commands go before it; they
-//! are counted only while there is something else.
+//! Commands are nearly all of it, and lie on a list of their own. Anything else knows how many
+//! commands go before it; they are counted only while there is something else.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -60,7 +60,8 @@ pub(super) struct Run {
     idle_queued: Cell<bool>,
     flight: Flight,
     sender: Sender,
-    /// Tasks that are answered while UCX still reads the payload of the first of them, and those answered after it.
+    /// Tasks that are answered while UCX still reads the payload of the first of them, and those
+    /// answered after it.
     parked: Queue<CmdTask>,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
@@ -181,8 +182,8 @@ impl Run {
         self.max_response.set(max_message - NOTIFICATION_HEADER);
         let me = Weak::clone(&self.me);
         let transport = pe.transport()?;
-        // SAFETY: from the worker that the service sent this host to. A service is trusted with the memory of its hosts: the guide's
-        // page on security says so.
+        // SAFETY: from the worker that the service sent this host to. A service is trusted with the
+        // memory of its hosts: the guide's page on security says so.
         let address = unsafe { WorkerAddress::from_bytes(&ucx_address) };
         let endpoint = address.and_then(|address| {
             let hook = move |status| {
@@ -291,7 +292,8 @@ impl Run {
         drop(self.orders.take());
     }
 
-    /// The context is idle: what the service counts and keeps is given back, whoever still knows this run.
+    /// The context is idle: what the service counts and keeps is given back, whoever still knows
+    /// this run.
     pub(super) fn finish(&self) {
         drop(self.place.take());
     }

@@ -59,7 +59,8 @@ impl Shared {
             let mut current = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, running)
         };
-        // Outside of the lock: this may be the end of the control thread and of an embedded service.
+        // Outside of the lock: this may be the end of the control thread and of an embedded
+        // service.
         drop(previous);
     }
 

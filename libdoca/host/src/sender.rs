@@ -1,4 +1,5 @@
-//! The sending side of a connection: frames out of task memory or out of the outbox, and what UCX still works on.
+//! The sending side of a connection: frames out of task memory or out of the outbox, and what UCX
+//! still works on.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,8 +14,9 @@ use super::task::{CmdTask, InPlace};
 /// How many commands share a message at most: more gain nothing.
 const MOST_TOGETHER: usize = 32;
 
-/// How many do. Through shared memory, where a message costs little, half of the host's tasks: the worker is at one half while the
-/// host is at the other. Elsewhere a message costs more than the commands in it.
+/// How many do. Through shared memory, where a message costs little, half of the host's tasks: the
+/// worker is at one half while the host is at the other. Elsewhere a message costs more than the
+/// commands in it.
 #[inline]
 fn share(is_near: bool, tasks: usize) -> usize {
     if is_near { (tasks / 2).clamp(1, MOST_TOGETHER) } else { MOST_TOGETHER }
@@ -57,8 +59,9 @@ impl Sender {
         self.busy.get()
     }
 
-    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with others, when there are as many as
-    /// share a message or later. The host has so many `tasks`, in its hands and in flight.
+    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with
+    /// others, when there are as many as share a message or later. The host has so many `tasks`, in
+    /// its hands and in flight.
     #[inline]
     pub(super) fn submit(
         &self,
@@ -157,7 +160,8 @@ impl Sender {
         self.under_way.borrow_mut().push_back(send);
     }
 
-    /// Sends what waits and takes back what is sent; afterwards it is known whether something is left to do.
+    /// Sends what waits and takes back what is sent; afterwards it is known whether something is
+    /// left to do.
     pub(super) fn tend(&self) -> Result<(), Status> {
         self.collect();
         let flushed = self.flush();
@@ -165,7 +169,8 @@ impl Sender {
         flushed
     }
 
-    /// Takes back what UCX is done with. How a send ended does not matter here: a failed one breaks the endpoint.
+    /// Takes back what UCX is done with. How a send ended does not matter here: a failed one breaks
+    /// the endpoint.
     fn collect(&self) {
         let mut under_way = self.under_way.borrow_mut();
         while let Some(send) = under_way.pop_front() {
@@ -188,14 +193,16 @@ impl Sender {
         }
     }
 
-    /// Closes the endpoint. What waits is dropped; then, and if it is not to go `gracefully`, what is under way may be lost, too.
-    /// Through shared memory what is sent is with the worker already, and UCX lets go of the worker's memory only by force.
+    /// Closes the endpoint. What waits is dropped; then, and if it is not to go `gracefully`, what
+    /// is under way may be lost, too. Through shared memory what is sent is with the worker
+    /// already, and UCX lets go of the worker's memory only by force.
     pub(super) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
         let gracefully = gracefully && !unfinished;
         self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
-            // Where UCX cannot say, memory that is held for longer is better than a command that is lost on another way.
+            // Where UCX cannot say, memory that is held for longer is better than a command that is
+            // lost on another way.
             let in_shared_memory = endpoint.is_in_shared_memory().unwrap_or(false);
             let mode = match gracefully && !in_shared_memory {
                 true => CloseMode::Flush,

@@ -228,7 +228,8 @@ impl Service {
         Ok(DocaError::SUCCESS)
     }
 
-    /// A device is needed, also where it decides nothing, so that the program starts with any other library.
+    /// A device is needed, also where it decides nothing, so that the program starts with any other
+    /// library.
     fn check_device(&self) -> Result<(), Failure> {
         let is_free = self.any_device.get() || *self.wish.borrow() != Wish::Environment;
         if is_free || self.device.borrow().is_some() {
@@ -245,7 +246,8 @@ impl Service {
         number: u64,
         mailbox: &Arc<Mailbox>,
     ) -> Result<(RunningService, Welcome), Failure> {
-        // Before a daemon is asked that would only say that the versions differ, or an embedded one calls UCX.
+        // Before a daemon is asked that would only say that the versions differ, or an embedded one
+        // calls UCX.
         super::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());

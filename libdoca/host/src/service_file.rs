@@ -1,9 +1,9 @@
 //! The file that `DOCA_UROM_SERVICE_FILE` names: which daemon serves which host and device.
 //!
-//! One entry a line, five fields with white space between them:
-//! `<app_hostname> <service_type> <dev_hostname> <dev_pci_addr> <net,devs>`. Blank lines, and everything from a field
-//! that begins with `#` on, are ignored. Names compare without regard to case, and a short name equals a qualified one
-//! that begins with it.
+//! One entry a line, five fields with white space between them: `<app_hostname> <service_type>
+//! <dev_hostname> <dev_pci_addr> <net,devs>`. Blank lines, and everything from a field that begins
+//! with `#` on, are ignored. Names compare without regard to case, and a short name equals a
+//! qualified one that begins with it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -89,7 +89,8 @@ impl Entry {
     }
 }
 
-/// A PCI address in the form `dddd:bb:dd.f`, lower case. `bb:dd.f` is taken, too. `None` for anything else.
+/// A PCI address in the form `dddd:bb:dd.f`, lower case. `bb:dd.f` is taken, too. `None` for
+/// anything else.
 pub(super) fn long_pci(text: &str) -> Option<String> {
     let hex = |part: &str, len: usize| {
         part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit())

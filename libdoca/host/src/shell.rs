@@ -1,16 +1,18 @@
 //! What a host's pointers point to: memory that is never given back.
 //!
-//! A host may use a pointer after it destroyed the object, or hand it to a function of another kind. So that this can be
-//! told without touching freed memory, everything a host gets a pointer to begins with a [`Mark`], and that word stays
-//! readable for as long as the process lives. A context, an engine, a query and a device's description are behind a
-//! [`Shell`] that outlives them and serves again after a rest; tasks and devices carry a mark of their own and are kept.
+//! A host may use a pointer after it destroyed the object, or hand it to a function of another
+//! kind. So that this can be told without touching freed memory, everything a host gets a pointer
+//! to begins with a [`Mark`], and that word stays readable for as long as the process lives. A
+//! context, an engine, a query and a device's description are behind a [`Shell`] that outlives them
+//! and serves again after a rest; tasks and devices carry a mark of their own and are kept.
 
 use std::collections::{HashSet, VecDeque};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// How many shells rest before the first is used again, so that an old pointer finds nobody rather than somebody else.
+/// How many shells rest before the first is used again, so that an old pointer finds nobody rather
+/// than somebody else.
 const RESTING: usize = 256;
 
 /// Pointers below are null, or numbers that only look like pointers: there is never memory.
@@ -43,7 +45,8 @@ impl Kind {
     }
 }
 
-/// The first word of everything a host has a pointer to: its kind while it is the host's, else nothing.
+/// The first word of everything a host has a pointer to: its kind while it is the host's, else
+/// nothing.
 ///
 /// Atomic, as a wrong pointer may belong to another thread.
 #[derive(Debug)]
@@ -84,7 +87,8 @@ impl Mark {
         if mark.addr() < NUMBERS || !mark.is_aligned() {
             return None;
         }
-        // SAFETY: not null; whatever else a host is given begins with a mark, and that stays for ever.
+        // SAFETY: not null; whatever else a host is given begins with a mark, and that stays for
+        // ever.
         Some(unsafe { &*mark })
     }
 }

@@ -24,7 +24,8 @@ impl<T: Linked> Slots<T> {
         }
     }
 
-    /// A slot for the caller: the one that was given back last, or a new one. `None` when as many as may be are out.
+    /// A slot for the caller: the one that was given back last, or a new one. `None` when as many
+    /// as may be are out.
     #[inline]
     pub(super) fn allocate(
         &self,

@@ -21,7 +21,8 @@ use urom_wire::stream::{StreamError, greet, prepare};
 /// How many long messages may wait to leave.
 const IN_TURN: usize = 4;
 
-/// How long to wait before a service is tried again that hung up, and how long before the last time.
+/// How long to wait before a service is tried again that hung up, and how long before the last
+/// time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_millis(800);
 
@@ -45,8 +46,8 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects, says hello and hears it, and proves to hold the secret. A service that hung up in the middle of it had no
-    /// time for this host, and is tried again.
+    /// Connects, says hello and hears it, and proves to hold the secret. A service that hung up in
+    /// the middle of it had no time for this host, and is tried again.
     pub(super) async fn open(
         address: SocketAddr,
         expected: Role,
@@ -98,7 +99,8 @@ where
         let _ = self.outgoing.send(message).await;
     }
 
-    /// The same, but not before nearly everything sent earlier has left: for messages that are long and many.
+    /// The same, but not before nearly everything sent earlier has left: for messages that are long
+    /// and many.
     pub(super) async fn send_in_turn(&self, message: Out) {
         // The places are given back at once; an error is the end of the carrier.
         drop(self.outgoing.reserve_many(BACKLOG - IN_TURN).await);

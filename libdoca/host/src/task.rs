@@ -84,7 +84,8 @@ impl Stage {
 const NO_END: CmdTaskEnd =
     CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
 
-/// A command: one slot of a connection. It is made once and never freed, only [used again](super::task_pool).
+/// A command: one slot of a connection. It is made once and never freed, only [used
+/// again](super::task_pool).
 ///
 /// What a command needs from its submission to its end lies in the first cache lines.
 #[repr(C, align(64))]
@@ -92,7 +93,8 @@ pub(super) struct CmdTask {
     mark: Mark,
     pub(super) head: Head,
     slot: Cell<u16>,
-    /// UCX reads the payload where it lies. It stays so if the connection ends meanwhile; no host gets the payload then.
+    /// UCX reads the payload where it lies. It stays so if the connection ends meanwhile; no host
+    /// gets the payload then.
     pub(super) sending: Cell<bool>,
     /// Its connection went while UCX read the payload, which goes when UCX is done.
     orphan: Cell<bool>,
@@ -105,7 +107,8 @@ pub(super) struct CmdTask {
     next: Cell<Option<&'static CmdTask>>,
     /// Orders tasks by their submission.
     pub(super) serial: Cell<u64>,
-    /// How it ended, for hosts that read it where it lies. Means something while the task is `Done`.
+    /// How it ended, for hosts that read it where it lies. Means something while the task is
+    /// `Done`.
     end: Cell<CmdTaskEnd>,
     pub(super) payload: Buffer,
     pub(super) response: Buffer,
@@ -120,8 +123,8 @@ impl Linked for CmdTask {
 }
 
 impl CmdTask {
-    /// A new free task, of no connection, with room for payloads of `capacity` bytes. `None` when there is no memory
-    /// left.
+    /// A new free task, of no connection, with room for payloads of `capacity` bytes. `None` when
+    /// there is no memory left.
     pub(super) fn new(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
         Some(Box::leak(Box::new(CmdTask {
             mark: Mark::none(),
@@ -141,7 +144,8 @@ impl CmdTask {
         })))
     }
 
-    /// Makes a free task that is [retired](CmdTask::retire) another slot. False when there is no memory left.
+    /// Makes a free task that is [retired](CmdTask::retire) another slot. False when there is no
+    /// memory left.
     #[must_use]
     pub(super) fn renew(&self, slot: u16, capacity: usize) -> bool {
         self.slot.set(slot);
@@ -160,9 +164,10 @@ impl CmdTask {
     /// The connection it is a slot of; `None` once that is gone.
     #[inline]
     pub(super) fn run(&self) -> Option<&Run> {
-        // SAFETY: `join` asks of a run that it takes itself out of its tasks before it goes away. It does not go away under
-        // this reference either: the engine lets go of a run when it delivers the context's last event, which it does
-        // between two calls of the host, and callbacks are inside such a call.
+        // SAFETY: `join` asks of a run that it takes itself out of its tasks before it goes away.
+        // It does not go away under this reference either: the engine lets go of a run when it
+        // delivers the context's last event, which it does between two calls of the host, and
+        // callbacks are inside such a call.
         unsafe { self.run.get().as_ref() }
     }
 
@@ -211,7 +216,8 @@ impl CmdTask {
         unsafe { *self.user_area.get() = [0; 4] };
     }
 
-    /// Takes the task from its caller: no call finds it, or its buffers, by their pointers any more.
+    /// Takes the task from its caller: no call finds it, or its buffers, by their pointers any
+    /// more.
     #[inline]
     pub(super) fn withdraw(&self) {
         self.head.stage.set(Stage::Free);
@@ -277,7 +283,8 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// The payload of a task that is in flight, behind the connection's pass and the frame's header.
+    /// The payload of a task that is in flight, behind the connection's pass and the frame's
+    /// header.
     #[inline]
     pub(super) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
         task.payload.write_room(&header, 0);
@@ -296,14 +303,16 @@ impl Drop for InPlace {
     }
 }
 
-// SAFETY: the payload's memory belongs to the task, and is never replaced while UCX has this value: a connection that goes
-// meanwhile leaves it to `drop`. Only UCX and the host touch it, both by pointers and on the thread of the engine, so
-// never at the same time. The task is completed after UCX is done with it, and until then the host may not write to it. The
-// exception is a connection that ends with the send unfinished: the task completes, and UCX may go on reading for as long as it
-// keeps this value. The task is then never allocated again, and `get_payload` gives no buffer. A host that writes all the same,
-// by a pointer from before, writes to memory that is still there, between two reads of UCX's: until the forced close of the
-// endpoint has cancelled the send, the worker may be sent a command with what was written, or with a part of it where a device
-// reads meanwhile.
+// SAFETY: the payload's memory belongs to the task, and is never replaced while UCX has this value:
+// a connection that goes meanwhile leaves it to `drop`. Only UCX and the host touch it, both by
+// pointers and on the thread of the engine, so never at the same time. The task is completed after
+// UCX is done with it, and until then the host may not write to it. The exception is a connection
+// that ends with the send unfinished: the task completes, and UCX may go on reading for as long as
+// it keeps this value. The task is then never allocated again, and `get_payload` gives no buffer. A
+// host that writes all the same, by a pointer from before, writes to memory that is still there,
+// between two reads of UCX's: until the forced close of the endpoint has cancelled the send, the
+// worker may be sent a command with what was written, or with a part of it where a device reads
+// meanwhile.
 unsafe impl ucx::Buffer for InPlace {
     #[inline]
     fn start(&self) -> *const u8 {

@@ -1,22 +1,24 @@
 //! Command tasks that no connection uses.
 //!
-//! A host may keep a task's pointer after the task's worker is gone, and the calls of a task look into the task itself:
-//! so its memory is never given back to the heap, but kept here for the next connection. What a task holds on the heap, its
-//! payload and response, is given back.
+//! A host may keep a task's pointer after the task's worker is gone, and the calls of a task look
+//! into the task itself: so its memory is never given back to the heap, but kept here for the next
+//! connection. What a task holds on the heap, its payload and response, is given back.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use super::task::CmdTask;
 
-/// How many tasks rest before the first is used again, so that an old pointer finds nobody rather than somebody else.
+/// How many tasks rest before the first is used again, so that an old pointer finds nobody rather
+/// than somebody else.
 const RESTING: usize = 64;
 
 /// A task that is in nobody's hands.
 struct Resting(&'static CmdTask);
 
-// SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to a thread out of it. One that
-// UCX still reads goes to `KEPT`, where nobody looks at it before the thread whose UCX that is says that it is done.
+// SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to
+// a thread out of it. One that UCX still reads goes to `KEPT`, where nobody looks at it before the
+// thread whose UCX that is says that it is done.
 unsafe impl Send for Resting {}
 
 static POOL: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
@@ -24,7 +26,8 @@ static POOL: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 /// Tasks that UCX still reads. Tools that look for leaks find them here.
 static KEPT: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
-/// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is no memory left.
+/// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is
+/// no memory left.
 pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
     let rested = {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,8 +41,8 @@ pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
     None
 }
 
-/// Takes a task that its connection needs no more. UCX may still read the payload of one whose connection was closed by
-/// force; then the task rests [when UCX is done](rest_at_last).
+/// Takes a task that its connection needs no more. UCX may still read the payload of one whose
+/// connection was closed by force; then the task rests [when UCX is done](rest_at_last).
 pub(super) fn rest(task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
@@ -70,7 +73,8 @@ mod tests {
 
     #[test]
     fn a_task_is_used_again_as_new_and_not_at_once() {
-        // Other tests use the pool as well, so the first one comes back at some time after it has rested.
+        // Other tests use the pool as well, so the first one comes back at some time after it has
+        // rested.
         let first = task(1, 100);
         first.hold(None);
         first.payload.set_data(first.payload.data(), 7).unwrap();

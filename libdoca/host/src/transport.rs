@@ -44,8 +44,8 @@ impl Transport {
         let engine = NonNull::new(pe.as_ptr().cast_mut());
         ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
             let Some(pe) = engine else { return };
-            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises the engine for that time; a
-            // worker that ends calls none.
+            // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller
+            // promises the engine for that time; a worker that ends calls none.
             let pe = unsafe { pe.as_ref() };
             match message.data {
                 Data::Eager(bytes) => match Pass::split(bytes) {

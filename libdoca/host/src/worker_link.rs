@@ -44,7 +44,8 @@ pub(super) struct Visit {
     pub(super) plugins: Vec<PluginEntry>,
 }
 
-/// Has the daemon start a worker, goes in, and stays until the worker is lost or nobody can give orders any more.
+/// Has the daemon start a worker, goes in, and stays until the worker is lost or nobody can give
+/// orders any more.
 pub(super) async fn serve(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
@@ -58,7 +59,8 @@ pub(super) async fn serve(
         entered = &mut entering => entered,
         () = left(&mut orders) => {
             mailbox.post((run, Event::Ended(None)));
-            // What was asked for is taken and given back at once, or the worker would wait for this host.
+            // What was asked for is taken and given back at once, or the worker would wait for this
+            // host.
             if let Ok((stream, _)) = entering.await {
                 stream.close().await;
             }
@@ -161,7 +163,8 @@ fn program() -> String {
     name + &process
 }
 
-/// What the worker says first: that it lets the host in, with messages of `max_message` bytes at most, or why not.
+/// What the worker says first: that it lets the host in, with messages of `max_message` bytes at
+/// most, or why not.
 pub(super) async fn admission(
     stream: &mut WorkerStream,
     id: u64,
@@ -180,8 +183,8 @@ pub(super) async fn admission(
     }
 }
 
-/// Whether a worker loaded the builds that the daemon listed: a file may have been replaced before the worker started, or
-/// since, when the worker ran already.
+/// Whether a worker loaded the builds that the daemon listed: a file may have been replaced before
+/// the worker started, or since, when the worker ran already.
 fn same_builds<'a>(
     id: u64,
     listed: impl Iterator<Item = &'a PluginEntry>,
@@ -208,7 +211,8 @@ fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failur
     failure(code, text)
 }
 
-/// Stays, and carries out orders, until the worker is lost, or (`None`) nobody can give orders any more.
+/// Stays, and carries out orders, until the worker is lost, or (`None`) nobody can give orders any
+/// more.
 pub(super) async fn watch(
     stream: &mut WorkerStream,
     who: &str,

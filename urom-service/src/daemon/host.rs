@@ -22,7 +22,8 @@ use super::roster::HostKey;
 use super::search::Search;
 use crate::lobby::Seat;
 
-/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing for [`PATIENCE`].
+/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
+/// for [`PATIENCE`].
 const SEARCH: Duration = Duration::from_secs(3);
 
 /// What a host is told that has to wait too long for the list of plugins.

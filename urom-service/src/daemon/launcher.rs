@@ -20,8 +20,8 @@ use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
 use crate::worker::{self, WorkerConfig};
 
-/// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers that
-/// spin, a process was seen to wait 5 s for its processor.
+/// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers
+/// that spin, a process was seen to wait 5 s for its processor.
 const READY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The same where a launcher makes it slow.
@@ -71,7 +71,8 @@ impl Launcher {
         if self.is_slow() { SLOW_START } else { READY_DEADLINE }
     }
 
-    /// Whether workers may be many times slower than this program, as under an emulator or a memory checker.
+    /// Whether workers may be many times slower than this program, as under an emulator or a memory
+    /// checker.
     fn is_slow(&self) -> bool {
         matches!(self, Launcher::Process { launcher, .. } if !launcher.is_empty())
     }
@@ -141,11 +142,14 @@ fn process(
         command.env("UCX_LOG_LEVEL", level.ucx_name());
     }
     command.envs(env);
-    // The stream is the worker's standard input: the one descriptor a child can be given without any trick.
+    // The stream is the worker's standard input: the one descriptor a child can be given without
+    // any trick.
     command.stdin(Stdio::from(OwnedFd::from(stream)));
-    // The daemon's own standard output says where it listens, and nothing else; what a plugin prints is log.
+    // The daemon's own standard output says where it listens, and nothing else; what a plugin
+    // prints is log.
     command.stdout(std::io::stderr());
-    // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in order.
+    // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in
+    // order.
     command.process_group(0);
     Process::start(&mut command, reaper).map_err(|error| {
         io::Error::new(error.kind(), format!("`{}`: {error}", command.get_program().display()))

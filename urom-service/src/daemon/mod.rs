@@ -46,12 +46,12 @@ use crate::inherited::hear_signals;
 use crate::log::LogLevel;
 use crate::worker::is_loopback;
 
-/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM, SIGINT or SIGHUP, unless that
-/// was ignored when the program was started.
+/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM,
+/// SIGINT or SIGHUP, unless that was ignored when the program was started.
 ///
-/// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers when the environment
-/// does not say. The service manager that `NOTIFY_SOCKET` names learns when the daemon is ready
-/// and when it stops.
+/// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers
+/// when the environment does not say. The service manager that `NOTIFY_SOCKET` names learns when
+/// the daemon is ready and when it stops.
 ///
 /// # Errors
 /// The address is taken or is not this machine's.

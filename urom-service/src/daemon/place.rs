@@ -228,7 +228,8 @@ impl Known {
         }))
     }
 
-    /// The name of the plugin that the file may be, which is examined then unless that was done before.
+    /// The name of the plugin that the file may be, which is examined then unless that was done
+    /// before.
     fn candidate(&mut self, file: &Path, examiner: &Examiner) -> Result<String, PassedOver> {
         let looked = match &self.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {

@@ -13,7 +13,8 @@ use super::environment::{self, Wishes};
 use super::trust::{self, Distrust};
 use crate::worker::{PluginItem, WorkerConfig};
 
-/// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to own or write.
+/// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to
+/// own or write.
 ///
 /// # Errors
 /// What is wrong with the wish.
@@ -51,7 +52,8 @@ pub(crate) fn resolve(
     Ok((config, env))
 }
 
-/// Looks once more at who may write to a plugin: the host was told of it when it came, which may be days ago.
+/// Looks once more at who may write to a plugin: the host was told of it when it came, which may be
+/// days ago.
 fn plugin(found: &Found) -> Result<PluginItem, Failure> {
     let path = found.file.clone();
     match trust::check(&path) {

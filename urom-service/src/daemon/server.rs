@@ -223,7 +223,8 @@ impl Server {
         }
     }
 
-    /// Has a worker started. Looking at its plugins' files and starting a process may take long, and are done elsewhere.
+    /// Has a worker started. Looking at its plugins' files and starting a process may take long,
+    /// and are done elsewhere.
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
@@ -306,7 +307,8 @@ impl Server {
             );
             // Its stream may have ended by itself.
             let _ = host.give_up.send(());
-            // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.
+            // Not only when its stream has ended: until then a worker would be started for it, and
+            // without its plugins.
             let actions = self.roster.host_gone(key);
             self.act(actions);
         }

@@ -69,8 +69,8 @@ async fn supervise(
         () = over => None,
     };
     if matches!(end, Some(StreamError::Silent(_))) {
-        // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
-        // if it had crashed. Nobody listens when the daemon ends.
+        // Its hosts hear nothing either, and are about to find that out. Killed before they do, it
+        // would look to them as if it had crashed. Nobody listens when the daemon ends.
         let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }

@@ -1,9 +1,10 @@
 //! The log of daemon and workers: one line an event, in DOCA's format, on standard error.
 //!
-//! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers. An event of this crate
-//! is held to the program's level, one of any other crate (UCX's safe layer, tokio) to the SDK level. So are lines of
-//! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do. Events name their place in the kit's
-//! code when details are logged (60); lines of plugins always name theirs.
+//! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers.
+//! An event of this crate is held to the program's level, one of any other crate (UCX's safe layer,
+//! tokio) to the SDK level. So are lines of plugins to the program's: whoever turns up a worker's
+//! log wants to see what its plugins do. Events name their place in the kit's code when details are
+//! logged (60); lines of plugins always name theirs.
 
 mod limit;
 mod writer;
@@ -35,14 +36,14 @@ const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
 static PROCESS: OnceLock<Log> = OnceLock::new();
 
 impl Log {
-    /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`, events of other
-    /// crates up to `sdk`.
+    /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`,
+    /// events of other crates up to `sdk`.
     pub fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
         Log { name: name.into(), program, plugins: program, sdk }
     }
 
-    /// That of an embedded service: warnings of the service, which a program did not ask for, and what its
-    /// plugins say down to `INFO`.
+    /// That of an embedded service: warnings of the service, which a program did not ask for, and
+    /// what its plugins say down to `INFO`.
     pub(crate) fn embedded() -> Log {
         Log {
             plugins: LogLevel::INFO,
@@ -55,8 +56,8 @@ impl Log {
         Log { name: name.into(), ..self.clone() }
     }
 
-    /// Makes this the log of the whole process, and of the plugins in it that log through `doca_log`. The first call
-    /// wins.
+    /// Makes this the log of the whole process, and of the plugins in it that log through
+    /// `doca_log`. The first call wins.
     pub fn install(self) {
         // A second log in one process is no reason to fail: the first one goes on.
         let log = PROCESS.get_or_init(|| self);
@@ -64,8 +65,8 @@ impl Log {
         let _ = dispatcher::set_global_default(Dispatch::new(log.clone()));
     }
 
-    /// Makes this the log of the current thread for as long as the guard lives, unless the program has a subscriber of
-    /// its own.
+    /// Makes this the log of the current thread for as long as the guard lives, unless the program
+    /// has a subscriber of its own.
     pub(crate) fn install_if_none(self) -> Option<dispatcher::DefaultGuard> {
         let none = dispatcher::get_default(|current| current.is::<NoSubscriber>());
         none.then(|| dispatcher::set_default(&Dispatch::new(self)))
@@ -119,8 +120,8 @@ impl Subscriber for Log {
 
     fn event(&self, event: &Event<'_>) {
         let origin = Origin::of(event.metadata());
-        // A place in the kit's code helps those who change the kit. Beside a line about a plugin it looks like the
-        // plugin's.
+        // A place in the kit's code helps those who change the kit. Beside a line about a plugin it
+        // looks like the plugin's.
         let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
         self.write(&Origin { file, ..origin }, &text_of(event));
     }

@@ -1,10 +1,10 @@
-//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a reader
-//! that does not read, nor another thread that writes and does not get its processor.
+//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a
+//! reader that does not read, nor another thread that writes and does not get its processor.
 //!
-//! A line is written at once where the kernel takes it without waiting. Any other waits in a bounded
-//! buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a slow file
-//! system. Lines that find the buffer full are dropped and counted, and the next line that is written
-//! says how many.
+//! A line is written at once where the kernel takes it without waiting. Any other waits in a
+//! bounded buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a
+//! slow file system. Lines that find the buffer full are dropped and counted, and the next line
+//! that is written says how many.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -224,8 +224,8 @@ fn write_all(mut out: &File, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals, and
-/// pipes before Linux 6.4.
+/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals,
+/// and pipes before Linux 6.4.
 fn write_at_once(out: &File, line: &str) -> usize {
     /// The file's own position.
     const HERE: u64 = u64::MAX;

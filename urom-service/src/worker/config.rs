@@ -1,4 +1,5 @@
-//! What a worker is told when it starts: on its command line when it is a process, in a call when it is a thread.
+//! What a worker is told when it starts: on its command line when it is a process, in a call when
+//! it is a thread.
 
 use std::ffi::OsString;
 use std::net::IpAddr;

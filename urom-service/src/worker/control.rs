@@ -1,4 +1,5 @@
-//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who may come in.
+//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who
+//! may come in.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -203,8 +204,8 @@ impl Control {
         }
     }
 
-    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their tasks' answers, which could
-    /// not say why, would be there first.
+    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their
+    /// tasks' answers, which could not say why, would be there first.
     fn abandon(&mut self, error: &StreamError) {
         let id = self.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
@@ -458,7 +459,8 @@ impl Control {
     fn part(&mut self, key: LinkKey, link: &Link) {
         if let Some(ticket) = link.ticket {
             self.mailbox.post(ToData::Detach { link: key });
-            // A daemon that is gone need not hear it; to fail to tell it would stop the worker before all hosts know why.
+            // A daemon that is gone need not hear it; to fail to tell it would stop the worker
+            // before all hosts know why.
             if !self.daemon.is_closed() {
                 self.tell_daemon(WorkerToDaemon::Departed { ticket });
             }

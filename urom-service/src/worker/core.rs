@@ -26,7 +26,8 @@ pub(crate) struct Core {
     /// The place in `plugins` of each bit, and [`NO_PLUGIN`] of what is none.
     by_bit: [u8; 256],
     rounds: Rounds,
-    /// Memory for the next command, if that is as long as the last one: it is got while nobody waits for an answer.
+    /// Memory for the next command, if that is as long as the last one: it is got while nobody
+    /// waits for an answer.
     room: Option<CommandRoom>,
     /// How long the last command was.
     usual: usize,
@@ -68,8 +69,8 @@ impl Core {
         }
     }
 
-    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or UCX has messages that wait for
-    /// room at the peer.
+    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or UCX has
+    /// messages that wait for room at the peer.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.hosts.is_sending() || self.rounds.any_owes()
@@ -86,10 +87,11 @@ impl Core {
         self.hosts.is_empty() && !self.owes()
     }
 
-    /// A message with commands. While they are few, what ends at once is answered from here: UCX, which is in the middle of
-    /// its round, can finish that while the answer is on its way.
+    /// A message with commands. While they are few, what ends at once is answered from here: UCX,
+    /// which is in the middle of its round, can finish that while the answer is on its way.
     ///
-    /// All that a command passes through is part of this function, and none of what a caller knows besides.
+    /// All that a command passes through is part of this function, and none of what a caller knows
+    /// besides.
     #[inline(never)]
     pub(crate) fn receive(&mut self, pass: Pass, message: &[u8]) {
         for command in frame::commands(message) {
@@ -202,8 +204,9 @@ impl Core {
         }
     }
 
-    /// One turn: commands to the plugins, notifications from them, messages out. Whether anything happened. Plugins that
-    /// rest are polled at the rate that [`Rounds::due`] finds for so many `looks` at UCX.
+    /// One turn: commands to the plugins, notifications from them, messages out. Whether anything
+    /// happened. Plugins that rest are polled at the rate that [`Rounds::due`] finds for so many
+    /// `looks` at UCX.
     #[inline]
     pub(crate) fn turn(&mut self, looks: u32) -> bool {
         let mut worked = false;

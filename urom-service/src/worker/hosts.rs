@@ -1,4 +1,5 @@
-//! The way back to the hosts: notifications into messages, messages out, and the ends of connections.
+//! The way back to the hosts: notifications into messages, messages out, and the ends of
+//! connections.
 
 use std::collections::HashMap;
 
@@ -20,8 +21,8 @@ use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
 use urom_log::LineBudget;
 
-/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let in: four times what one host
-/// may have in flight.
+/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
+/// in: four times what one host may have in flight.
 const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 /// How many times as much all hosts of a worker may leave unread as one.
@@ -53,7 +54,8 @@ impl Allowance {
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) connections: Connections,
-    /// The channel of the first connection with frames that leave at the end of the turn, 0 for none; each knows the next.
+    /// The channel of the first connection with frames that leave at the end of the turn, 0 for
+    /// none; each knows the next.
     dirty: u16,
     /// Connections with messages UCX is not done with.
     sending: Vec<u16>,
@@ -101,8 +103,8 @@ impl Hosts {
         !self.sending.is_empty()
     }
 
-    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more may come: each takes memory,
-    /// here and in its plugin.
+    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more
+    /// may come: each takes memory, here and in its plugin.
     pub(crate) fn check_orphans(&self) -> Result<(), Failure> {
         let count = self.orphans.len();
         if count < MOST_ORPHANS {
@@ -229,7 +231,8 @@ impl Hosts {
         self.refuse(token.channel, token.slot, DocaError::TOO_BIG, &why);
     }
 
-    /// Answers in place of a plugin that could not pack its answer, or ends a connection that cannot send.
+    /// Answers in place of a plugin that could not pack its answer, or ends a connection that
+    /// cannot send.
     #[cold]
     fn unpacked(&mut self, plugin: &Instance, token: Token, error: NotifyError) {
         match error {
@@ -258,8 +261,8 @@ impl Hosts {
         }
     }
 
-    /// What is left to do for the connections at the end of a turn: messages out, and lost ones away. Whether there was
-    /// anything to send.
+    /// What is left to do for the connections at the end of a turn: messages out, and lost ones
+    /// away. Whether there was anything to send.
     #[inline(always)]
     pub(crate) fn turn(&mut self) -> bool {
         let mut worked = false;

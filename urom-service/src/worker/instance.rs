@@ -1,4 +1,5 @@
-//! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a plugin's methods.
+//! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a
+//! plugin's methods.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::loaded::{self, Identity};
 use crate::plugin_file::{Methods, PluginFile};
 use urom_log::LineBudget;
 
-/// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
-/// hundred.
+/// The longest address a plugin may have, in bytes: those of all plugins fit one control message.
+/// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
 
 /// Why a notification is not packed.
@@ -208,8 +209,8 @@ impl Instance {
         !self.commands.is_empty()
     }
 
-    /// Hands the list over. A plugin stops at the first command that fails, so it is called again while that moves
-    /// anything.
+    /// Hands the list over. A plugin stops at the first command that fails, so it is called again
+    /// while that moves anything.
     ///
     /// # Errors
     /// The plugin's, when it leaves commands behind: [`take_back`](Instance::take_back) has them.
@@ -217,7 +218,8 @@ impl Instance {
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         let first = self.first_command();
         self.calls.begin(Method::WorkerCmd);
-        // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
+        // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors
+        // of the C heap.
         let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
         if code == DocaError::SUCCESS { Ok(()) } else { self.deliver_again(first, code) }
     }
@@ -306,12 +308,13 @@ impl Instance {
         self.notifications.pop_front()
     }
 
-    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote behind the
-    /// header.
+    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes
+    /// it wrote behind the header.
     ///
     /// # Errors
-    /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the header, or more than header
-    /// and notification. The bytes behind those are an earlier message's, and perhaps another host's.
+    /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the
+    /// header, or more than header and notification. The bytes behind those are an earlier
+    /// message's, and perhaps another host's.
     #[inline]
     pub(crate) fn pack(
         &mut self,
@@ -323,7 +326,8 @@ impl Instance {
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
-        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
+        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as
+        // `packed` says.
         let code =
             unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
         // The plugin may have set the length just now.

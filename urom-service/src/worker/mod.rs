@@ -1,7 +1,8 @@
 //! The worker: it loads plugins and runs commands of hosts through them.
 //!
-//! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The *data* thread has UCX
-//! and the plugins; it never waits for anything but work. They leave each other messages.
+//! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The
+//! *data* thread has UCX and the plugins; it never waits for anything but work. They leave each
+//! other messages.
 
 mod config;
 mod connection;
@@ -48,8 +49,9 @@ pub enum Place {
     Thread,
 }
 
-/// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is gone. When a plugin then
-/// does not return from a call, a process exits all the same; a thread is left behind.
+/// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is
+/// gone. When a plugin then does not return from a call, a process exits all the same; a thread is
+/// left behind.
 pub fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
     if place == Place::Process {
         // First of all, so that every thread started from here on inherits it.

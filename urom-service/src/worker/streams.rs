@@ -1,4 +1,5 @@
-//! The control streams of a worker: greeted, then carried until they end. What comes in is an [`Event`].
+//! The control streams of a worker: greeted, then carried until they end. What comes in is an
+//! [`Event`].
 
 use std::net::SocketAddr;
 

@@ -126,7 +126,8 @@ fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
     kill_process(worker, Signal::STOP).unwrap();
     uromd.signal(Signal::KILL);
     assert!(!uromd.wait().success());
-    // The kernel does the same, unless somebody of the session is left who could; then it may have ended already.
+    // The kernel does the same, unless somebody of the session is left who could; then it may have
+    // ended already.
     for signal in [Signal::HUP, Signal::CONT] {
         let _ = kill_process(worker, signal);
     }

@@ -1,4 +1,5 @@
-//! Who may connect: where the daemon listens without a key and where not, and what a host without the right one hears.
+//! Who may connect: where the daemon listens without a key and where not, and what a host without
+//! the right one hears.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -184,7 +185,8 @@ fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(said).unwrap();
     let mut heard = Vec::new();
-    // However it ends: the daemon may have reset the connection by now, because it left something unread.
+    // However it ends: the daemon may have reset the connection by now, because it left something
+    // unread.
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.read_to_end(&mut heard);
     heard
@@ -256,7 +258,8 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     wrong[3] ^= 0x80;
     let said = "without the pass of its host";
     for (begins_with, lines) in [(&wrong[..], 2), (&[0; 4], 4)] {
-        // In a slot that is free, and in one that there is not, for which a host would be thrown out.
+        // In a slot that is free, and in one that there is not, for which a host would be thrown
+        // out.
         for slot in [9, 99] {
             let echo = [op::ECHO.to_le_bytes(), 666u64.to_le_bytes()].concat();
             let message = [begins_with, &host.frame(slot, 0, &echo)].concat();
@@ -268,7 +271,8 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     }
 }
 
-/// How bytes may be spelled in a text: as they are, in hex, in base64 wherever in it they begin, and as numbers.
+/// How bytes may be spelled in a text: as they are, in hex, in base64 wherever in it they begin,
+/// and as numbers.
 fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let numbers = bytes.iter().map(u8::to_string).collect::<Vec<_>>();

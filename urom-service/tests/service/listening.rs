@@ -1,4 +1,5 @@
-//! What a worker's process gets from the daemon's surroundings: where it listens, and its environment.
+//! What a worker's process gets from the daemon's surroundings: where it listens, and its
+//! environment.
 
 use std::collections::HashSet;
 use std::fs;

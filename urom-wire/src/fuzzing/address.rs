@@ -1,5 +1,5 @@
-//! A UCX address that a peer made up and sealed as a real one is: connecting to it is refused or harms nobody: whoever is
-//! connected stays so.
+//! A UCX address that a peer made up and sealed as a real one is: connecting to it is refused or
+//! harms nobody: whoever is connected stays so.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +13,8 @@ use super::program::Program;
 /// The most memory that a connection takes, UCX's own not counted.
 const LIMIT: usize = 64 << 10;
 
-/// After so many inputs UCX is made anew: it keeps what it made for endpoints until their worker ends.
+/// After so many inputs UCX is made anew: it keeps what it made for endpoints until their worker
+/// ends.
 const INPUTS: u32 = 4096;
 
 /// How long a message to a real address may take.
@@ -47,7 +48,8 @@ pub fn ucx_address(input: &[u8]) {
 }
 
 impl Rig {
-    /// Without shared memory: UCX opens the file, and writes into the memory, of whatever process an address names.
+    /// Without shared memory: UCX opens the file, and writes into the memory, of whatever process
+    /// an address names.
     fn new(layout: &str) -> Rig {
         let context =
             Context::builder(Features::AM).config("TLS", "self").config("ADDRESS_VERSION", layout);
@@ -63,8 +65,9 @@ impl Rig {
         let raw = changed(whole.as_raw_bytes(), program);
         let real = raw == whole.as_raw_bytes();
         let result = within(LIMIT, || {
-            // SAFETY: not what the call asks for: whether UCX gets along with anything else is what is tried. The worker reaches
-            // nothing but itself, so that no address has UCX open anything.
+            // SAFETY: not what the call asks for: whether UCX gets along with anything else is what
+            // is tried. The worker reaches nothing but itself, so that no address has UCX open
+            // anything.
             let sealed = unsafe { WorkerAddress::from_raw_bytes(&raw) }?;
             self.worker.endpoint().error_mode(ErrorMode::None).connect(&sealed)
         });

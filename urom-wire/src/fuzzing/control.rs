@@ -16,12 +16,12 @@ use crate::stream::{StreamError, receive, send};
 /// A message's length is believed up to this before its bytes are there.
 const CLAIM: usize = 1 << 20;
 
-/// The most memory that one byte of a message may become: an empty text of a list takes one byte there, and has a place
-/// in a vector that grows by doubling.
+/// The most memory that one byte of a message may become: an empty text of a list takes one byte
+/// there, and has a place in a vector that grows by doubling.
 const GROWTH: usize = 3 * size_of::<String>();
 
-/// The first byte chooses the type, the others are what the peer says until it closes the stream. What is no message ends
-/// the stream; what is one is the same when it is said again.
+/// The first byte chooses the type, the others are what the peer says until it closes the stream.
+/// What is no message ends the stream; what is one is the same when it is said again.
 pub fn control_messages(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     match choice % 6 {

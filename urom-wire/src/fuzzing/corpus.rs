@@ -43,8 +43,8 @@ pub fn every_input_holds(targets: &[(&str, Body)]) {
     }
 }
 
-/// Runs the inputs of the directory that the variable `UROM_REPLAY` names, one after the other: they
-/// failed together. It lies in the directory of its target, which may be another crate's.
+/// Runs the inputs of the directory that the variable `UROM_REPLAY` names, one after the other:
+/// they failed together. It lies in the directory of its target, which may be another crate's.
 ///
 /// # Panics
 /// When a body does, or the directory holds no inputs.
@@ -85,7 +85,8 @@ pub fn seeds_are_committed(all: Vec<(&str, Seeds)>) {
     }
 }
 
-/// Messages over UCX that nobody sends: each kind, with data and a header or without, and announced.
+/// Messages over UCX that nobody sends: each kind, with data and a header or without, and
+/// announced.
 pub fn strange() -> Vec<u8> {
     let message = |how: u8, header: &[u8], data: &[u8]| {
         [&[6 + 8 * how, header.len() as u8], header, &[data.len() as u8], data].concat()

@@ -5,8 +5,8 @@ use zerocopy::FromBytes;
 use super::memory::within;
 use crate::domain::{MAX_MEMBERS, MAX_SEGMENTS, Participant, Size, Table, Verdict, is_range};
 
-/// The most memory that one byte of a table may become: a buffer takes four bytes, and six words in a vector that grows
-/// by doubling; a worker two bytes, and its place in a map besides.
+/// The most memory that one byte of a table may become: a buffer takes four bytes, and six words in
+/// a vector that grows by doubling; a worker two bytes, and its place in a map besides.
 const GROWTH: usize = 128;
 
 /// The input as a table, as a size, and as a verdict.

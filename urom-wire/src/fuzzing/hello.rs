@@ -24,9 +24,10 @@ const PAIRS: [(Role, Role); 6] = [
 
 const MEMORY: usize = 16 << 10;
 
-/// The first byte says who greets whom, and whether with a key; the others are what the other end says. It is refused
-/// unless it is that end's hello, from a UCX that this one understands, and says that there is no key; bytes that were
-/// there before this end spoke cannot prove that somebody holds one.
+/// The first byte says who greets whom, and whether with a key; the others are what the other end
+/// says. It is refused unless it is that end's hello, from a UCX that this one understands, and
+/// says that there is no key; bytes that were there before this end spoke cannot prove that
+/// somebody holds one.
 pub fn hello(input: &[u8]) {
     let Some((choice, theirs)) = input.split_first() else { return };
     let (me, expected) = PAIRS[usize::from(choice & 0x7f) % PAIRS.len()];
@@ -65,9 +66,10 @@ pub fn hello(input: &[u8]) {
     }
 }
 
-/// Two ends that greet each other, and a wire between them that changes bytes: the first byte of the input says who has
-/// which key, the others where and how. Where the ends hold the same key, an end that was told something else than was
-/// said refuses; where they do not, one that holds a key does not go on, whatever it is told.
+/// Two ends that greet each other, and a wire between them that changes bytes: the first byte of
+/// the input says who has which key, the others where and how. Where the ends hold the same key, an
+/// end that was told something else than was said refuses; where they do not, one that holds a key
+/// does not go on, whatever it is told.
 pub fn greeting(input: &[u8]) {
     let mut program = Program::new(input);
     let choice = program.small();
@@ -117,7 +119,8 @@ pub fn greeting(input: &[u8]) {
         let is_untouched = told_service.is_none() && told_host.is_none();
         assert!(!is_untouched || (host.is_err() && peer.is_err()), "{host:?}, {peer:?}");
     } else if keyed {
-        // The last that is said is the service's proof: it comes too late for what the service thinks.
+        // The last that is said is the service's proof: it comes too late for what the service
+        // thinks.
         let early = HELLO_LEN + OPENING_LEN;
         let to_host_was_changed = told_host.is_some_and(|at| at < early);
         assert_eq!(
@@ -145,7 +148,8 @@ struct Wire {
     to_host: Vec<Change>,
 }
 
-/// Carries the bytes of one direction until its sender is done. Where the first is that was changed, or did not arrive.
+/// Carries the bytes of one direction until its sender is done. Where the first is that was
+/// changed, or did not arrive.
 async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

@@ -1,5 +1,6 @@
-//! How much memory the receiving code takes: an allocator that counts, for each thread. The program has to choose it, because
-//! a library that does takes the choice from every other program: the fuzz targets do, and this crate's own tests.
+//! How much memory the receiving code takes: an allocator that counts, for each thread. The program
+//! has to choose it, because a library that does takes the choice from every other program: the
+//! fuzz targets do, and this crate's own tests.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,7 +12,8 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, with what each thread took and has not given back: for `#[global_allocator]`.
+/// The system's allocator, with what each thread took and has not given back: for
+/// `#[global_allocator]`.
 #[derive(Debug)]
 pub struct Counting;
 

@@ -1,4 +1,5 @@
-//! An input that is a program: bytes that say what to do, and bytes to do it with. It can be read whatever it is.
+//! An input that is a program: bytes that say what to do, and bytes to do it with. It can be read
+//! whatever it is.
 
 /// What is left of a program.
 pub struct Program<'a>(&'a [u8]);

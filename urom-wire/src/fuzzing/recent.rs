@@ -1,5 +1,5 @@
-//! The inputs that a rig had before the one that fails: it keeps its state from one to the next, so that this one alone may do
-//! nothing.
+//! The inputs that a rig had before the one that fails: it keeps its state from one to the next, so
+//! that this one alone may do nothing.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -39,7 +39,8 @@ pub fn forget() {
     RECENT.with_borrow_mut(|recent| recent.drain(..recent.len().saturating_sub(1)).for_each(drop));
 }
 
-/// libFuzzer ends the process in a hook of its own, so this is the last place where anything can be written.
+/// libFuzzer ends the process in a hook of its own, so this is the last place where anything can be
+/// written.
 fn write_on_panic(directory: PathBuf) {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

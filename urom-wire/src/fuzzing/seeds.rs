@@ -134,7 +134,8 @@ pub(super) fn of_domain() -> Seeds {
 
 /// Changes of the address of a worker that reaches itself alone: where, which, and with what.
 pub(super) fn of_ucx_address() -> Seeds {
-    // Where its device begins, how much a transport can do, and so where the length of the transport's address stands.
+    // Where its device begins, how much a transport can do, and so where the length of the
+    // transport's address stands.
     let of = |name: &str, layout: u8, device: u8, can: u8| {
         let own = device + 2 + 2 + can;
         let mut changes: Vec<(&str, Vec<u8>)> = vec![

@@ -1,5 +1,5 @@
-//! What the owner of a queue and the thread that sends a message into it tell each other, and what the owner makes of it. The crate
-//! `models` tries every order of it.
+//! What the owner of a queue and the thread that sends a message into it tell each other, and what
+//! the owner makes of it. The crate `models` tries every order of it.
 
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 
@@ -72,11 +72,11 @@ impl ProbeState {
 /// How much has to be seen of a message before it counts as one that does not come out.
 #[derive(Debug)]
 pub(crate) struct Enough {
-    /// How often the owner must have found its queue empty since the message got where it is: one that was stopped itself has not
-    /// looked.
+    /// How often the owner must have found its queue empty since the message got where it is: one
+    /// that was stopped itself has not looked.
     pub(crate) looks: u32,
-    /// How often UCX must have looked in vain for a place for one that has none: on a machine with many processes its thread's turns
-    /// are far apart.
+    /// How often UCX must have looked in vain for a place for one that has none: on a machine with
+    /// many processes its thread's turns are far apart.
     pub(crate) turns: u32,
 }
 
@@ -88,8 +88,9 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Whether the message got further since this was last asked. The owner looked at its queue before it asks, and the message may have
-    /// come in between: so that look counts for nothing, and those before it do not either.
+    /// Whether the message got further since this was last asked. The owner looked at its queue
+    /// before it asks, and the message may have come in between: so that look counts for nothing,
+    /// and those before it do not either.
     pub(crate) fn got_further(&mut self, state: &ProbeState) -> bool {
         let stage = state.stage();
         let further = stage > self.stage;
@@ -103,7 +104,8 @@ impl Seen {
         self.stage
     }
 
-    /// Another look at the queue, where the message was not: whether it was `empty`. Whether that is enough now.
+    /// Another look at the queue, where the message was not: whether it was `empty`. Whether that
+    /// is enough now.
     pub(crate) fn look(&mut self, state: &ProbeState, empty: bool, enough: &Enough) -> bool {
         self.looks += u32::from(empty);
         // Asked for its place again and again, or in it.

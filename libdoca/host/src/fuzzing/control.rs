@@ -19,15 +19,17 @@ use crate::order::{Order, Reply, Start};
 use crate::stream::Stream;
 use crate::worker_link;
 
-/// A message's length is believed before its bytes are there; beside it, what a stream and its queues take.
+/// A message's length is believed before its bytes are there; beside it, what a stream and its
+/// queues take.
 const MEMORY: usize = (1 << 20) + (256 << 10);
 
 /// The run of the service's context, and of a domain's.
 const RUN: u64 = 3;
 
-/// The first byte says who speaks, a daemon or a worker, and whether from the beginning; the others are what it says until it
-/// closes the stream. What was asked for is answered once or never, what was not asked for is passed over, and the stream's end
-/// is told with a reason. About the beginning see [`first`].
+/// The first byte says who speaks, a daemon or a worker, and whether from the beginning; the others
+/// are what it says until it closes the stream. What was asked for is answered once or never, what
+/// was not asked for is passed over, and the stream's end is told with a reason. About the
+/// beginning see [`first`].
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     recent::note(input);

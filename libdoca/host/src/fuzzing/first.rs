@@ -1,5 +1,5 @@
-//! What a daemon and a worker say to a host first: what a host makes of the service, and whether a worker's word leads to a
-//! context that runs.
+//! What a daemon and a worker say to a host first: what a host makes of the service, and whether a
+//! worker's word leads to a context that runs.
 
 use std::cell::RefCell;
 use std::io::Cursor;
@@ -40,7 +40,8 @@ const LIMIT: usize = 256;
 /// The worker's id.
 const ID: u64 = 9;
 
-/// How many connections an engine makes before another takes its place: UCX keeps the endpoints of one that is still there.
+/// How many connections an engine makes before another takes its place: UCX keeps the endpoints of
+/// one that is still there.
 const CONNECTIONS: usize = 512;
 
 /// How long anything may take.
@@ -115,8 +116,9 @@ pub(super) fn of_daemon(said: &[u8]) {
     }
 }
 
-/// A context that waits for its worker runs once it was let in and greeted, in either order, or ends with a reason. `how` says
-/// when the worker greets: 0 after its word, 1 before it, 2 never, 3 both.
+/// A context that waits for its worker runs once it was let in and greeted, in either order, or
+/// ends with a reason. `how` says when the worker greets: 0 after its word, 1 before it, 2 never, 3
+/// both.
 pub(super) fn of_worker(how: u8, said: &[u8]) {
     RIG.with_borrow_mut(|rig| rig.as_mut().expect("it was made").run(how, said));
 }
@@ -125,7 +127,8 @@ thread_local! {
     static RIG: RefCell<Option<Rig>> = const { RefCell::new(None) };
 }
 
-/// Makes what [`of_worker`] needs, which takes a thousand times as long as an input and is not its doing.
+/// Makes what [`of_worker`] needs, which takes a thousand times as long as an input and is not its
+/// doing.
 pub(super) fn prepare() {
     RIG.with_borrow_mut(|rig| {
         if rig.as_ref().is_none_or(|rig| rig.connections >= CONNECTIONS) {
@@ -270,7 +273,8 @@ impl Rig {
         attached.max_message > NOTIFICATION_HEADER && address.is_ok()
     }
 
-    /// The two ends of UCX may still look for each other, on a busy machine for longer than it takes to come to rest.
+    /// The two ends of UCX may still look for each other, on a busy machine for longer than it
+    /// takes to come to rest.
     fn until_it_runs(&self) {
         let deadline = Instant::now() + PATIENCE;
         while !self.ctx.is(CtxState::RUNNING) {

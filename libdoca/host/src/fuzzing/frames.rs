@@ -47,9 +47,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const OK: DocaError = DocaError::SUCCESS;
 
-/// A program of what a worker does while a host has tasks in flight: whole notifications, damaged ones, any bytes. Each
-/// task completes once, with the first answer that came in its slot, and with nobody else's. Messages that no worker sends
-/// change nothing: tasks are answered afterwards.
+/// A program of what a worker does while a host has tasks in flight: whole notifications, damaged
+/// ones, any bytes. Each task completes once, with the first answer that came in its slot, and with
+/// nobody else's. Messages that no worker sends change nothing: tasks are answered afterwards.
 pub fn host_frames(input: &[u8]) {
     thread_local! {
         static HOST: RefCell<Rig> = RefCell::new(Rig::new());
@@ -196,7 +196,8 @@ impl Rig {
         }
     }
 
-    /// A notification: its status, how long it is, what it is filled with, and how many zeros are at its end.
+    /// A notification: its status, how long it is, what it is filled with, and how many zeros are
+    /// at its end.
     fn note(&self, slot: u16, program: &mut Program<'_>) -> Vec<u8> {
         let (status, len) = (program.small(), program.small());
         let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
@@ -291,8 +292,9 @@ impl Rig {
         self.settle();
     }
 
-    /// The host has seen what was sent before anything else happens. It takes one message at a time, and of a greeting nobody hears
-    /// anything: so many times nothing is more than that many messages may wait for.
+    /// The host has seen what was sent before anything else happens. It takes one message at a
+    /// time, and of a greeting nobody hears anything: so many times nothing is more than that many
+    /// messages may wait for.
     fn settle(&mut self) {
         let (most, mut quiet) = (2 + std::mem::take(&mut self.unheard), 0);
         while quiet < most {
@@ -317,7 +319,8 @@ impl Rig {
         seen
     }
 
-    /// Whatever is open is answered, and everything ends. After strange messages another task does, too.
+    /// Whatever is open is answered, and everything ends. After strange messages another task does,
+    /// too.
     fn end(&mut self) {
         let is_strange = self.see_strange();
         self.answer_all();

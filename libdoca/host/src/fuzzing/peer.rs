@@ -1,5 +1,5 @@
-//! A daemon and a worker on a thread of their own: they let one host in and then only keep their streams alive. The worker's
-//! UCX is whoever's who asks for it.
+//! A daemon and a worker on a thread of their own: they let one host in and then only keep their
+//! streams alive. The worker's UCX is whoever's who asks for it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
@@ -28,7 +28,8 @@ pub(super) const TICKET: u128 = 77;
 /// The worker's.
 const ID: u64 = 9;
 
-/// Starts them. `ucx_address` is where the host finds the worker, which wants to see `channel` in commands.
+/// Starts them. `ucx_address` is where the host finds the worker, which wants to see `channel` in
+/// commands.
 pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Peer {
     let (came, attach) = mpsc::channel();
     let (ready, address) = mpsc::channel();

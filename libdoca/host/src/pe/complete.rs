@@ -21,7 +21,8 @@ impl Pe {
         task.head.stage.set(Stage::Done);
         if let Some(callback) = task.callback.get() {
             let pointer = ptr::from_ref(task).cast_mut().cast::<CCmdTask>();
-            // SAFETY: the host gave this function for exactly this call, and the task is the host's from now on.
+            // SAFETY: the host gave this function for exactly this call, and the task is the host's
+            // from now on.
             unsafe { callback(pointer, user_data, ctx_data) };
         }
         if let Some(run) = task.run()

@@ -46,7 +46,8 @@ impl Lost {
 }
 
 impl Pe {
-    /// Says that a message was dropped which no worker of this release sends. Whoever sends one may send any number.
+    /// Says that a message was dropped which no worker of this release sends. Whoever sends one may
+    /// send any number.
     #[cold]
     pub(crate) fn unreadable(&self, what: fmt::Arguments<'_>) {
         let line = self.unreadable.borrow_mut().line();

@@ -17,7 +17,8 @@ use crate::failure::failure;
 /// How often UCX is asked before the host is sent back to progress it.
 const ARM_ATTEMPTS: usize = 4;
 
-/// How long a host sleeps at most while a domain's exchange is under way: its functions wake nobody.
+/// How long a host sleeps at most while a domain's exchange is under way: its functions wake
+/// nobody.
 const EXCHANGE_NAP: Duration = Duration::from_millis(1);
 
 impl Pe {
@@ -26,10 +27,11 @@ impl Pe {
         self.epoll.as_raw_fd()
     }
 
-    /// Sends what waits, then has the descriptor become readable with the next event, or at once. What UCX cannot send
-    /// yet is an event of UCX's own.
+    /// Sends what waits, then has the descriptor become readable with the next event, or at once.
+    /// What UCX cannot send yet is an event of UCX's own.
     ///
-    /// The host may then submit, stop and even progress before it sleeps: what that leaves to be done wakes it too.
+    /// The host may then submit, stop and even progress before it sleeps: what that leaves to be
+    /// done wakes it too.
     pub(crate) fn request_notification(&self) -> Result<(), DocaError> {
         self.bell.disarm();
         self.flush();
@@ -54,7 +56,8 @@ impl Pe {
             return Ok(true);
         }
         let ucx = transport.ucx();
-        // UCX refuses once for a signal whose message was received already: a host would be woken for nothing.
+        // UCX refuses once for a signal whose message was received already: a host would be woken
+        // for nothing.
         for _ in 0..ARM_ATTEMPTS {
             let armed = ucx.arm().map_err(|error| {
                 tracing::error!(target: "urom_library", "{error}");
@@ -64,8 +67,8 @@ impl Pe {
                 return Ok(armed);
             }
         }
-        // It waits for room in a worker's queue, and UCX wakes nobody when there is some. Hosts that look for it without a
-        // pause would leave a worker on the same machine no processor.
+        // It waits for room in a worker's queue, and UCX wakes nobody when there is some. Hosts
+        // that look for it without a pause would leave a worker on the same machine no processor.
         std::thread::yield_now();
         Ok(false)
     }

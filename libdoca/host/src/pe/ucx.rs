@@ -1,4 +1,5 @@
-//! UCX under the engine: made when it is first needed, and made anew when its receive queue is blocked.
+//! UCX under the engine: made when it is first needed, and made anew when its receive queue is
+//! blocked.
 
 use std::rc::{Rc, Weak};
 use std::time::Instant;
@@ -44,8 +45,8 @@ impl Pe {
         let broken =
             |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
         descriptors::require().map_err(|text| broken(&text))?;
-        // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is a run's endpoint, and a run
-        // keeps its engine.
+        // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is
+        // a run's endpoint, and a run keeps its engine.
         let make = || unsafe { Transport::new(Weak::clone(&self.me)) };
         // UCX starts a thread of its own.
         let transport = signals::blocked(make);
@@ -119,7 +120,8 @@ impl Pe {
         self.probe.borrow().is_running()
     }
 
-    /// Goes on with the test of the receive queue, if there is one; `empty` says whether UCX just found nothing in it.
+    /// Goes on with the test of the receive queue, if there is one; `empty` says whether UCX just
+    /// found nothing in it.
     pub(super) fn try_queue(&self, empty: bool) {
         let verdict = self.probe.borrow_mut().look(empty, Instant::now());
         if verdict == Verdict::Blocked {

@@ -35,7 +35,8 @@ impl Run {
     #[cold]
     fn make_task(&self, slot: u16) -> Option<&'static CmdTask> {
         let task = task_pool::take(slot, self.max_message.get() - COMMAND_HEADER)?;
-        // SAFETY: the flight has the task from now on, and lets go of it when it is dropped with this run.
+        // SAFETY: the flight has the task from now on, and lets go of it when it is dropped with
+        // this run.
         unsafe { task.join(self) };
         Some(task)
     }

@@ -87,8 +87,8 @@ functions! {
     }
 }
 
-/// `doca_devinfo_is_equal_pci_addr`: stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain
-/// 0), else 0. `INVALID_VALUE` for anything that is no address.
+/// `doca_devinfo_is_equal_pci_addr`: stores 1 when the device has that PCI address (`dddd:bb:dd.f`,
+/// or `bb:dd.f` of domain 0), else 0. `INVALID_VALUE` for anything that is no address.
 ///
 /// # Safety
 /// As DOCA's: an element of a live list, a C string, a byte to write to; or NULL.
@@ -110,8 +110,8 @@ pub unsafe extern "C" fn devinfo_is_equal_pci_addr(
     })
 }
 
-/// `doca_devinfo_get_iface_name`: the device's network interface. `INVALID_VALUE` for less than 256 bytes of room,
-/// `NOT_FOUND` for a device without one, such as those of `UROM_DEVICE`.
+/// `doca_devinfo_get_iface_name`: the device's network interface. `INVALID_VALUE` for less than 256
+/// bytes of room, `NOT_FOUND` for a device without one, such as those of `UROM_DEVICE`.
 ///
 /// # Safety
 /// As DOCA's: an element of a live list, and `size` bytes of room; or NULL.

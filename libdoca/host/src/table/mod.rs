@@ -1,8 +1,9 @@
-//! The table: one small `extern "C"` function for each of DOCA's, which checks pointers and calls safe code.
+//! The table: one small `extern "C"` function for each of DOCA's, which checks pointers and calls
+//! safe code.
 
-/// Functions that give a code. Each first finds the objects that its caller means: `found = finder, pointer`.
-/// Where there is none, the code is `INVALID_VALUE`. What the body gives is stored at the caller's place, if one
-/// is named behind `=>`.
+/// Functions that give a code. Each first finds the objects that its caller means: `found = finder,
+/// pointer`. Where there is none, the code is `INVALID_VALUE`. What the body gives is stored at the
+/// caller's place, if one is named behind `=>`.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?)
         [$($found:pat = $find:path, $pointer:ident);*] $(=> $place:ident)? $body:block)*) => {$(
@@ -25,7 +26,8 @@ macro_rules! functions {
     }};
 }
 
-/// Functions that give something else than a code: `otherwise` where the object is none, and after a panic.
+/// Functions that give something else than a code: `otherwise` where the object is none, and after
+/// a panic.
 macro_rules! answers {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $answer:ty, otherwise $otherwise:expr;
         [$found:pat = $find:path, $pointer:ident] $body:block)*) => {$(
@@ -68,8 +70,9 @@ pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
 
 /// The functions of this library.
 ///
-/// The table is complete; `extensions` are there. All functions may be called from any thread, and each object belongs
-/// to one thread at a time, except that a service may be given to workers of other threads.
+/// The table is complete; `extensions` are there. All functions may be called from any thread, and
+/// each object belongs to one thread at a time, except that a service may be given to workers of
+/// other threads.
 pub fn api() -> &'static Api {
     &API
 }

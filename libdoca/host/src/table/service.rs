@@ -151,7 +151,8 @@ functions! {
             return Err(DocaError::TOO_BIG);
         }
         present(bytes)?;
-        // SAFETY: the caller's room for that many bytes, which a vector of this function is no part of.
+        // SAFETY: the caller's room for that many bytes, which a vector of this function is no part
+        // of.
         unsafe { ptr::copy_nonoverlapping(description.as_ptr(), bytes.cast(), description.len()) };
         Ok(())
     }

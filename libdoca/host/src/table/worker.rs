@@ -33,7 +33,8 @@ functions! {
 settings! {
     fn set_service(pointer: *mut host::Worker, service_pointer: *mut host::Service)
         [own = worker] {
-        // SAFETY: the caller's object; another thread may use it, but not end it, and only what is shared is touched.
+        // SAFETY: the caller's object; another thread may use it, but not end it, and only what is
+        // shared is touched.
         let service = unsafe { service(service_pointer) };
         let (_, service) =
             service.map_err(|code| failure(code, "the worker's service is NULL or no service"))?;
@@ -178,7 +179,8 @@ fn as_buf(buffer: &Buffer) -> *mut Buf {
 answers! {
     fn cmd_get_payload(pointer: *mut host::CmdTask)
         -> *mut Buf, otherwise ptr::null_mut(); [task = command, pointer] {
-        // Not while UCX reads it: from the submit on, and for good if the connection ended in the middle of that.
+        // Not while UCX reads it: from the submit on, and for good if the connection ended in the
+        // middle of that.
         let task = Some(task).filter(|task| !task.sending.get());
         task.map_or(ptr::null_mut(), |task| as_buf(&task.payload))
     }

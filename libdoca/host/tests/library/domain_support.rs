@@ -63,7 +63,8 @@ impl TestDomain {
         TestDomain { raw, ctx }
     }
 
-    /// With functions and workers. Everything it is given is gone, or overwritten, when this returns.
+    /// With functions and workers. Everything it is given is gone, or overwritten, when this
+    /// returns.
     pub fn new(engine: &Engine, party: &Party, workers: &[(u64, TestWorker)]) -> TestDomain {
         let domain = TestDomain::bare(engine);
         let mut oob = party.oob();
@@ -145,7 +146,8 @@ impl TestDomain {
     }
 }
 
-/// Progresses engines of this thread in turn, until each domain runs; each gives one nonzero progress.
+/// Progresses engines of this thread in turn, until each domain runs; each gives one nonzero
+/// progress.
 pub fn meet(all: &[(&Engine, &TestDomain)]) {
     let seen = together(all);
     for ((_, domain), seen) in all.iter().zip(seen) {
@@ -153,7 +155,8 @@ pub fn meet(all: &[(&Engine, &TestDomain)]) {
     }
 }
 
-/// Progresses engines of this thread in turn, until no domain is starting; how many nonzero calls each had.
+/// Progresses engines of this thread in turn, until no domain is starting; how many nonzero calls
+/// each had.
 pub fn together(all: &[(&Engine, &TestDomain)]) -> Vec<u32> {
     let deadline = Instant::now() + PATIENCE;
     let mut seen = vec![0; all.len()];

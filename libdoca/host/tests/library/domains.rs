@@ -256,7 +256,8 @@ fn a_start_that_was_stopped_leaves_nothing_behind_for_the_next() {
     with_one(|engine, _, worker| {
         let party = Rally::new(1).party(0);
         let domain = TestDomain::new(engine, &party, &[(1, worker)]);
-        // Stopped after ever more steps: in an exchange, with the table under way, with the answer waiting.
+        // Stopped after ever more steps: in an exchange, with the table under way, with the answer
+        // waiting.
         for steps in (0..60).chain([1000, 10_000]) {
             party.gathers.store(0, Ordering::Relaxed);
             domain.start();

@@ -1,4 +1,5 @@
-//! The event handle: a host that sleeps is woken by everything it waits for, and by nothing for long.
+//! The event handle: a host that sleeps is woken by everything it waits for, and by nothing for
+//! long.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -183,8 +184,8 @@ fn answers_that_a_progress_after_the_request_left_wake_the_host() {
             assert_eq!(engine.next(), 1);
             let left = engine.in_flight();
             assert!(left > 0);
-            // A progress in the meantime, by another part of the program, took more than it delivered. At once: some
-            // event that has nothing to do with it comes sooner or later.
+            // A progress in the meantime, by another part of the program, took more than it
+            // delivered. At once: some event that has nothing to do with it comes sooner or later.
             assert!(
                 is_readable(fd, Duration::ZERO),
                 "{left} answers wait, and nobody wakes the host (tcp: {tcp})"

@@ -1,4 +1,5 @@
-//! The exchange of a domain that starts: of any size, with functions that fail, and with participants that send nonsense.
+//! The exchange of a domain that starts: of any size, with functions that fail, and with
+//! participants that send nonsense.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -45,7 +46,8 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
     });
 }
 
-/// Two participants in this thread, of which the second sends what `tamper` makes of it; how the first ended.
+/// Two participants in this thread, of which the second sends what `tamper` makes of it; how the
+/// first ended.
 fn tampered(
     (engine, worker): (&Engine, TestWorker),
     (other, there): (&Engine, TestWorker),

@@ -1,4 +1,5 @@
-//! What commands get beyond DOCA's interface: ends that are read where they lie, and several completions in one call.
+//! What commands get beyond DOCA's interface: ends that are read where they lie, and several
+//! completions in one call.
 
 use std::time::Instant;
 

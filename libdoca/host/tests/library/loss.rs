@@ -1,4 +1,5 @@
-//! Peers that are killed or stopped: every task ends with an error, contexts leave RUNNING, the rest goes on.
+//! Peers that are killed or stopped: every task ends with an error, contexts leave RUNNING, the
+//! rest goes on.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,8 @@ pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
     Pid::from_raw(u64::from_le_bytes(pid.try_into().unwrap()) as i32).unwrap()
 }
 
-/// 16 tasks in flight, and `end` for the process they are at: all complete with `code` within `limit`.
+/// 16 tasks in flight, and `end` for the process they are at: all complete with `code` within
+/// `limit`.
 fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
@@ -131,7 +133,8 @@ fn answers_that_came_before_the_loss_are_delivered() {
     }
     engine.is_quiet(100_000);
     worker.submit(&command(op::RELEASE, 0));
-    // Sends it. This host does not look before the worker is gone; another shows that the worker has answered.
+    // Sends it. This host does not look before the worker is gone; another shows that the worker
+    // has answered.
     assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
     let other_engine = Engine::new();
     let other = TestWorker::start(service.raw, &other_engine, 1, 1);
@@ -205,7 +208,8 @@ fn let_go(engine: &Engine, worker: &TestWorker) {
     }
 }
 
-/// A host that takes the first 1 for the end of its task must not take the loss of something else for it.
+/// A host that takes the first 1 for the end of its task must not take the loss of something else
+/// for it.
 #[test]
 fn a_loss_is_not_taken_for_the_end_of_a_task() {
     let plugins = Plugins::obedient();

@@ -1,5 +1,5 @@
-//! The host library against a real daemon, real worker processes and a C plugin, and against the embedded service;
-//! every call goes through the table of DOCA's functions.
+//! The host library against a real daemon, real worker processes and a C plugin, and against the
+//! embedded service; every call goes through the table of DOCA's functions.
 
 #![allow(unreachable_pub, reason = "a test has no outside")]
 

@@ -1,4 +1,5 @@
-//! What goes wrong at one participant of a domain that starts: the others are told, and nobody waits for ever.
+//! What goes wrong at one participant of a domain that starts: the others are told, and nobody
+//! waits for ever.
 
 use rustix::process::{Signal, kill_process};
 use urom_abi::DocaError;

@@ -1,4 +1,5 @@
-//! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of one's own.
+//! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of
+//! one's own.
 
 #[path = "../../../../urom-service/tests/sanitized/mod.rs"]
 mod sanitized;
@@ -23,7 +24,8 @@ impl Plugins {
         Plugins::compile(&[("obedient", "obedient.c", &[])])
     }
 
-    /// Three plugins that make look-ups, ids 1, 2 and 4 in this order: two with addresses, one without.
+    /// Three plugins that make look-ups, ids 1, 2 and 4 in this order: two with addresses, one
+    /// without.
     pub fn seekers() -> Plugins {
         Plugins::compile(&[
             ("seeker", "seeker.c", &[]),

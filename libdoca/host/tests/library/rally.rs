@@ -1,5 +1,5 @@
-//! An all-gather inside this process, between engines of one thread or of several, that also goes wrong where a test
-//! wants it to.
+//! An all-gather inside this process, between engines of one thread or of several, that also goes
+//! wrong where a test wants it to.
 
 use std::collections::HashMap;
 use std::ffi::c_void;

@@ -1,4 +1,5 @@
-//! What the library logs for a host that sees only codes: why a call was refused, and what is waited for.
+//! What the library logs for a host that sees only codes: why a call was refused, and what is
+//! waited for.
 
 use std::ptr::null_mut;
 

@@ -1,4 +1,5 @@
-//! What setters and calls say in wrong states, to nonsense, and to null; and why a service cannot be reached.
+//! What setters and calls say in wrong states, to nonsense, and to null; and why a service cannot
+//! be reached.
 
 use std::ffi::{CString, c_char};
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! A host in the words of DOCA's C interface, as short as tests want it. It checks nothing that a test should.
+//! A host in the words of DOCA's C interface, as short as tests want it. It checks nothing that a
+//! test should.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_void};

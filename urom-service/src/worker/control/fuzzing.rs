@@ -20,9 +20,10 @@ const LINKS: LinkKey = 3;
 /// What is kept for some domains and the messages about them.
 const MEMORY: usize = 1 << 20;
 
-/// A program of what the daemon and hosts do, their words being bytes as they come. A host is let in by a ticket that the
-/// daemon announced, and no ticket serves twice; one that does anything else is thrown out, with a reason, and with it go
-/// its domains. What a domain starts with is answered, in order.
+/// A program of what the daemon and hosts do, their words being bytes as they come. A host is let
+/// in by a ticket that the daemon announced, and no ticket serves twice; one that does anything
+/// else is thrown out, with a reason, and with it go its domains. What a domain starts with is
+/// answered, in order.
 pub fn worker_control(input: &[u8]) {
     within(MEMORY + 512 * input.len(), || {
         now(async {

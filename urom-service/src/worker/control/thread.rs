@@ -1,4 +1,5 @@
-//! The thread that the control part runs on: its event loop, from the streams it starts with to the last word to hosts.
+//! The thread that the control part runs on: its event loop, from the streams it starts with to the
+//! last word to hosts.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -66,8 +67,9 @@ pub(crate) struct Setup {
     pub(crate) watch: Arc<Watch>,
 }
 
-/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the loader's lock, which a thread
-/// takes for the first use of some variables of its own, and this one has to end the worker then.
+/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the
+/// loader's lock, which a thread takes for the first use of some variables of its own, and this one
+/// has to end the worker then.
 ///
 /// # Errors
 /// The operating system's.
@@ -75,7 +77,8 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     setup.listener.set_nonblocking(true)?;
     setup.daemon.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // What the data thread logs to, this one does too: threads of an embedded service have a log of their own.
+    // What the data thread logs to, this one does too: threads of an embedded service have a log of
+    // their own.
     let log = tracing::dispatcher::get_default(Clone::clone);
     let (at_work, is_at_work) = oneshot::channel();
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
@@ -219,8 +222,9 @@ impl Stop {
         }
     }
 
-    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose daemon dies, too: the end of
-    /// the stream to the daemon is heard then, and hosts are told of that.
+    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose
+    /// daemon dies, too: the end of the stream to the daemon is heard then, and hosts are told of
+    /// that.
     async fn asked(&mut self) -> &'static str {
         loop {
             let name = tokio::select! {

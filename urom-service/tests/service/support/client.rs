@@ -325,7 +325,8 @@ impl Connection {
         u64::from_le_bytes(self.call(op::PID, 0).payload.unwrap().try_into().unwrap())
     }
 
-    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on meanwhile.
+    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on
+    /// meanwhile.
     pub(crate) fn refusal(&self) -> Failure {
         let told = Cell::new(None);
         self.progress_until(|| match self.link.try_receive() {

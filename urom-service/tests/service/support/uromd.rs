@@ -29,7 +29,8 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_uromd"))
 }
 
-/// Keeps what is open here, but for the standard streams, from the program that this process becomes.
+/// Keeps what is open here, but for the standard streams, from the program that this process
+/// becomes.
 fn close_at_exec() -> io::Result<()> {
     const FIRST: u32 = 3;
     let flags = i32::try_from(libc::CLOSE_RANGE_CLOEXEC).map_err(|_| io::ErrorKind::Other)?;
@@ -45,7 +46,8 @@ impl Uromd {
         Uromd::start_with(&[plugins.path().to_str().unwrap()], &[])
     }
 
-    /// Starts a daemon with these directories and arguments, on a free port of the loopback address.
+    /// Starts a daemon with these directories and arguments, on a free port of the loopback
+    /// address.
     pub(crate) fn start_with(directories: &[&str], args: &[&str]) -> Uromd {
         Uromd::start_at("127.0.0.1:0", directories, args)
     }
@@ -80,7 +82,8 @@ impl Uromd {
         command.args(["--listen", listen, "-l", "60"]).args(args);
         sanitized::for_workers(&mut command);
         // UCX in this process, where other tests run, leaves its sockets to children.
-        // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and allocates nothing.
+        // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and
+        // allocates nothing.
         unsafe { command.pre_exec(close_at_exec) };
         let mut child = command
             .stdin(Stdio::null())

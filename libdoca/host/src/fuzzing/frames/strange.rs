@@ -1,5 +1,5 @@
-//! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent, or with a pass of any bytes.
+//! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with
+//! any header, and whatever else announced instead of sent, or with a pass of any bytes.
 
 use std::time::Instant;
 
@@ -28,15 +28,18 @@ pub(super) struct Strange {
 }
 
 impl Rig {
-    /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced. Then its header and data.
+    /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced.
+    /// Then its header and data.
     pub(super) fn send_strange(&mut self, how: u8, program: &mut Program<'_>) {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Notifications have steps of their own; here are passes of any bytes, also the right one.
+            // Notifications have steps of their own; here are passes of any bytes, also the right
+            // one.
             0 => AM_NOTIFICATIONS,
             1 => AM_GREET,
-            // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
+            // Of an id that nobody listens to UCX itself says, in a line for each, that it drops
+            // it.
             _ => AM_PROBE,
         };
         if self.strange.count == 0 {

@@ -1,4 +1,5 @@
-//! A plugin in this process, which answers as a command's first byte says: at once, late, twice, or not as it should.
+//! A plugin in this process, which answers as a command's first byte says: at once, late, twice, or
+//! not as it should.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -75,7 +76,8 @@ unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> D
         // SAFETY: a descriptor of the worker's that hangs in no list now.
         let command = unsafe { CommandDesc::from_raw(link.cast()) };
         if command.payload().first() == Some(&5) {
-            // Not taken, as it cannot be begun. It hangs in front again, where the worker looks for it.
+            // Not taken, as it cannot be begun. It hangs in front again, where the worker looks for
+            // it.
             let raw = command.into_raw().cast::<ListLink>();
             debug_assert_eq!(raw, first);
             // SAFETY: the head and a link that hangs nowhere.
