@@ -1,8 +1,8 @@
 //! Deadlines that count only time in which this process ran.
 //!
 //! A process that was stopped, frozen in its container or suspended with its machine has missed
-//! nothing when it goes on: its peers were most likely paused with it. So a deadline is waited for
-//! in steps, and a pause of any length is one step.
+//! nothing: its peers were most likely paused with it. So a deadline is divided into steps, and a
+//! pause of any length uses up one step.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Res
     }
 }
 
-/// The same for what another thread sends to this one.
+/// Waits for a message of another thread in the same way.
 ///
 /// # Errors
 /// As [`Receiver::recv_timeout`].
@@ -49,7 +49,7 @@ pub fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutE
     Err(RecvTimeoutError::Timeout)
 }
 
-/// The parts in which a deadline is waited for.
+/// The steps of a deadline.
 pub fn steps(mut left: Duration) -> impl Iterator<Item = Duration> {
     std::iter::from_fn(move || {
         let step = left.min(STEP);

@@ -1,6 +1,5 @@
-//! Lists in messages that may have so many elements and no more, and byte strings and texts
-//! likewise: an element may take one byte of a message and dozens in memory, so the length of a
-//! message alone says little of what it becomes.
+//! Limits on lists, byte strings and texts in messages. An element may take one byte of a message
+//! and dozens in memory, so a limit on the message alone does not limit the memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Reads a sequence that may have `MAX` elements, and stops at the first too many. For
+/// Reads a sequence of at most `MAX` elements, and stops at the first one beyond. For
 /// `#[serde(deserialize_with)]`.
 pub(super) fn list<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
@@ -18,7 +17,7 @@ where
     Few::<T, MAX>::deserialize(deserializer).map(|few| few.0)
 }
 
-/// The same of a sequence that need not be there.
+/// The same for an optional sequence.
 pub(super) fn list_if_any<'de, D, T, const MAX: usize>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error>
@@ -29,7 +28,7 @@ where
     Ok(Option::<Few<T, MAX>>::deserialize(deserializer)?.map(|few| few.0))
 }
 
-/// Reads bytes of which there may be `MAX`.
+/// Reads at most `MAX` bytes.
 pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<Vec<u8>, D::Error> {

@@ -1,4 +1,4 @@
-//! Byte strings in messages, written and read whole: serde would take them byte by byte.
+//! Byte strings in messages, written and read as a whole: serde would handle them byte by byte.
 
 use serde::{Deserialize, Deserializer, Serializer};
 
@@ -10,7 +10,7 @@ pub(super) fn serialize<S: Serializer>(
     serializer.serialize_bytes(bytes.as_ref())
 }
 
-/// For `#[serde(deserialize_with)]`. Works where the message is in memory, which it always is here.
+/// For `#[serde(deserialize_with)]`. Needs the message in memory, where it always is here.
 pub(super) fn deserialize<'de, D, B>(deserializer: D) -> Result<B, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,9 +1,8 @@
 //! The messages of the control streams.
 //!
-//! Each stream begins with a [`hello`](super::hello) both ways and then carries one pair of these
-//! types, one message behind the other ([`stream`](super::stream)). `Ping` is the heartbeat: every
-//! side sends one whenever it was silent for [`HEARTBEAT`], and gives up a peer that was silent for
-//! [`PATIENCE`].
+//! Each stream begins with a [`hello`](super::hello) in both directions, then carries one pair of
+//! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends one when it
+//! was silent for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -21,8 +20,8 @@ use crate::key::Secret;
 /// How long a side may be silent.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// How long a peer may be silent before it is given up: within 5 s of being stopped or cut off,
-/// with a heartbeat to spare.
+/// How long a peer may be silent before it is given up. A peer that is stopped or cut off is
+/// noticed within 5 s, with a heartbeat to spare.
 pub const PATIENCE: Duration = Duration::from_millis(3500);
 
 /// How long connecting, greeting and being answered may take in all.
@@ -31,7 +30,7 @@ pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
 /// The most variables that a host may set for a worker.
 pub const MAX_VARIABLES: usize = 4096;
 
-/// The longest UCX worker address, in bytes: more than `ucx::WorkerAddress` takes for one.
+/// The longest UCX worker address, in bytes: longer than `ucx::WorkerAddress` accepts.
 pub const MAX_UCX_ADDRESS: usize = 65 << 10;
 
 /// The TCP port of the daemon when nothing names another.
@@ -40,7 +39,7 @@ pub const DEFAULT_PORT: u16 = 18700;
 /// How long the name of a program may be, in bytes.
 pub const LONGEST_PROGRAM: usize = 128;
 
-/// A method of a plugin, or its loading, which runs code of it as well.
+/// A method of a plugin, or loading it, which runs the plugin's code as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "they are those of DOCA's plugin interface")]
 pub enum Method {
@@ -64,12 +63,12 @@ impl Method {
         Method::Close,
     ];
 
-    /// That of a number, which is `method as u8`.
+    /// The method of a number, which is `method as u8`.
     pub fn of_number(number: u8) -> Option<Method> {
         Method::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// What C calls it: the field of `struct urom_plugin_iface`, or `dlopen`.
+    /// The name in C: the field of `struct urom_plugin_iface`, or `dlopen`.
     pub fn name(self) -> &'static str {
         match self {
             Method::Load => "dlopen",
@@ -83,7 +82,7 @@ impl Method {
     }
 }
 
-/// A call into a plugin that does not return. Nothing else of its worker is done meanwhile.
+/// A call into a plugin that does not return. Its worker does nothing else meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// The plugin's name.
@@ -113,7 +112,7 @@ pub struct PluginEntry {
     pub name: String,
 }
 
-/// What tells two builds of a plugin apart that read bytes differently.
+/// Distinguishes builds of a plugin that read bytes differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginBuild {
     /// What `urom_plugin_get_version` returned.
@@ -162,7 +161,7 @@ pub enum HostToDaemon {
     },
 }
 
-/// What a host asks for when it starts a worker. Of its variables, only the names are ever printed.
+/// What a host asks for when it starts a worker. Only the names of its variables are ever printed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StartWorker {
     /// The id, or `u64::MAX` for a new one.
@@ -243,7 +242,7 @@ pub enum DaemonToHost {
 }
 
 impl DaemonToHost {
-    /// Which message it is, without what is in it: that may be long, or a ticket.
+    /// The message's name, without its contents: they may be long, or a ticket.
     pub fn name(&self) -> &'static str {
         match self {
             DaemonToHost::Ping => "Ping",
@@ -276,14 +275,14 @@ pub enum HostToWorker {
 /// What a host tells a worker of a domain.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DomainWord {
-    /// It starts. Its table follows, and nothing of another table before it is whole.
+    /// It starts. Its table follows, and no other table before this one is complete.
     Start {
         /// How long the table is, in bytes.
         len: u64,
     },
     /// The next bytes of the table.
     Piece(#[serde(with = "bytes")] Vec<u8>),
-    /// It is over, or its table will not be whole.
+    /// It is over, or its table will not be completed.
     End,
 }
 
@@ -330,7 +329,7 @@ pub enum WorkerToHost {
         #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginAddress>,
     },
-    /// A domain's table is complete, and plugins find its workers from now on; or that failed.
+    /// A domain's table is complete, and plugins find its workers from now on; or this failed.
     DomainStarted {
         /// Which.
         domain: u64,
@@ -344,18 +343,18 @@ pub enum WorkerToHost {
     },
     /// The host is not let in, or no longer.
     Refused(Failure),
-    /// A plugin does not return, or does again (`None`). Only for a host that is in.
+    /// A plugin does not return, or returns again (`None`). Only for a host that was let in.
     Health(Option<Stuck>),
 }
 
-/// Daemon to worker. The configuration stands on the worker's command line or, for a worker on a
-/// thread, in its call.
+/// Daemon to worker. The configuration is on the worker's command line, or in the call that starts
+/// a worker on a thread.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
     /// The heartbeat.
     Ping,
-    /// The first message: what hosts have to know, if anything. No connection is accepted before
-    /// it.
+    /// The first message: the secret that hosts must know, if any. The worker accepts no connection
+    /// before it.
     Open {
         /// The key of this worker's streams.
         secret: Option<Secret>,
@@ -365,12 +364,12 @@ pub enum DaemonToWorker {
         /// The ticket.
         ticket: u128,
     },
-    /// That host is not to be let in any more. It may just have been.
+    /// The host with this ticket is no longer expected. It may just have come in.
     Forget {
         /// The ticket.
         ticket: u128,
     },
-    /// Answers [`WorkerToDaemon::Empty`]: nobody is on the way, end.
+    /// Answers [`WorkerToDaemon::Empty`]: no host is on the way, end.
     Leave,
     /// End now: close the plugins, answer what is in flight with an error.
     Stop,
@@ -403,8 +402,8 @@ pub enum WorkerToDaemon {
         /// The ticket.
         ticket: u128,
     },
-    /// The last host left. The daemon answers `Leave` unless it has promised the worker to somebody
-    /// in the meantime.
+    /// The last host left. The daemon answers `Leave`, unless it has promised the worker to another
+    /// host in the meantime.
     Empty,
 }
 

@@ -1,9 +1,9 @@
-//! Whether a process may have enough files open. UCX aborts the process where it finds no
-//! descriptor.
+//! Checks that a process may open enough files. UCX aborts a process that has no descriptor left.
 
 use rustix::process::{Resource, getrlimit};
 
-/// What a daemon or worker with one peer has open, or a host with one service, and some more.
+/// The descriptors of a daemon or worker with one peer, or of a host with one service, and some
+/// spare ones.
 pub const LEAST: u64 = 64;
 
 /// Checks the process's limit.

@@ -1,10 +1,10 @@
-//! What a domain's processes tell each other, and each of them its workers.
+//! What the processes of a domain tell each other, and what each tells its workers.
 //!
 //! Every process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
-//! the blobs to all of them: first a round of [`Size`]s, then the blobs, padded to the longest. The
-//! blobs one behind the other are the *table*, which each process sends to its own workers in
-//! pieces of [`PIECE`] bytes. A last round of [`Verdict`]s says how that went. Whoever reads a blob
-//! believes nothing of it: [`Table`].
+//! the blobs to all processes: first a round of [`Size`]s, then the blobs, padded to the longest.
+//! The concatenated blobs are the *table*, which each process sends to its own workers in pieces of
+//! [`PIECE`] bytes. A last round of [`Verdict`]s tells whether that succeeded. [`Table`] checks
+//! every blob that is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,8 +23,8 @@ pub const MAX_TABLE: usize = 64 << 20;
 pub const MAX_MEMBERS: usize = 1 << 16;
 /// The most buffers of a domain.
 pub const MAX_SEGMENTS: usize = 1 << 20;
-/// How much of a table one control message carries, in bytes: one that has not come as a whole in
-/// [`PATIENCE`](super::control::PATIENCE) counts as silence, and links may be slow.
+/// How much of a table one control message carries, in bytes. A message that takes longer than
+/// [`PATIENCE`](super::control::PATIENCE) to arrive counts as silence, and links may be slow.
 pub const PIECE: usize = 32 << 10;
 
 /// What one process brings into a domain.
@@ -81,7 +81,7 @@ impl Participant<'_> {
     }
 }
 
-/// What a process says in the first round: how long its blob is, 0 when it failed and has none.
+/// What a process says in the first round: the length of its blob, 0 when it failed and has none.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Size {
@@ -89,7 +89,7 @@ pub struct Size {
     len: U64,
 }
 
-/// Says what follows, and in which form.
+/// Identifies these bytes and their format.
 const MAGIC: [u8; 8] = *b"uromdom1";
 
 impl Size {
@@ -98,7 +98,7 @@ impl Size {
         Size { magic: MAGIC, len: U64::new(len as u64) }
     }
 
-    /// The length, unless these are not the bytes of a size.
+    /// The length; `None` when these are not the bytes of a size.
     pub fn blob_len(&self) -> Option<u64> {
         (self.magic == MAGIC).then(|| self.len.get())
     }
@@ -139,7 +139,7 @@ impl Verdict {
         verdict
     }
 
-    /// How it went, unless these are not the bytes of a verdict.
+    /// The verdict; `None` when these are not the bytes of one.
     pub fn result(&self) -> Option<Result<(), Failure>> {
         let text = self.text.get(..self.len.get() as usize)?;
         if self.magic != VERDICT_MAGIC {
@@ -150,7 +150,7 @@ impl Verdict {
     }
 }
 
-/// A table under construction: participants that were checked, alone and against each other.
+/// A table under construction: its participants were checked, each alone and against the others.
 #[derive(Debug, Default)]
 pub struct Table<'a> {
     /// The participants so far, in their order.
@@ -192,11 +192,12 @@ impl<'a> Table<'a> {
         self.segments
     }
 
-    /// Adds the participant whose blob `bytes` begin with; what is behind it.
+    /// Adds the participant whose blob `bytes` begin with. Returns the bytes behind it.
     ///
     /// # Errors
-    /// `IO_FAILED` when that is no blob, `INVALID_VALUE` for what cannot be, a worker's id that is
-    /// there already among it, `TOO_BIG` beyond the limits. The text names the participant.
+    /// `IO_FAILED` for bytes that are no blob, `INVALID_VALUE` for contents that are not allowed,
+    /// such as a worker's id that another participant uses, `TOO_BIG` beyond the limits. The text
+    /// names the participant.
     pub fn take(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Failure> {
         let number = self.participants.len();
         let (participant, rest) = postcard::take_from_bytes::<Participant<'a>>(bytes).map_err(|error| {
@@ -231,7 +232,8 @@ impl<'a> Table<'a> {
                         address.plugin
                     ));
                 }
-                // Plugins are told no length: they read as much as a frame says.
+                // A plugin is not told the length: it reads as many bytes as the frame around the
+                // address says.
                 if !address.address.is_empty() && !urom_abi::address::is_sound(address.address) {
                     return wrong(format!(
                         "the address of plugin `{}` at worker {} was damaged on its way",
@@ -273,7 +275,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether there can be a buffer of `len` bytes at `va`.
+/// Whether a buffer of `len` bytes can be at `va`.
 pub fn is_range(va: u64, len: u64) -> bool {
     va != 0 && len != 0 && va.checked_add(len - 1).is_some()
 }

@@ -7,15 +7,15 @@ use urom_abi::DocaError;
 /// How long the text of a failure may be, in bytes.
 pub const LONGEST_TEXT: usize = 2048;
 
-/// What stands at the end of a text that was longer.
+/// The end of a text that was cut.
 const CUT: &str = " ...";
 
-/// A failure that crosses a stream: the code the host's call or task ends with, and a sentence for
-/// a person.
+/// A failure that crosses a stream: the code that ends the host's call or task, and a sentence for
+/// people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
-    /// A `doca_error_t`, and not that of success: tasks end with it.
+    /// A `doca_error_t` other than success: tasks end with it.
     #[serde(deserialize_with = "a_failures")]
     pub code: u32,
     /// What failed, on what, and what to do.
@@ -31,8 +31,8 @@ fn a_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Erro
 }
 
 impl Failure {
-    /// A failure with a code and a sentence, which is cut when it is longer than [`LONGEST_TEXT`]:
-    /// what a host sent may be in it, and as many of them wait as a host leaves unread.
+    /// A failure with a code and a sentence, which is cut at [`LONGEST_TEXT`]: it may quote what a
+    /// host sent, and failures wait for as long as a host does not read them.
     pub fn new(code: DocaError, text: impl Into<String>) -> Failure {
         let mut text = text.into();
         if text.len() > LONGEST_TEXT {

@@ -1,10 +1,10 @@
 //! Frames: commands and notifications as they travel between host and worker.
 //!
-//! An active message holds its connection's [pass](super::pass), then one frame or more, one behind
-//! the other, without padding. A frame is an 8-byte header and the plugin's bytes, so that a small
+//! An active message holds its connection's [pass](super::pass), then one or more frames without
+//! padding between them. A frame is an 8-byte header and the plugin's bytes, so that a small
 //! command fits the transport's first cache line together with UCX's own header. The 24 and 32 byte
-//! headers of DOCA's interface exist only at the two ends: a header holds just what the other end
-//! cannot know.
+//! headers of DOCA's interface exist only at the two ends: a frame's header holds only what the
+//! other end cannot know.
 //!
 //! Messages are sent with `AmFlags::EAGER`: however long a payload is, it arrives whole and in
 //! order.
@@ -16,42 +16,40 @@ use urom_abi::DocaError;
 pub const AM_COMMANDS: u16 = 1;
 /// The active-message id of notifications, worker to host, behind the same pass.
 pub const AM_NOTIFICATIONS: u16 = 2;
-/// The active-message id of the empty message by which each end shows, before a worker counts as
-/// running, that UCX carries. Its two bytes, the message's header, are the receiver's channel
-/// number.
+/// The active-message id of the empty message that shows, before a worker counts as running, that
+/// UCX works in both directions. Its header of two bytes is the receiver's channel number.
 pub const AM_GREET: u16 = 3;
-/// The active-message id of the empty message by which a process tries its own receive queue. Its
+/// The active-message id of the empty message that a process sends to its own receive queue. Its
 /// header is a nonce of eight bytes.
 pub const AM_PROBE: u16 = 4;
 
 /// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = 8;
-/// How long a message of several frames gets, in bytes: with UCX's own headers it fits one
+/// The longest message of several frames, in bytes: with UCX's own headers it fits one
 /// shared-memory segment.
 pub const MESSAGE_LEN: usize = 8000;
-/// Bytes of the header before a command that count against the message limit (`struct
-/// urom_worker_cmd`); they do not travel.
+/// The bytes of DOCA's header before a command (`struct urom_worker_cmd`). They count against the
+/// message limit and do not travel.
 pub const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
 /// The same before a notification (`struct urom_worker_notify`), where `notif_pack` writes it.
 pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
 /// The most bytes a frame can carry behind its header, and the largest message limit: 16 MiB less
 /// one.
 pub const MAX_PAYLOAD: usize = (1 << 24) - 1;
-/// The largest status that travels: a plugin's that is above it becomes `UNEXPECTED`.
+/// The largest status that travels. A larger one of a plugin becomes `UNEXPECTED`.
 pub const MAX_STATUS: u32 = NO_PAYLOAD - 1;
 /// The most tasks a connection can have in flight: slots are 16 bits.
 pub const MAX_SLOTS: usize = 1 << 16;
 
 /// A status that does not fit the header's byte: the four bytes behind the header hold it.
 const LONG_STATUS: u8 = u8::MAX;
-/// Success, and zeros at the payload's end that do not travel. The header's 24 bits have how many
-/// bytes do in the lowest 8, and above them how many there are with the zeros.
+/// Success, and zeros at the payload's end that do not travel. The lowest 8 of the header's 24 bits
+/// say how many bytes travel, the others how many there are with the zeros.
 const CUT: u8 = LONG_STATUS - 1;
-/// The longest payload of which zeros are cut off: a host has that much room for any answer,
-/// zeroed.
+/// The longest payload whose zeros are cut off: a host has that much zeroed room for any answer.
 pub const MAX_CUT: usize = 64;
-/// The shortest one. Whatever is shorter has room behind UCX's own header and the frame's in the
-/// first cache line of a message over shared memory.
+/// The shortest one. A shorter payload fits the first cache line of a message over shared memory,
+/// behind UCX's header and the frame's.
 const MIN_CUT: usize = 21;
 
 /// A frame's header as a little-endian number: the channel in the lowest 16 bits, the slot in the
@@ -115,8 +113,8 @@ pub struct Notification<'a> {
     pub slot: u16,
     /// The task's status.
     pub status: DocaError,
-    /// Whether a plugin wrote this. A notification the worker made up itself has no payload, and
-    /// the task no response.
+    /// The plugin's bytes. A notification that the worker itself made has no payload, and its task
+    /// no response.
     pub payload: Option<Payload<'a>>,
 }
 
@@ -124,26 +122,26 @@ pub struct Notification<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'a> {
     bytes: &'a [u8],
-    /// None, or as many as make it [`MAX_CUT`] bytes long at most.
+    /// How many zeros follow; with them it is at most [`MAX_CUT`] bytes long.
     zeros: usize,
 }
 
 impl<'a> Payload<'a> {
-    /// One that travelled whole.
+    /// A payload that travelled whole.
     #[inline]
     pub const fn whole(bytes: &'a [u8]) -> Payload<'a> {
         Payload { bytes, zeros: 0 }
     }
 
-    /// One of which only the first bytes travelled, and zeros follow them, or none: nothing when it
-    /// is longer than [`MAX_CUT`].
+    /// A payload of which only these bytes travelled, followed by `zeros` zeros. `None` when it is
+    /// longer than [`MAX_CUT`].
     #[inline]
     pub fn cut(bytes: &'a [u8], zeros: usize) -> Option<Payload<'a>> {
         let len = bytes.len().checked_add(zeros)?;
         (len <= MAX_CUT).then_some(Payload { bytes, zeros })
     }
 
-    /// The bytes that travelled: all but the zeros at the end that did not.
+    /// The bytes that travelled: all but the zeros at the end.
     #[inline]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -153,7 +151,7 @@ impl<'a> Payload<'a> {
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub const fn len(&self) -> usize {
-        // Zeros are only there in a short one, so this is no overflow.
+        // Only a short payload has zeros, so this does not overflow.
         self.bytes.len() + self.zeros
     }
 
@@ -169,7 +167,7 @@ impl<'a> Payload<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a message of {total} bytes breaks off inside the frame at byte {at}")]
 pub struct Broken {
-    /// Where the frame begins that does not fit.
+    /// Where the frame that does not fit begins.
     pub at: usize,
     /// How long the message is.
     pub total: usize,
@@ -181,8 +179,7 @@ pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u
     CommandStart::new(channel, slot, plugin_bit).header(len)
 }
 
-/// A command's header but for the payload's length: what stays the same from one command of a slot
-/// to the next.
+/// A command's header without the payload's length: the part that all commands of a slot share.
 ///
 /// ```
 /// use urom_wire::frame::{CommandStart, command_header};
@@ -221,8 +218,8 @@ fn is_long(status: DocaError) -> bool {
 }
 
 /// The header of a notification with this payload, and how many bytes of the payload follow it, for
-/// a status that [needs no more](notification_header_len). Of a short payload with the status of
-/// success the words of eight zeros at its end do not travel.
+/// a status that [fits the header](notification_header_len). Words of eight zeros at the end of a
+/// short payload do not travel if the status is success.
 #[inline]
 pub fn short_header(
     channel: u16,
@@ -241,7 +238,7 @@ pub fn short_header(
     (Header::new(channel, slot, status.0 as u8, payload.len()).bytes(), payload.len())
 }
 
-/// The same for any status and for no payload: the header, how many bytes of it count, and how many
+/// The same for any status and payload: the header, how many bytes of it count, and how many bytes
 /// of the payload follow.
 #[inline]
 pub fn notification_header(
@@ -260,15 +257,15 @@ pub fn notification_header(
     }
     let len = payload.map_or(0, <[u8]>::len);
     bytes[..HEADER_LEN].copy_from_slice(&Header::new(channel, slot, LONG_STATUS, len).bytes());
-    // Without its top bit it would be another status, and perhaps that of success.
+    // Without its top bit it would become another status, perhaps success.
     let status = if status.0 > MAX_STATUS { DocaError::UNEXPECTED } else { status };
-    // So a notification without payload is told from one of zero bytes.
+    // Distinguishes a notification without payload from one with a payload of zero bytes.
     let absent = if payload.is_none() { NO_PAYLOAD } else { 0 };
     bytes[HEADER_LEN..].copy_from_slice(&(status.0 | absent).to_le_bytes());
     (bytes, HEADER_LEN + 4, len)
 }
 
-/// In a long status: there is no payload. DOCA's codes are small numbers.
+/// The bit of a long status that says there is no payload. DOCA's codes are small numbers.
 const NO_PAYLOAD: u32 = 1 << 31;
 
 /// The commands in a message, in order. After an error there are no more.
@@ -319,7 +316,7 @@ fn long_status(behind: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_le_bytes(*status), behind))
 }
 
-/// Walks a message; `read` gives a frame and what follows it.
+/// Walks a message; `read` returns a frame and the bytes behind it.
 #[inline]
 fn frames<'a, F>(
     message: &'a [u8],

@@ -1,7 +1,7 @@
-//! The first bytes on every control stream, both ways: who is there, and which UCX it runs.
+//! The first bytes on every control stream, in both directions: the sender's role and its UCX
+//! version.
 //!
-//! Their layout never changes, so that two releases which cannot talk to each other can still say
-//! so.
+//! Their layout never changes, so that two incompatible releases can still say so.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ const MAGIC: [u8; 4] = *b"UROM";
 /// How many bytes a hello takes.
 pub const HELLO_LEN: usize = size_of::<Hello>();
 
-/// Who speaks.
+/// The role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -50,11 +50,11 @@ pub struct Hello {
     ucx: [U32; 3],
 }
 
-/// Why two ends do not go on.
+/// Why two ends cannot talk to each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HelloError {
-    /// The other end is something else.
+    /// The other end is no service of this kit.
     #[error("what answers there is not a UROM service of this kit (no `UROM` greeting)")]
     NotUrom,
     /// Another release.
@@ -67,7 +67,7 @@ pub enum HelloError {
         /// What it speaks.
         theirs: u16,
     },
-    /// Somebody else than was expected.
+    /// The other end has another role than expected.
     #[error("expected a {expected} there, found a {found}")]
     Role {
         /// Who was expected.
@@ -75,7 +75,7 @@ pub enum HelloError {
         /// Who is there.
         found: Role,
     },
-    /// UCX releases that do not understand each other.
+    /// The two UCX releases are incompatible.
     #[error(
         "the {role} runs UCX {theirs}, this side runs UCX {ours}: these do not talk to each other; \
          install the same UCX release on both (1.16 to 1.18 talk to each other, later ones only to their own minor release)"
@@ -96,7 +96,7 @@ impl Hello {
         Hello::with_ucx(role, ucx::version())
     }
 
-    /// A hello that names a UCX of the caller's choosing.
+    /// A hello with a UCX version of the caller's choice.
     pub fn with_ucx(role: Role, ucx: Version) -> Hello {
         let role = match role {
             Role::Host => 1,
@@ -111,10 +111,10 @@ impl Hello {
         }
     }
 
-    /// Judges the other end's hello from this end's point of view.
+    /// Checks the other end's hello.
     ///
     /// # Errors
-    /// Why the two do not go on.
+    /// Why the two ends cannot talk to each other.
     pub fn check(&self, theirs: &[u8; HELLO_LEN], expected: Role) -> Result<(), HelloError> {
         let theirs = Hello::read_from_bytes(theirs).map_err(|_| HelloError::NotUrom)?;
         if theirs.magic != MAGIC {

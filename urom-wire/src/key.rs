@@ -1,11 +1,10 @@
-//! The key that a service and its hosts share: read from a file that nobody else can read, and
-//! never shown.
+//! The key that a service and its hosts share. It is read from a file that nobody else can read,
+//! and never shown.
 //!
-//! The file's bytes are the key, just as they are: host and service have copies of one file. No
-//! stream is opened with the key itself. Each kind of stream has a [`Secret`] derived from it, and
-//! that of a worker depends on its id: a worker, which runs plugins, holds nothing by which it
-//! could pass for the daemon, or for a worker of another id. The next worker of its own id has the
-//! same secret.
+//! The file's bytes are the key: host and service have copies of one file. No stream is opened with
+//! the key itself. Each kind of stream has a [`Secret`] derived from it, and a worker's depends on
+//! its id. So a worker, which runs plugins, cannot pass for the daemon or for a worker of another
+//! id. The next worker of its own id has the same secret.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -21,10 +20,10 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-/// Names the key file where no option and no call does, for daemons and for hosts.
+/// The variable that names the key file, for daemons and hosts that no option or call gives one.
 pub const KEY_FILE_VARIABLE: &str = "UROM_KEY_FILE";
 
-/// The shortest key in bytes: as long as what is made of it.
+/// The shortest key in bytes: as long as the secrets derived from it.
 pub const MIN_KEY: usize = 32;
 
 /// The longest key in bytes. A file that is longer is something else.
@@ -33,14 +32,13 @@ pub const MAX_KEY: usize = 4096;
 /// The permission bits that a key file has.
 const MODE: u32 = 0o600;
 
-/// What proves to a daemon that somebody may connect, and to a host that the daemon may be
-/// believed.
+/// Proves to a daemon that a host may connect, and to a host that the daemon is genuine.
 #[derive(Clone)]
 pub struct Key {
     bytes: Arc<[u8]>,
 }
 
-/// What a key is for one kind of stream.
+/// The secret of one kind of stream, derived from a key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret([u8; 32]);
 
@@ -49,7 +47,7 @@ pub struct Secret([u8; 32]);
 #[error("the key file {path} {problem}", path = .path.display())]
 pub struct KeyFileError {
     path: PathBuf,
-    /// Part of the text, so not told again as its source.
+    /// Part of the text, so it is not repeated as the source.
     problem: KeyProblem,
 }
 
@@ -57,10 +55,10 @@ pub struct KeyFileError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyProblem {
-    /// The operating system does not give it.
+    /// The operating system refuses to read it.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is a link, which somebody else may have put there.
+    /// It is a link, which another user may have made.
     #[error("is a symbolic link: name the file itself")]
     Link,
     /// It is a directory, a pipe or a device.
@@ -102,8 +100,7 @@ impl KeyFileError {
 }
 
 impl Key {
-    /// Reads a key from a file that belongs to this process's user, who alone may read it (mode
-    /// 0600).
+    /// Reads a key from a file that belongs to this process's user and has mode 0600.
     ///
     /// # Errors
     /// What is wrong with the file.
@@ -121,12 +118,12 @@ impl Key {
         Ok(Key { bytes: Arc::from(bytes) })
     }
 
-    /// What opens a stream between a host and the daemon.
+    /// The secret of streams between hosts and the daemon.
     pub fn daemon_secret(&self) -> Secret {
         self.derive(b"urom: host and daemon", &[])
     }
 
-    /// What opens a stream between a host and the worker with this id.
+    /// The secret of streams between hosts and the worker with this id.
     pub fn worker_secret(&self, id: u64) -> Secret {
         self.derive(b"urom: host and worker", &id.to_le_bytes())
     }
@@ -137,13 +134,13 @@ impl Key {
 }
 
 impl Secret {
-    /// What only somebody who holds the secret can say of these bytes.
+    /// Signs these bytes: only a holder of the secret can.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
         mac(&self.0, parts).finalize().into_bytes().into()
     }
 
-    /// Whether somebody who holds the secret said `proof` of these bytes. Takes as long for a wrong
-    /// one as for a right one.
+    /// Whether `proof` is the signature of these bytes. Takes the same time for a wrong one as for
+    /// a right one.
     pub fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         mac(&self.0, parts).verify_slice(proof).is_ok()
     }
@@ -177,8 +174,7 @@ pub fn key_file_of_environment() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Key, KeyProblem> {
-    // A pipe must not be waited for. What is judged is what was opened, whatever happens to the
-    // name.
+    // Does not wait for a pipe. The checks are about the open file, whatever happens to its name.
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {

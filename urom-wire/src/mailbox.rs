@@ -1,4 +1,4 @@
-//! A mailbox: how a control thread leaves messages for a data thread that polls, or sleeps on a
+//! A mailbox: a control thread leaves messages for a data thread, which polls or sleeps on a
 //! descriptor.
 
 use std::io;
@@ -30,16 +30,16 @@ impl<T> Mailbox<T> {
 
     /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread.
     pub fn post(&self, message: T) {
-        // Flag and descriptor change under the lock, here and in `take`: apart from the queue they
-        // could end up saying different things, and a descriptor that stays readable for nothing
-        // lets nobody sleep.
+        // Flag and descriptor change under the lock, here and in `take`. Otherwise they could
+        // disagree with the queue, and a descriptor that stays readable without a message keeps its
+        // owner from sleeping.
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.push(message);
         self.posted.store(true, Ordering::Release);
         self.wake.raise();
     }
 
-    /// Whether [`take`](Mailbox::take) would give anything.
+    /// Whether [`take`](Mailbox::take) would return a message.
     #[inline]
     pub fn has_post(&self) -> bool {
         self.posted.load(Ordering::Acquire)

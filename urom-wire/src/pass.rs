@@ -1,30 +1,30 @@
-//! Passes: the first bytes of each message with commands or answers.
+//! Passes: the first bytes of each message with commands or notifications.
 //!
-//! UCX takes messages from whoever reaches its port, and delivers those of a connection that has
-//! ended. The ticket that control streams carry is known to the two ends of one connection and to
-//! the daemon alone. So messages that begin with a part of it are those of this connection, as far
-//! as 48 random bits say: 32 of the pass, and a channel's number.
+//! UCX accepts messages from anyone who reaches its port, and delivers those of a connection that
+//! has ended. Only the two ends of a connection and the daemon know the ticket that control streams
+//! carry. So a message that begins with a part of the ticket belongs to this connection. A stranger
+//! has to guess 48 random bits: 32 of the pass, and a channel's number.
 //!
-//! A pass is no UCX header and no longer than this, so that the smallest commands and answers still
-//! fit the first cache line of a message over shared memory: with four more bytes a round trip
-//! takes nearly twice as long.
+//! A pass is no UCX header and has only four bytes, so that the smallest commands and notifications
+//! still fit the first cache line of a message over shared memory. With four more bytes a round
+//! trip takes nearly twice as long.
 
 use std::fmt;
 
 use crate::key::fill_random;
 
-/// Where the numbers of a process's channels begin: besides the pass, a stranger has to guess one
-/// of these, too. The same each time for fuzzers.
+/// Where the numbers of a process's channels begin: random, because a stranger has to guess one
+/// besides the pass. Constant for fuzzers.
 pub fn first_channel() -> u16 {
     let mut bytes = [0; 2];
     if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {
-        // Which takes a system without random numbers, on which there are no tickets either.
+        // Only on a system without random numbers, which has no tickets either.
         tracing::debug!("channels begin with 0: there are no random numbers");
     }
     u16::from_le_bytes(bytes)
 }
 
-/// A connection's pass. The default is that of a connection which is not there yet.
+/// A connection's pass. The default is that of a connection that does not exist yet.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pass([u8; Pass::LEN]);
 
@@ -32,13 +32,13 @@ impl Pass {
     /// How many bytes a pass has.
     pub const LEN: usize = 4;
 
-    /// That of the connection with this ticket.
+    /// The pass of the connection with this ticket.
     #[must_use]
     pub fn new(ticket: u128) -> Pass {
         Pass((ticket as u32).to_le_bytes())
     }
 
-    /// What a message begins with, and its frames; nothing when it is too short.
+    /// A message's pass and its frames. `None` when it is too short.
     ///
     /// ```
     /// use urom_wire::pass::Pass;
@@ -55,7 +55,7 @@ impl Pass {
         Some((Pass(*pass), frames))
     }
 
-    /// What a message begins with.
+    /// The bytes that a message begins with.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Pass::LEN] {
@@ -63,7 +63,7 @@ impl Pass {
     }
 }
 
-/// Says no more than that it is one: it is nobody else's business which.
+/// Does not show the pass, which is secret.
 impl fmt::Debug for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pass(..)")

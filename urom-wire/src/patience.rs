@@ -1,4 +1,4 @@
-//! How long a peer may be silent before it counts as lost: each end of a control stream has its own
+//! How long a peer may be silent before it counts as lost. Each end of a control stream has its own
 //! patience.
 
 use std::env;
@@ -9,16 +9,16 @@ use std::time::Duration;
 use crate::awake::{self, Elapsed};
 use crate::control::{HEARTBEAT, PATIENCE};
 
-/// Names the patience of hosts, of daemons and of their workers.
+/// The variable with the patience of hosts, of daemons and of their workers.
 pub const PATIENCE_VARIABLE: &str = "UROM_PATIENCE";
 
-/// The least patience: a peer that is only slow keeps a heartbeat to spare.
+/// The least patience: a slow peer has a heartbeat to spare.
 const LEAST: Duration = HEARTBEAT.saturating_mul(3);
 
-/// The most, as a word for "for ever" there is `off`.
+/// The most. `off` stands for longer.
 const MOST: Duration = Duration::from_secs(24 * 3600);
 
-/// For how long an end of a control stream waits for a sign of its peer. Only time in which this
+/// How long an end of a control stream waits for a sign of its peer. Only time in which this
 /// process runs counts.
 ///
 /// ```
@@ -37,7 +37,7 @@ impl Patience {
     /// Waits for ever: for debuggers, and where both ends are one process.
     pub const OFF: Patience = Patience(None);
 
-    /// That of the variable [`PATIENCE_VARIABLE`], else the default.
+    /// The patience in the variable [`PATIENCE_VARIABLE`], else the default.
     ///
     /// # Errors
     /// The variable holds no patience.
@@ -48,8 +48,7 @@ impl Patience {
         }
     }
 
-    /// The patience for something that takes `usual` in the common case: longer where a peer may be
-    /// paused for longer.
+    /// The patience for something that usually takes up to `usual`.
     pub fn at_least(self, usual: Duration) -> Patience {
         Patience(self.0.map(|limit| limit.max(usual)))
     }

@@ -1,11 +1,11 @@
 //! How two ends of a control stream prove to each other that they hold the key.
 //!
-//! Right behind its hello, each end sends an [`Opening`]: whether it holds a key, and 32 random
-//! bytes. Where neither does, messages follow. Where both do, the host proves it first, and only
-//! then the service, so that whoever has no key gets nothing from a service that was made with it.
-//! A proof is an HMAC-SHA-256 over both hellos, both openings and a word that says whose it is: it
-//! fits one stream, one side and one kind of stream, and neither a release nor the use of a key can
-//! be changed on the way. Where only one end has a key, the stream is over.
+//! After its hello, each end sends an [`Opening`]: whether it holds a key, and 32 random bytes. If
+//! neither does, messages follow. If both do, the host proves it first and the service afterwards,
+//! so a host without the key learns nothing made with it. If only one end has a key, the stream
+//! ends. A proof is an HMAC-SHA-256 over both hellos, both openings and a word for the prover. So
+//! it is valid for one stream, one side and one kind of stream, and nobody on the way can change a
+//! release or the use of a key.
 
 use std::io;
 
@@ -20,7 +20,7 @@ pub const OPENING_LEN: usize = size_of::<Opening>();
 /// How many bytes a proof takes.
 pub const PROOF_LEN: usize = 32;
 
-/// Whether an end holds a key, and what the other end's proof has to be about.
+/// Whether an end holds a key, and the challenge for the other end's proof.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -33,7 +33,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// This end's, for one stream.
+    /// This end's opening of one stream.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -46,17 +46,17 @@ impl Opening {
     }
 }
 
-/// Why two ends that understand each other do not go on.
+/// Why two ends that understand each other do not trust each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// This host has none.
+    /// This host has no key.
     #[error(
         "the {0} asks for a key, and this program has none: name a copy of the service's key file with UROM_KEY_FILE, \
          ServiceBuilder::key_file, or an option such as --key-file if it has one"
     )]
     Missing(Role),
-    /// This host has one, and the other end does not ask.
+    /// This host has a key, and the other end does not ask for one.
     #[error(
         "the {0} asks for no key, and this program was given one: it may be another service than was meant; start uromd \
          with --key-file, or name no key file (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
@@ -71,12 +71,12 @@ pub enum KeyError {
          the service's key file"
     )]
     Impostor(Role),
-    /// The host has none.
+    /// The host has no key.
     #[error(
         "it has no key: name a copy of this service's key file there (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
     )]
     HostHasNone,
-    /// The host has one, and this service has not.
+    /// The host has a key, and this service has none.
     #[error(
         "it has a key, and this service has none: start uromd with --key-file, or unset UROM_KEY_FILE there"
     )]
@@ -86,7 +86,7 @@ pub enum KeyError {
     HostHasAnother,
 }
 
-/// Everything that was said on a stream before the proofs.
+/// Everything that was sent on a stream before the proofs.
 #[derive(Debug)]
 pub struct Transcript {
     bytes: [u8; 2 * (HELLO_LEN + OPENING_LEN)],
@@ -111,7 +111,7 @@ impl Prover {
 }
 
 impl Transcript {
-    /// Of what both ends said: hello and opening.
+    /// Of the hello and the opening of both ends.
     pub fn new(
         host: (&[u8; HELLO_LEN], &Opening),
         service: (&[u8; HELLO_LEN], &Opening),
@@ -126,7 +126,7 @@ impl Transcript {
         Transcript { bytes }
     }
 
-    /// A proof.
+    /// The proof of `prover`.
     pub fn prove(&self, secret: &Secret, prover: Prover) -> [u8; PROOF_LEN] {
         secret.sign(&[prover.word(), &self.bytes])
     }

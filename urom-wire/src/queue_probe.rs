@@ -1,11 +1,11 @@
-//! Whether a receive queue still moves, after somebody who wrote into it died, fell silent or left.
+//! Tests whether a receive queue still works after a peer died, fell silent or left.
 //!
 //! Over shared memory a UCX worker has one receive queue, which all its peers share: a sender takes
 //! the next place and then fills it. A process that is killed or stopped between the two leaves a
-//! place that nobody fills, and whatever anybody sends from then on waits behind it. UCX does not
-//! notice, and heartbeats on other ways go on. So after such a loss a thread sends a message into
-//! this process's own queue, as any other process would, and the queue's owner looks whether it
-//! comes out.
+//! place that nobody fills, and all later messages wait behind it. UCX does not notice, and
+//! heartbeats, which take another way, go on. So after a loss a thread sends a message into this
+//! process's own queue, as another process would, and the queue's owner checks whether it comes
+//! out.
 
 mod state;
 
@@ -27,54 +27,54 @@ use crate::frame::AM_PROBE;
 use crate::key::fill_random;
 use crate::ucx_context;
 
-/// How long a message may take to come out of a queue that is looked at: on one machine, many times
-/// what it needs.
+/// How long a message may take through the queue while its owner polls: many times what it needs on
+/// one machine.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// How long it may take while other messages come: it may have found no place yet. They may come on
-/// other ways, too, so they do not show that the queue moves. With the 3.5 s after which a stopped
-/// peer counts as lost this is below 5 s. A message that only now got its place has [`LIMIT`] from
-/// then on: before a place that nobody fills a queue moves to its end soon, and behind it not at
-/// all.
+/// How long it may take while other messages arrive, because it may not have found a place yet.
+/// Other messages may take another way, so they do not show that the queue works. With the 3.5 s
+/// after which a stopped peer counts as lost this is below 5 s. A message that only now got its
+/// place has [`LIMIT`] from then on: the queue is soon empty up to a place that nobody fills, and
+/// does not move beyond it.
 const LIMIT_IN_TRAFFIC: Duration = Duration::from_millis(1250);
 
-/// How long the thread of a test may take to end. It has to take down a context of UCX's.
+/// How long the thread of a test may take to end. It has to destroy a UCX context.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What must have been seen in that time.
+/// How much must have been observed in that time.
 const ENOUGH: Enough = Enough { looks: 200, turns: 200 };
 
-/// How long that thread sleeps between two turns, as UCX wakes nobody when there is room in the
-/// queue. It must not spin: the processor is that of those who work.
+/// How long that thread sleeps between two attempts, because UCX wakes nobody when the queue has
+/// room. It must not spin: other threads need the processor.
 const NAP: Duration = Duration::from_micros(200);
 
-/// The transport over which a worker has one receive queue; over others it has one for each peer.
-/// Nothing else is made for a test, and an owner that cannot be reached in this way is not tested.
+/// The transport over which a worker has one receive queue; over others it has one for each peer. A
+/// test uses only this one, and an owner that cannot be reached over it is not tested.
 const SHARED: &str = "posix";
 
-/// What a peer is told whose messages wait behind such a place.
+/// What a peer is told whose messages wait behind a place that nobody fills.
 pub const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
     sent, which blocks UCX's receive queue for all others; start the worker again";
 
 /// What is known of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Not enough.
+    /// Not enough to judge.
     Unknown,
-    /// What is sent comes out; or the test itself could not be made.
+    /// The message came out; or the test itself failed.
     Moves,
     /// A place in it will never be filled.
     Blocked,
 }
 
-/// What UCX is told in place of its own choices.
+/// Settings for UCX.
 pub type Config = &'static [(&'static str, &'static str)];
 
 /// The header of a message with the id [`AM_PROBE`].
 pub type Nonce = [u8; 8];
 
-/// What is to come out of a queue to show that it moves, and whether it did. Peers can send such
-/// messages, too: however many come with it or after it, it has come.
+/// The nonce that must come out of a queue, and whether it did. Peers can send such messages, too.
+/// They change nothing once the nonce has come.
 #[derive(Debug, Default)]
 pub struct Awaited {
     nonce: Cell<Nonce>,
@@ -82,13 +82,13 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Waits for another one from now on.
+    /// Waits for another nonce.
     pub fn set(&self, nonce: Nonce) {
         self.nonce.set(nonce);
         self.came.set(false);
     }
 
-    /// Whether it came out.
+    /// Whether the nonce came out.
     pub fn came(&self) -> bool {
         self.came.get()
     }
@@ -100,10 +100,10 @@ impl Awaited {
     }
 }
 
-/// Has a worker take what comes out of its queue to show that it moves.
+/// Makes a worker receive the messages of tests.
 ///
 /// # Errors
-/// UCX's.
+/// UCX's error.
 pub fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
     let awaited = Rc::<Awaited>::default();
     let receiver = Rc::clone(&awaited);
@@ -114,24 +114,23 @@ pub fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
 /// The queue that is tested.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Where messages for it are sent.
+    /// The UCX address of its owner.
     pub address: Vec<u8>,
-    /// With which of UCX's variables.
+    /// The settings with which UCX reaches it.
     pub config: Config,
-    /// What listens at its end.
+    /// The receiver at its end.
     pub awaited: Rc<Awaited>,
 }
 
-/// The tests of a queue: one at a time, however many peers are lost meanwhile.
+/// The tests of a queue: one at a time, however many peers are lost.
 #[derive(Debug, Default)]
 pub struct QueueProbe {
-    /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log
-    /// that it cannot be.
+    /// A peer may write into the queue. Without one there is no test: UCX would log an error.
     shared: bool,
     probe: Option<Probe>,
-    /// What to test again: somebody was lost after this one had begun.
+    /// What to test again: another peer was lost after the current test had begun.
     again: Option<Queue>,
-    /// The threads of tests that are over. They take down what they had of UCX.
+    /// The threads of finished tests. They still destroy their UCX objects.
     ending: Vec<Thread>,
 }
 
@@ -142,7 +141,7 @@ impl QueueProbe {
         self.shared |= endpoint.is_in_shared_memory().unwrap_or(true);
     }
 
-    /// A peer is gone: has the queue tested, now or once more.
+    /// A peer is gone: tests the queue, now or after the current test.
     ///
     /// # Errors
     /// As [`Probe::begin`].
@@ -158,14 +157,14 @@ impl QueueProbe {
         Ok(())
     }
 
-    /// Whether there is a test, and so something to look at.
+    /// Whether a test runs.
     #[inline]
     pub fn is_running(&self) -> bool {
         self.probe.is_some()
     }
 
-    /// What is known now, as [`Probe::look`] says. A verdict ends the test, and begins the next one
-    /// if that is due.
+    /// The verdict of [`Probe::look`]. Any but `Unknown` ends the test, and begins the next one if
+    /// it is due.
     pub fn look(&mut self, empty: bool, now: Instant) -> Verdict {
         let Some(probe) = &mut self.probe else { return Verdict::Unknown };
         let verdict = probe.look(empty, now);
@@ -183,8 +182,8 @@ impl QueueProbe {
     }
 }
 
-/// Nothing of a test is left afterwards: its thread must not send to a worker that is gone, nor run
-/// when the library is unloaded.
+/// Waits for the threads: they must not send to a worker that is gone, nor run when the library is
+/// unloaded.
 impl Drop for QueueProbe {
     fn drop(&mut self) {
         drop(self.probe.take());
@@ -196,13 +195,13 @@ impl Drop for QueueProbe {
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<()>,
-    /// Nothing is ever sent: it is closed when the thread has done what it does.
+    /// Carries nothing. It is closed when the thread is done.
     closed: mpsc::Receiver<Infallible>,
 }
 
 impl Thread {
-    /// Waits for the thread, but not for ever: what it has of UCX may wait for a peer, and a child
-    /// by `fork` has no threads.
+    /// Waits for the thread, but not for ever: its UCX objects may wait for a peer, and a child
+    /// made by `fork` has no threads.
     fn join(self) {
         if self.closed.recv_timeout(LAST_WORDS) == Err(RecvTimeoutError::Disconnected) {
             // A panic there was reported when it happened.
@@ -233,7 +232,7 @@ impl Probe {
     /// The system has no random numbers, or no thread.
     fn begin(Queue { address, config, awaited }: Queue) -> io::Result<Probe> {
         let mut nonce = Nonce::default();
-        // Peers must not be able to say that a queue moves which does not.
+        // A peer must not be able to forge the answer.
         fill_random(&mut nonce)?;
         awaited.set(nonce);
         let state = Arc::new(ProbeState::new());
@@ -242,7 +241,7 @@ impl Probe {
         let body = move || {
             let _close = close;
             match send(&address, config, nonce, &told) {
-                // Whether it comes out is the owner's to say.
+                // The owner sees whether it comes out.
                 Ok(true) => return,
                 Ok(false) => {}
                 Err(error) => debug!("cannot check whether the receive queue moves: {error}"),
@@ -262,7 +261,7 @@ impl Probe {
         })
     }
 
-    /// Has the thread end, which then is the caller's.
+    /// Tells the thread to end, and returns it.
     fn end(&mut self) -> Option<Thread> {
         self.state.abandon();
         self.thread.take()
@@ -275,7 +274,8 @@ impl Probe {
             return Verdict::Moves;
         }
         if further {
-            // Anew: somebody may have taken a place before it just now, and has as long to fill it.
+            // The time starts again: a sender that has just taken a place before it has as long to
+            // fill it.
             self.sent.get_or_insert(now);
             (self.further, self.traffic) = (Some(now), None);
             return Verdict::Unknown;
@@ -305,8 +305,7 @@ impl Drop for Probe {
     }
 }
 
-/// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether
-/// it is there.
+/// Sends the message, and progresses UCX until it is in the queue. Returns whether it is.
 fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx::Result<bool> {
     let mut context = ucx_context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {

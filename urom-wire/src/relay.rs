@@ -1,5 +1,5 @@
-//! One control stream after its hello: messages out of a queue, messages into a queue, heartbeats
-//! in both directions.
+//! Relays the messages of one control stream after its hello: from a queue, into a queue, with
+//! heartbeats in both directions.
 
 use std::io;
 use std::time::Duration;
@@ -41,24 +41,24 @@ messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker
 /// How many messages a peer may leave unread before it is given up.
 pub const BACKLOG: usize = 1024;
 
-/// How many events may wait for the one who acts on them.
+/// How many events may wait for their receiver.
 const UNHEARD: usize = 16;
 
 /// How long the peer has to read the last message of a stream.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// A queue for what happens on many streams. Each event may be a message of a megabyte, so few wait
-/// there. Each stream waits for a place and hears no more of its peer until then. Whoever takes
-/// events out must never wait to put one in.
+/// A queue for the events of many streams. Each event may be a message of a megabyte, so few wait
+/// there. A stream waits for a place and receives nothing until then. The receiver of events must
+/// never wait to put one in.
 pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
     mpsc::channel(UNHEARD)
 }
 
-/// Carries messages until one end is done: `outgoing` to the stream, what comes in to `incoming` as
-/// `map` makes it.
+/// Relays messages until one end is done: `outgoing` to the stream, received ones through `map` to
+/// `incoming`.
 ///
 /// `None` when this side ended it: every sender of `outgoing` is gone and everything was written,
-/// or nobody listens to `incoming` any more. The stream is closed in every case.
+/// or the receiver of `incoming` is gone. The stream is closed in every case.
 pub async fn run<S, In, Out, E>(
     stream: S,
     mut outgoing: mpsc::Receiver<Out>,
@@ -94,20 +94,19 @@ where
                 return Some(error);
             }
         }
-        // The peer may be gone already, which is as good. If it is not, it closes once it has read
-        // everything; closing at once, with something of it unread, would make the kernel throw our
-        // last words away.
+        // The peer may be gone already. If it is not, it closes once it has read everything.
+        // Closing at once, with something of it unread, would make the kernel drop what was written
+        // last.
         let _ = writer.shutdown().await;
         tokio::time::sleep(LINGER).await;
         None
     };
     tokio::select! {
-        // What the peer said last counts, even when writing to it fails now.
+        // The peer's last message counts, even when writing to it fails now.
         biased;
         end = read => end,
-        // Both halves are one task, and a peer that never pauses would use up the turn that tokio
-        // allows it: nothing would be written then, and nobody would notice that the peer does not
-        // read.
+        // Both halves are one task, and a peer that never pauses would use up tokio's budget for
+        // it. Then nothing would be written, and a peer that does not read would not be noticed.
         end = tokio::task::unconstrained(write) => end,
     }
 }

@@ -16,32 +16,31 @@ use crate::awake;
 use crate::key::Secret;
 use crate::patience::Patience;
 
-/// The longest message that is believed, in bytes. Descriptions of plugins come near it, and
-/// nothing else that is sent.
+/// The longest message, in bytes. Only descriptions of plugins come near it.
 const MAX_MESSAGE: u32 = 1 << 20;
 
 /// The longest description of a plugin that one message holds, in bytes.
 pub const LONGEST_DESCRIPTION: usize = MAX_MESSAGE as usize - 64;
 
-/// Why a stream is over.
+/// Why a stream ended.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     /// The peer closed it: it ended, or it died.
     #[error("the connection was closed by the other side")]
     Closed,
-    /// Nothing came for as long as this end is patient: the peer was stopped, or the link was cut.
+    /// Nothing came before this end's patience ran out: the peer was stopped, or the link was cut.
     #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
     Silent(Patience),
-    /// The operating system says so.
+    /// An error of the operating system.
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
-    /// What came is not a message.
+    /// The peer sent bytes that are no message.
     #[error("the other side sent what is no message: {0}")]
     Garbage(String),
-    /// The two ends do not go together.
+    /// The two ends are incompatible.
     #[error(transparent)]
     Hello(#[from] HelloError),
-    /// They do not hold the same key.
+    /// The two ends do not hold the same key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The service hung up on this host in the middle of the greeting.
@@ -51,28 +50,27 @@ pub enum StreamError {
     CutOff(Role),
 }
 
-/// How long a peer that was not understood has to finish what it says first: closing a stream with
-/// something unread makes the kernel throw away what was said on it.
+/// How long a peer that was not understood has to finish its greeting: the kernel drops what was
+/// written to a stream that is closed with something unread.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What a service says in the place of its proof to a host whose proof is wrong.
+/// What a service sends instead of its proof to a host whose proof is wrong.
 const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
 
-/// Sets what a control stream wants of TCP. It works without, only less well.
+/// Sets the TCP options of a control stream. It works without them, less well.
 pub fn prepare(stream: &TcpStream) {
-    // A message is small and wants to go at once.
+    // Messages are small and must leave at once.
     let _ = stream.set_nodelay(true);
-    // The kernel waits twice as long before each time it repeats what was lost: a link that was cut
-    // for two seconds would stay silent for four, and that is more than the patience of either end.
+    // The kernel doubles the pause before each retransmission: after a cut of two seconds a link
+    // would stay silent for four, longer than the patience of either end.
     let _ = set_tcp_thin_linear_timeouts(stream, true);
 }
 
-/// Says hello, hears the other's, and judges it; then both prove that they hold the secret, where
-/// there is one. All of it has to end before this end's patience does, however slowly the peer
-/// speaks.
+/// Exchanges hellos and checks the peer's; then both ends prove that they hold the secret, if there
+/// is one. All of it has to end before this end's patience does, however slowly the peer sends.
 ///
 /// # Errors
-/// The stream's, or why the two ends do not go together.
+/// The stream's error, or why the two ends do not go together.
 pub async fn greet<S>(
     stream: &mut S,
     ours: Hello,
@@ -86,7 +84,7 @@ where
     let met = patience.wait(meet(stream, ours, expected, secret)).await;
     match met.unwrap_or(Err(StreamError::Silent(patience))) {
         Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
-        // So it looks when a service hangs up with something of this host unread.
+        // The error when a service hangs up with something of this host unread.
         Err(StreamError::Io(error))
             if error.kind() == io::ErrorKind::ConnectionReset && expected != Role::Host =>
         {
@@ -110,7 +108,7 @@ where
     let mut hello = [0; HELLO_LEN];
     hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
     if let Err(error) = ours.check(&hello, expected) {
-        // Whatever it is, it is not read.
+        // The bytes are not used.
         let _ = awake::timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
         return Err(error.into());
     }
@@ -154,7 +152,7 @@ where
     }
 }
 
-/// Reads what has a fixed length; `over` is what an early end of the stream means.
+/// Reads a fixed number of bytes; `over` is the error for an early end of the stream.
 async fn hear(
     stream: &mut (impl AsyncRead + Unpin),
     bytes: &mut [u8],
@@ -175,8 +173,8 @@ pub async fn send<T: Serialize>(
     message: &T,
 ) -> io::Result<()> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    // The length goes in front. `to_extend` would write a piece of a table byte by byte, where
-    // nothing is optimized.
+    // The length goes in front. `to_extend` would write a piece of a table byte by byte in debug
+    // builds.
     let mut bytes =
         postcard::to_stdvec(&([0_u8; 4], message)).map_err(|error| invalid(error.to_string()))?;
     let len =
@@ -187,11 +185,11 @@ pub async fn send<T: Serialize>(
     stream.write_all(&bytes).await
 }
 
-/// Receives one message. **Not cancel-safe**: give it a task or a `select!` branch that is never
-/// dropped half-way.
+/// Receives one message. **Not cancel-safe**: run it in a task, or in a `select!` branch that is
+/// never dropped.
 ///
 /// # Errors
-/// Why the stream is over. A peer that is silent until this end's patience runs out is given up.
+/// Why the stream ended. A peer that is silent until this end's patience runs out is given up.
 pub async fn receive<T: DeserializeOwned>(
     stream: &mut (impl AsyncRead + Unpin),
     patience: Patience,
@@ -210,7 +208,7 @@ pub async fn receive<T: DeserializeOwned>(
                 "a message of {len} bytes, where {MAX_MESSAGE} is the most"
             )));
         }
-        // Memory is taken as bytes come, not for a length that is only claimed.
+        // Memory grows as bytes come: the length is only claimed.
         let mut bytes = Vec::new();
         stream.take(len.into()).read_to_end(&mut bytes).await?;
         if bytes.len() < len as usize {

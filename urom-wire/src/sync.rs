@@ -1,7 +1,6 @@
-//! What a hand-off between threads is made of: the standard library's types, and a descriptor that
-//! a sleeper polls. The crate `models` compiles [`mailbox`](crate::mailbox) and a part of
-//! [`queue_probe`](crate::queue_probe) with loom's types in their place, and tries every order of
-//! events.
+//! The types that threads share: the standard library's, and a descriptor that a sleeper polls. The
+//! crate `models` compiles [`mailbox`](crate::mailbox) and a part of
+//! [`queue_probe`](crate::queue_probe) with loom's types instead, and tries every order of events.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,15 +1,14 @@
-//! Does to a UCX receive queue in shared memory what a process does that dies while it sends: it
-//! takes a place, and never fills it. For tests that want to see what becomes of everybody else.
+//! Blocks a UCX receive queue in shared memory as a process does that dies while it sends: takes a
+//! place and never fills it. For tests of what happens to all others.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Says to a process of a test's own that it is that.
+/// Set in the process that runs one test alone.
 const ALONE: &str = "UROM_TEST_QUEUE_ALONE";
 
-/// False in a process that has only the test `name`, which this starts and waits for where it does
-/// not run yet: queues are found by what moves, and other tests of a process have queues of their
-/// own.
+/// Runs the test `name` alone in a process of its own, and returns true; false in that process.
+/// Queues are found by their counters, and other tests have queues, too.
 pub fn ran_alone(name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;
@@ -25,7 +24,7 @@ pub fn ran_alone(name: &str) -> bool {
 pub struct Queues(Vec<(&'static AtomicU64, u64)>);
 
 impl Queues {
-    /// As they are now.
+    /// Their state now.
     pub fn now() -> Queues {
         Queues(counters().into_iter().map(|counter| (counter, places(counter))).collect())
     }
@@ -47,8 +46,8 @@ fn places(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Acquire) & (u64::MAX >> 1)
 }
 
-/// The first word of every segment of UCX's that this process can write to: of a queue, it counts
-/// the places taken.
+/// The first word of every UCX segment that this process can write to. In a queue, it counts the
+/// places taken.
 fn counters() -> Vec<&'static AtomicU64> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let is_ucx = |line: &&str| line.contains("ucx_shm_posix") || line.contains("/SYSV");

@@ -1,19 +1,19 @@
-//! What the owner of a queue and the thread that sends a message into it tell each other, and what
-//! the owner makes of it. The crate `models` tries every order of it.
+//! What the owner of a queue and the thread that sends into it tell each other, and what the owner
+//! concludes. The crate `models` tries every order of events.
 
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 
 /// How far the message is. It only gets further.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// With its thread, which is setting up what it needs.
+    /// Its thread sets up UCX.
     #[default]
     Unsent,
-    /// With UCX, which looks for a place in the queue.
+    /// UCX has it, and looks for a place in the queue.
     Sent,
-    /// In the queue, where it needs nobody any more.
+    /// It is in the queue.
     Arrived,
-    /// Nowhere: there is none, or none any more.
+    /// There is no message, or it was lost.
     Failed,
 }
 
@@ -21,7 +21,7 @@ impl Stage {
     const ALL: [Stage; 4] = [Stage::Unsent, Stage::Sent, Stage::Arrived, Stage::Failed];
 }
 
-/// Between the two threads.
+/// Shared between the two threads.
 #[derive(Debug)]
 pub(crate) struct ProbeState {
     /// The number of the stage, which the sender writes.
@@ -41,27 +41,27 @@ impl ProbeState {
         }
     }
 
-    /// The sender's: the message got so far.
+    /// For the sender: the message got this far.
     pub(crate) fn reach(&self, stage: Stage) {
         self.stage.store(stage as u32, Ordering::Release);
     }
 
-    /// The sender's: UCX has looked for a place in vain.
+    /// For the sender: UCX found no place.
     pub(crate) fn turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The sender's: whether to go on.
+    /// For the sender: whether to go on.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.abandoned.load(Ordering::Acquire)
     }
 
-    /// The owner's: it waits no longer.
+    /// For the owner: it waits no longer.
     pub(crate) fn abandon(&self) {
         self.abandoned.store(true, Ordering::Release);
     }
 
-    /// How far the message is. What was done before is seen by whoever sees that it got there.
+    /// How far the message is. Its reader sees everything that was done before.
     pub(crate) fn stage(&self) -> Stage {
         let number = self.stage.load(Ordering::Acquire);
         let stage = Stage::ALL.into_iter().find(|stage| *stage as u32 == number);
@@ -69,14 +69,14 @@ impl ProbeState {
     }
 }
 
-/// How much has to be seen of a message before it counts as one that does not come out.
+/// How much must be observed before a message counts as stuck.
 #[derive(Debug)]
 pub(crate) struct Enough {
-    /// How often the owner must have found its queue empty since the message got where it is: one
-    /// that was stopped itself has not looked.
+    /// How often the owner must have found its queue empty since the message's last step: an owner
+    /// that was stopped has not looked.
     pub(crate) looks: u32,
-    /// How often UCX must have looked in vain for a place for one that has none: on a machine with
-    /// many processes its thread's turns are far apart.
+    /// How often UCX must have looked for a place in vain: on a loaded machine the thread's turns
+    /// are far apart.
     pub(crate) turns: u32,
 }
 
@@ -88,9 +88,9 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Whether the message got further since this was last asked. The owner looked at its queue
-    /// before it asks, and the message may have come in between: so that look counts for nothing,
-    /// and those before it do not either.
+    /// Whether the message got further since the last call. The owner looked at its queue before
+    /// the call, and the message may have come in between: so neither that look nor earlier ones
+    /// count.
     pub(crate) fn got_further(&mut self, state: &ProbeState) -> bool {
         let stage = state.stage();
         let further = stage > self.stage;
@@ -104,11 +104,11 @@ impl Seen {
         self.stage
     }
 
-    /// Another look at the queue, where the message was not: whether it was `empty`. Whether that
-    /// is enough now.
+    /// Counts a look at the queue, which was `empty` or not, without the message. Returns whether
+    /// that is enough.
     pub(crate) fn look(&mut self, state: &ProbeState, empty: bool, enough: &Enough) -> bool {
         self.looks += u32::from(empty);
-        // Asked for its place again and again, or in it.
+        // UCX asked for a place again and again, or the message has one.
         let moved =
             self.stage == Stage::Arrived || state.turns.load(Ordering::Relaxed) >= enough.turns;
         self.looks >= enough.looks && moved
