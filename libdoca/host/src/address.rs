@@ -1,4 +1,4 @@
-//! Which service a context means, and what to say when nobody answers there.
+//! Which service a context connects to, and the errors when it does not answer.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,9 +14,9 @@ use urom_wire::stream::StreamError;
 use super::failure::{failure, stream_code};
 use super::service_file::{self, Local};
 
-/// Names the service file.
+/// The variable that names the service file.
 const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
-/// Names the daemon's port when the address has none.
+/// The variable with the daemon's port, for addresses without one.
 const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
 
 /// A daemon's address, and where it came from.
@@ -30,10 +30,10 @@ pub(super) struct Address {
     remedy: &'static str,
 }
 
-/// What was asked for by calls, before the environment.
+/// What calls asked for, which goes before the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Whatever the environment says.
+    /// Nothing: the environment decides.
     #[default]
     Environment,
     /// A daemon.
@@ -42,7 +42,7 @@ pub(super) enum Wish {
     Embedded(Option<OsString>),
 }
 
-/// Where to go.
+/// The service to connect to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// A daemon.
@@ -86,7 +86,7 @@ impl Address {
         }
     }
 
-    /// The name leads nowhere.
+    /// The error for a name without an address.
     pub(super) fn unknown_host(&self, why: &str) -> Failure {
         let Address { host, origin, remedy, .. } = self;
         failure(
@@ -97,7 +97,7 @@ impl Address {
         )
     }
 
-    /// Nothing came back in time.
+    /// The error for a daemon that did not answer in time.
     pub(super) fn no_answer(&self, within: Patience) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
         failure(
@@ -108,14 +108,14 @@ impl Address {
         )
     }
 
-    /// There is no connection, or no greeting on it.
+    /// The error for a connection or a greeting that failed.
     pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
         let tried =
             if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         match error {
-            // There never was a connection that could have broken.
+            // The connection was never made.
             StreamError::Io(error) => failure(
                 DocaError::NOT_CONNECTED,
                 format!(
@@ -128,12 +128,12 @@ impl Address {
                     "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
                 ),
             ),
-            // Somebody answers, and one of the two has not the other's key.
+            // A service answers, and the keys differ.
             StreamError::Key(_) => failure(
                 stream_code(error),
                 format!("this program and the UROM daemon {at} do not let each other in: {error}"),
             ),
-            // Somebody answers.
+            // Something else answers.
             StreamError::Hello(_) => failure(
                 stream_code(error),
                 format!("this program and the UROM daemon {at} do not go together: {error}"),
@@ -142,7 +142,7 @@ impl Address {
         }
     }
 
-    /// The daemon greeted, and the stream ended before its welcome.
+    /// The error for a stream that ended after the greeting, before the daemon's welcome.
     pub(super) fn not_welcomed(&self, daemon: SocketAddr, error: &StreamError) -> Failure {
         let Address { origin, .. } = self;
         let code = stream_code(error);

@@ -5,11 +5,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use urom_wire::Wake;
 
-/// A descriptor that becomes readable when there is something to do that neither UCX's nor the
-/// mailbox's shows.
+/// A descriptor that becomes readable for work that neither UCX's descriptor nor the mailbox's
+/// shows.
 pub(super) struct Bell {
     wake: Wake,
-    /// The host may go to sleep any moment, and was not rung for yet.
+    /// The host may go to sleep, and the bell has not rung since.
     armed: Cell<bool>,
     /// The descriptor is readable.
     rung: Cell<bool>,
@@ -20,12 +20,12 @@ impl Bell {
         Ok(Bell { wake: Wake::new()?, armed: Cell::new(false), rung: Cell::new(false) })
     }
 
-    /// From now on [`ring`](Bell::ring) makes the descriptor readable, once.
+    /// Makes the next [`ring`](Bell::ring) make the descriptor readable.
     pub(super) fn arm(&self) {
         self.armed.set(true);
     }
 
-    /// From now on [`ring`](Bell::ring) does nothing: a host that polls pays for no system call.
+    /// Makes [`ring`](Bell::ring) do nothing, so that a host that polls pays for no system call.
     pub(super) fn disarm(&self) {
         self.armed.set(false);
     }
@@ -48,7 +48,7 @@ impl Bell {
     /// Disarms it and makes the descriptor wait again.
     pub(super) fn silence(&self) {
         self.disarm();
-        // A host is mostly woken by UCX, and pays for no system call then.
+        // UCX mostly wakes the host. Then there is no system call.
         if self.rung.take() {
             self.wake.lower();
         }

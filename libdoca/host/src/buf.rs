@@ -9,8 +9,7 @@ use urom_wire::frame::{MAX_CUT, Payload};
 use super::memory::{Memory, copy};
 use super::shell::Mark;
 
-/// How many bytes of an answer a host can read whatever its length: the fixed part of all known
-/// notifications.
+/// How many bytes of a response a host can always read: the fixed part of all known notifications.
 const READABLE: usize = 64;
 const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there before it comes");
 
@@ -21,8 +20,8 @@ pub(super) struct Buffer {
     /// Where the data begins.
     data: Cell<*mut u8>,
     len: Cell<usize>,
-    /// What was wrong with the last `set_data`: hosts may not look at its result, and then submit
-    /// must say it.
+    /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
+    /// `set_data`.
     refused: Cell<DocaError>,
     /// The first byte that the host may use.
     head: Cell<*mut u8>,
@@ -53,7 +52,7 @@ impl Buffer {
         buffer.renew(capacity).then_some(buffer)
     }
 
-    /// Whether it is the host's.
+    /// Whether the host has it.
     #[inline]
     pub(super) fn mark(&self) -> &Mark {
         &self.mark
@@ -64,7 +63,7 @@ impl Buffer {
         self.move_to(Memory::none(), 0);
     }
 
-    /// Makes it as new, with this capacity. False when there is no memory left.
+    /// Makes it like a new one with this capacity. False when there is no memory left.
     #[must_use]
     pub(super) fn renew(&self, capacity: usize) -> bool {
         let memory = Memory::new(self.room + capacity);
@@ -80,7 +79,7 @@ impl Buffer {
         self.reset();
     }
 
-    /// As right after allocation: the data is all there is.
+    /// As after allocation: the data is the whole buffer.
     #[inline]
     pub(super) fn reset(&self) {
         self.data.set(self.head.get());
@@ -147,7 +146,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Whether it can be sent: what was wrong with the last `set_data`.
+    /// The error of the last `set_data`, if it failed.
     #[inline]
     pub(super) fn check(&self) -> Result<(), DocaError> {
         match self.refused.get() {
@@ -156,7 +155,7 @@ impl Buffer {
         }
     }
 
-    /// Writes what ends `before` bytes before the head.
+    /// Writes bytes that end `before` bytes before the head.
     #[inline]
     pub(super) fn write_room<const LEN: usize>(&self, bytes: &[u8; LEN], before: usize) {
         assert!(before + LEN <= self.room, "only a payload has room for a header");
@@ -185,9 +184,9 @@ impl Buffer {
         f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
     }
 
-    /// Makes the data a copy of a payload; grows if need be. False when there is no memory left.
-    /// Hosts look at the first fields before they look at the length: what there is not of them is
-    /// zero, and so are the zeros of a payload.
+    /// Copies a payload into the data, and grows if need be. False when there is no memory left.
+    /// Hosts read the first fields before they check the length, so missing ones are zero, as are
+    /// the zeros of a payload.
     #[inline]
     #[must_use]
     pub(super) fn fill(&self, payload: Payload<'_>) -> bool {

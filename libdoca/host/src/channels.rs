@@ -1,16 +1,15 @@
-//! The numbers by which a progress engine tells its connections apart.
+//! The channel numbers that distinguish the connections of a progress engine.
 
 use std::collections::VecDeque;
 
-/// Connections by channel number. A number is given again only after all others were: a late frame
-/// finds nobody rather than somebody else. A worker that is stuck in a plugin may answer long after
-/// its host left it.
+/// Connections by channel number. A number is used again only after all others, so a late frame
+/// finds no connection rather than a wrong one. A worker that is stuck in a plugin may answer long
+/// after its host left.
 pub(super) struct Channels<T> {
     all: Vec<Option<T>>,
-    /// Places that were given back, the one that has rested longest first.
+    /// Places that were freed, the oldest first.
     resting: VecDeque<u16>,
-    /// A number is a place in `all` with these bits changed, so that strangers who know where the
-    /// places begin cannot name one.
+    /// A number is a place in `all` with these bits changed, so that a stranger cannot guess one.
     mask: u16,
 }
 

@@ -1,5 +1,5 @@
-//! The control thread: carries every control stream of the process, so that no heartbeat depends on
-//! a host that progresses its engines.
+//! The control thread: it carries every control stream of the process, so that heartbeats do not
+//! depend on a host that progresses its engines.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -35,9 +35,9 @@ impl ControlThread {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let carry = move || {
-            // Ends when the sender is dropped, too.
+            // Also ends when the sender is dropped.
             let _ = runtime.block_on(stopped);
-            // A name that is still being looked up must not hold the host up.
+            // Does not wait for a name that is still being resolved.
             runtime.shutdown_background();
         };
         let thread = signals::blocked(|| {

@@ -1,4 +1,4 @@
-//! `doca_ctx`: what service, worker and domain contexts have in common.
+//! `doca_ctx`: the common part of service, worker and domain contexts.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -15,8 +15,8 @@ use super::pe::Pe;
 use super::service::Service;
 use super::worker::Worker;
 
-/// A context. A host's pointers to its `doca_ctx` and to its service, worker or domain are one and
-/// the same.
+/// A context. A host's pointer to a service, worker or domain is also its pointer to the
+/// `doca_ctx`.
 pub(super) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
@@ -26,12 +26,12 @@ pub(super) struct Context {
     state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
-    /// It left RUNNING by itself, and the host has not asked for its end since.
+    /// It left RUNNING by itself, and the host has not stopped it since.
     lost: Cell<bool>,
     kind: Kind,
 }
 
-/// What a context is.
+/// The kind of a context.
 pub(super) enum Kind {
     /// `doca_urom_service`.
     Service(Service),
@@ -69,7 +69,7 @@ impl Context {
         self.pointer.set(pointer);
     }
 
-    /// The host destroyed it: nothing counts it any more, also when something still refers to it.
+    /// The host destroyed it: it counts no more, even while something still refers to it.
     pub(super) fn retire(&self) {
         self.pointer.set(ptr::null_mut());
         match &self.kind {
@@ -151,7 +151,7 @@ impl Context {
         self.state_changed.set(callback);
     }
 
-    /// Whether the host wants to hear of changes of state.
+    /// Whether the host has a callback for changes of state.
     pub(super) fn is_watched(&self) -> bool {
         self.state_changed.get().is_some()
     }
@@ -184,8 +184,8 @@ impl Context {
         Ok(())
     }
 
-    /// Notes why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
-    /// and gives the code.
+    /// Keeps why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
+    /// and returns the code.
     pub(super) fn fail(&self, failure: &Failure) -> DocaError {
         tracing::warn!(target: "urom_library", "{}", failure.text);
         self.failure.replace(Some(failure.clone()));
@@ -235,7 +235,7 @@ impl Context {
         }
     }
 
-    /// Takes a change of state that was in the queue, if it still applies.
+    /// Applies a change of state from the queue, if it is still valid.
     pub(super) fn arrive(&self, next: CtxState) -> bool {
         let applies = match next {
             CtxState::RUNNING => self.is(CtxState::STARTING) && self.begins(),
@@ -245,7 +245,7 @@ impl Context {
         if !applies {
             return false;
         }
-        // Only a loss comes through the queue: a stop is seen at once.
+        // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
             match &self.kind {
@@ -266,7 +266,7 @@ impl Context {
         }
     }
 
-    /// Whether its way to idle is one that the host did not ask for.
+    /// Whether it goes to idle without having been stopped by the host.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.get()
     }

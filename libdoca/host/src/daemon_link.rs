@@ -26,8 +26,8 @@ use super::event::{Event, Mailbox};
 use super::failure::{failure, invalid, stream_code};
 use super::stream::DaemonStream;
 
-/// How long a daemon that refuses connections may be about to start: scripts start it together with
-/// the program.
+/// How long a daemon that refuses connections is tried again: scripts start it together with the
+/// program.
 const STARTING: Duration = Duration::from_secs(2);
 
 /// How long to wait after the first refusal; twice as long after each further one.
@@ -96,8 +96,8 @@ pub(super) struct Daemon {
     pub(super) patience: Patience,
 }
 
-/// Connects to a daemon, hands over what it says first, and carries requests and answers until the
-/// stream is over.
+/// Connects to a daemon, hands over its welcome, and relays requests and answers until the stream
+/// ends.
 pub(super) async fn serve(
     to: Daemon,
     run: u64,
@@ -134,8 +134,7 @@ async fn connect(
         for candidate in address.resolve().await? {
             match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
                 Ok(stream) => match welcome(address, stream).await {
-                    // Without a key, this may be a host that was cut off before the daemon had
-                    // heard it.
+                    // Without a key, the daemon may have hung up before it heard this host.
                     Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
                         again = true;
                         cut_off = Some(failure);
@@ -153,19 +152,19 @@ async fn connect(
                 .or(last)
                 .unwrap_or_else(|| address.unknown_host("the name has no address")));
         }
-        // No event tells that somebody listens on a port of another machine.
+        // No event tells that a port of another machine is open.
         sleep(pause).await;
         waited += pause;
         pause *= 2;
     }
 }
 
-/// Whether nobody listens there, yet.
+/// Whether the port is closed, perhaps only for now.
 fn is_refusal(error: &StreamError) -> bool {
     matches!(error, StreamError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// What the daemon says first.
+/// The daemon's first message.
 pub(super) async fn welcome(
     address: &Address,
     mut stream: DaemonStream,
@@ -187,7 +186,7 @@ pub(super) async fn welcome(
     }
 }
 
-/// Carries requests and answers. `None` when the context let go of its end.
+/// Relays requests and answers. `None` when the context dropped its end.
 pub(super) async fn answer(
     mut stream: DaemonStream,
     mut requests: mpsc::UnboundedReceiver<Request>,
@@ -206,7 +205,7 @@ pub(super) async fn answer(
                     stream.close().await;
                     return None;
                 }
-                // Nothing but this start ends with it; the daemon would end the stream.
+                // Fails only this start; the daemon would end the stream.
                 Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
                     let text = format!(
                         "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most; set fewer", env.len()
@@ -248,7 +247,7 @@ pub(super) async fn answer(
                         mailbox.post((run, Event::Group { query, result: Ok(ids) }));
                     }
                 }
-                // Whoever asked may have stopped to wait: nobody hears the answer then.
+                // The caller may have stopped waiting for the answer.
                 Ok(DaemonToHost::Description { request, description }) => {
                     if let Some(answer) = descriptions.remove(&request) {
                         let _ = answer.try_send(Ok(description));

@@ -1,4 +1,4 @@
-//! Devices: what there is to open, and what is open.
+//! Devices: those that can be opened, and those that are open.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,11 +11,11 @@ use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use super::service_file::long_pci;
 use super::shell::{Kind, Mark};
 
-/// Adds devices that do not exist: `NAME` or `NAME@PCI`, with commas between them.
+/// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
 
-/// What callers see of a device without a PCI address. It is compared with nothing: such a device
-/// matches every line of the service file that is for this host.
+/// The PCI address that callers see of a device without one. It is never compared: such a device
+/// matches every line of the service file for this host.
 pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 
 /// The longest name that has room for its NUL.
@@ -63,7 +63,7 @@ pub(super) fn list() -> Vec<DeviceInfo> {
     found
 }
 
-/// Adds the devices of the variable that are not there; gives what is wrong with the others.
+/// Adds the devices of the variable that do not exist. Returns what is wrong with the others.
 fn add_named(found: &mut Vec<DeviceInfo>, list: &OsStr) -> Vec<String> {
     let Some(list) = list.to_str() else {
         return vec![format!("{VARIABLE} is left out: {list:?} is not UTF-8")];
@@ -134,14 +134,14 @@ fn interface_of_rdma(device: &Path) -> Option<String> {
     })
 }
 
-/// The PCI address of what a device link leads to: the device itself, or what it hangs on.
+/// The PCI address of the device behind a link, or of its parent.
 fn pci_address(link: &Path) -> Option<String> {
     let path = fs::canonicalize(link).ok()?;
     path.ancestors().filter_map(Path::file_name).filter_map(OsStr::to_str).find_map(long_pci)
 }
 
-/// An opened device: `doca_dev`. It is never given back, as a host may keep its pointer; a closed
-/// one is opened again. The list has a handle, and so has every service that uses it.
+/// An opened device: `doca_dev`. It is never freed, because a host may keep its pointer; a closed
+/// one is opened again. The list has a handle, and every service that uses the device.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Device {
@@ -155,7 +155,7 @@ struct Open {
     times: usize,
 }
 
-/// Every device that was ever opened: no more than there are.
+/// Every device that was ever opened: no more than exist.
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
 
 impl Device {
@@ -174,7 +174,7 @@ impl Device {
         pointer
     }
 
-    /// Closes it once: `IN_USE` when that were the last time and a service uses it.
+    /// Closes it once. `IN_USE` if this were the last close and a service uses the device.
     pub(super) fn close(pointer: *const Device) -> Result<(), DocaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_meant = |open: &&mut Open| open.times > 0 && Arc::as_ptr(&open.device) == pointer;
@@ -189,7 +189,7 @@ impl Device {
         Ok(())
     }
 
-    /// The open device that a host means.
+    /// The open device behind a host's pointer.
     pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);

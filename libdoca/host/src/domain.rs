@@ -1,10 +1,9 @@
 //! `doca_urom_domain`: configuration, start and stop.
 //!
-//! A start goes through four steps, all of them in calls of progress: the out-of-band exchange, the
-//! table to each of this process's workers, their word that plugins find it, and the exchange of
-//! verdicts, after which all processes run the domain or none. A stop is over when it returns: it
-//! gives up what is under way, and waits, though not for long, until no plugin finds anything of
-//! the domain.
+//! A start has four steps, all of them in calls of progress: the out-of-band exchange, the table to
+//! each of this process's workers, their answers that plugins find it, and the exchange of
+//! verdicts, after which all processes run the domain or none. A stop is synchronous: it gives up
+//! what is under way, and waits for a short time until no plugin finds anything of the domain.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -26,7 +25,7 @@ use super::pe::Pe;
 use super::ready::Ready;
 use super::run::Run;
 
-/// How long a stop waits for its workers: one that does not answer in this time is about to be
+/// How long a stop waits for its workers. A worker that does not answer in this time is about to be
 /// given up.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
@@ -35,13 +34,13 @@ const STOP_DEADLINE: Duration = Duration::from_secs(1);
 pub(super) struct Domain {
     oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
-    /// How many buffers there are to be.
+    /// The number of buffers that will be added.
     count: Cell<usize>,
     buffers: RefCell<Vec<Buffer>>,
     run: RefCell<Option<Box<DomainRun>>>,
 }
 
-/// A buffer of the host, and what others need to reach it.
+/// A buffer of the host, with the handle and the key that others need to reach it.
 pub(super) struct Buffer {
     pub(super) va: u64,
     pub(super) len: u64,
@@ -53,7 +52,7 @@ fn invalid(text: impl Into<String>) -> Failure {
     failure(DocaError::INVALID_VALUE, text)
 }
 
-/// Why a worker context does not run, unless its host wanted that.
+/// Why a worker context does not run, unless its host stopped it.
 fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
     worker.upgrade()?.with_failure(Failure::clone)
 }
@@ -61,14 +60,13 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
 /// From a start to the next idle.
 struct DomainRun {
     number: u64,
-    /// With their ids at the service, in the order of the domain's; none when one of those does not
-    /// run.
+    /// With their ids at the service, in the domain's order. Empty when one of them does not run.
     workers: Vec<(u64, Weak<Run>)>,
-    /// Until it is done, except during a step of it.
+    /// The exchange until it is done, except during a step.
     exchange: Option<Box<Exchange>>,
-    /// How many workers have not said that they have the table; `None` before it is sent.
+    /// How many workers have not confirmed the table; `None` before it is sent.
     awaited: Option<usize>,
-    /// Whether all is known of this process's workers, and the others are being told.
+    /// Whether all workers of this process have answered, and the verdicts are exchanged.
     settled: bool,
     failed: bool,
     cancelled: Arc<AtomicBool>,
@@ -102,7 +100,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Begins anew, without buffers.
+    /// Starts again without buffers.
     pub(super) fn set_count(&self, count: usize) -> Result<(), Failure> {
         if count == 0 || count > MAX_SEGMENTS {
             let text = format!(
@@ -158,7 +156,7 @@ impl Domain {
         self.check_workers(&pe)?;
         pe.have_timer()?;
         let number = next_run();
-        // The others wait for this process by now: they must hear of a worker that was lost.
+        // The other participants wait for this process: they must hear of a worker that was lost.
         let workers = self.running();
         let exchange = Exchange::new(
             oob,
@@ -182,7 +180,7 @@ impl Domain {
         Ok(DocaError::IN_PROGRESS)
     }
 
-    /// Whether there are workers, and those that are still there belong to this engine.
+    /// Checks that there are workers, and that those that still exist belong to this engine.
     fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
         if workers.is_empty() {
@@ -250,8 +248,7 @@ impl Domain {
             |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
         let Some((number, exchange)) = taken else { return false };
-        // The host's functions may do anything, even stop this domain: then what they did was for
-        // nothing.
+        // The host's functions may stop this domain. Then the step's result is dropped.
         let step = exchange.step();
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| run.number == number) else {
@@ -299,7 +296,7 @@ impl Domain {
                 sent: false,
             };
             let (table, cancelled) = (Arc::clone(&table), Arc::clone(&run.cancelled));
-            // Without a worker the reply says so by itself.
+            // Without a worker, dropping the reply says so.
             if let Some(worker) = worker.upgrade() {
                 worker.order(Order::Start(Start { table, cancelled, reply }));
             }
@@ -332,7 +329,7 @@ impl Domain {
         pe.exchange(handle);
     }
 
-    /// Why the worker at this place never said whether it has the table.
+    /// Why the worker at this place never answered.
     fn not_heard(&self, place: usize) -> Failure {
         let workers = self.workers.borrow();
         let why = workers.get(place).and_then(|(_, worker)| failure_of(worker));
@@ -372,7 +369,7 @@ impl Domain {
         }
     }
 
-    /// At once, whatever is under way.
+    /// Stops at once, whatever is under way.
     pub(super) fn stop(&self, ctx: &Context) -> DocaError {
         let run = self.run.borrow_mut().take();
         if let (Some(mut run), Ok(pe)) = (run, ctx.pe()) {
@@ -381,7 +378,7 @@ impl Domain {
             // Gives the host's request back.
             drop(run.exchange.take());
             if !run.failed {
-                // Its end is that of all senders: every worker has answered, or is lost.
+                // The channel closes when every worker has answered or is lost.
                 let _ = run.end().recv_timeout(STOP_DEADLINE);
             }
         }
@@ -391,8 +388,8 @@ impl Domain {
 }
 
 impl DomainRun {
-    /// Ends the domain at every worker that has its table, or is getting it. No sender is left once
-    /// they have done so.
+    /// Ends the domain at every worker that has its table, or is receiving it. The channel closes
+    /// once they are done.
     fn end(&mut self) -> mpsc::Receiver<()> {
         let (done, all_done) = mpsc::channel();
         self.cancelled.store(true, Ordering::Release);

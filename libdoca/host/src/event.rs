@@ -8,15 +8,15 @@ use urom_wire::pass::Pass;
 pub(super) enum Event {
     /// A worker let the host in.
     Attached(Attached),
-    /// The worker should have greeted over UCX by now.
+    /// The worker's greeting over UCX is overdue.
     Overdue,
-    /// The control stream is over: by the host's own wish, or for this reason.
+    /// The control stream ended: because the host wanted it, or for this reason.
     Ended(Option<Failure>),
-    /// How the start of a domain went at a worker.
+    /// The result of a domain's start at a worker.
     DomainStarted {
         /// The worker's place among those of the domain.
         worker: usize,
-        /// It has the domain's table, or why it has not; `None` when that will never be heard.
+        /// Whether it has the domain's table; `None` when it will never answer.
         result: Option<Result<(), Failure>>,
     },
     /// The answer to a group query.
@@ -28,11 +28,10 @@ pub(super) enum Event {
     },
 }
 
-/// How the control thread leaves events for a progress engine: the run's number, and what happened
-/// to it.
+/// Events of the control thread for a progress engine, each with the number of its run.
 pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
 
-/// What a worker said when it let the host in.
+/// The worker's answer when it lets the host in.
 #[derive(Debug)]
 pub(super) struct Attached {
     /// The worker's id.
@@ -45,6 +44,6 @@ pub(super) struct Attached {
     pub(super) max_message: usize,
     /// Where its plugins are reached.
     pub(super) plugins: Vec<PluginAddress>,
-    /// What messages begin with, both ways.
+    /// The pass of messages in both directions.
     pub(super) pass: Pass,
 }

@@ -1,15 +1,14 @@
-//! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, first of
-//! sizes, then of blobs, and at last of verdicts, so that a domain runs everywhere or nowhere.
+//! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, of sizes,
+//! of blobs and of verdicts. A domain runs at all participants or at none.
 //!
-//! An all-gather waits for everybody, so a participant that fails must not just leave. It brings
-//! nothing: a size of 0, or zeros in place of its blob, and says why in the round of verdicts.
-//! Everybody sees a size of 0, and then there is no round of blobs. What ends an exchange at once
-//! is what everybody sees, and what keeps this participant from taking part in a round: functions
-//! that fail, and no memory for what others send.
+//! An all-gather waits for all participants, so a participant that fails must not just leave. It
+//! sends a size of 0, or zeros instead of its blob, and says why in the round of verdicts. All
+//! participants see a size of 0 and leave out the round of blobs. An exchange ends at once for
+//! errors that all participants see, and for those that keep this one from a round: a function that
+//! fails, and no memory for the others' blobs.
 //!
-//! The functions are called here and nowhere else, one after the other, by whoever makes a step.
-//! What they are given to write to and read from stays where it is until `req_test` says that they
-//! are done with it.
+//! Only this file calls the functions, one after the other, as part of a step. Their buffers do not
+//! move until `req_test` says that the request is done.
 
 use std::ffi::c_void;
 
@@ -25,20 +24,20 @@ use super::memory::Memory;
 /// The most memory the second round may take, in bytes: the longest blob for every participant.
 const MAX_PADDED: u64 = 256 << 20;
 
-/// The host's functions, all of them there.
+/// The host's functions, none of them NULL.
 #[derive(Clone, Copy)]
 pub(super) struct Oob {
     allgather: OobAllgatherFn,
     test: OobReqTestFn,
     free: OobReqFreeFn,
     info: *mut c_void,
-    /// How many participants there are, and which one this is.
+    /// The number of participants, and the index of this one.
     count: usize,
     index: usize,
 }
 
 impl Oob {
-    /// `INVALID_VALUE` for a structure that does not say enough, or nonsense.
+    /// `INVALID_VALUE` for a structure that is incomplete or contradictory.
     pub(super) fn new(oob: &OobColl) -> Result<Oob, Failure> {
         let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
         let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free)
@@ -57,7 +56,7 @@ impl Oob {
     }
 }
 
-/// An all-gather that the host's functions are at.
+/// An all-gather under way.
 struct Gather {
     oob: Oob,
     request: *mut c_void,
@@ -66,13 +65,14 @@ struct Gather {
     receive: Option<Memory>,
     /// Bytes from each participant.
     block: usize,
-    /// Whether the host's functions are done with the memory, and with the request.
+    /// Whether the host's functions are done with the memory and the request.
     done: bool,
     freed: bool,
 }
 
 impl Gather {
-    /// Begins to gather blocks of so many bytes, this participant's being `own` and zeros.
+    /// Begins to gather blocks of `block` bytes. This participant's block is `own`, followed by
+    /// zeros.
     fn start(oob: Oob, round: &'static str, own: &[u8], block: usize) -> Result<Gather, Failure> {
         let no_memory = || {
             let text = format!("there is no memory for the exchange of the domain's {round}");
@@ -117,7 +117,7 @@ impl Gather {
         unsafe { (self.oob.free)(self.request) }
     }
 
-    /// What came, participant by participant. Nothing before it is over.
+    /// The block of each participant. None before the gather is done.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         let len = if self.done { self.block * self.oob.count } else { 0 };
         let start = self
@@ -137,8 +137,7 @@ impl Drop for Gather {
             tracing::debug!(target: "urom_library", "an all-gather of {} was given up: {code}", self.round);
         }
         if !self.done {
-            // It was never said to be over: whatever carries it may still write there, so the
-            // memory is nobody's.
+            // It never ended, so the transport may still write to the memory, which is never freed.
             self.send.take().into_iter().chain(self.receive.take()).for_each(Memory::keep);
         }
     }
@@ -156,28 +155,28 @@ pub(super) struct Exchange {
     oob: Oob,
     /// Empty without one.
     blob: Vec<u8>,
-    /// What went wrong at this process.
+    /// The failure of this process.
     wrong: Option<Failure>,
-    /// A participant that brought nothing, and is to say why.
+    /// A participant that sent no blob, and must say why.
     silent: Option<usize>,
     round: Round,
 }
 
 enum Round {
-    /// Nothing was called yet.
+    /// No function was called yet.
     None,
     Sizes(Gather),
     /// The first is over.
     Between(Vec<usize>),
     Blobs(Gather, Vec<usize>),
-    /// This process is done, and has not told the others.
+    /// This process has its result, and has not told the others.
     Settled,
     Verdicts(Gather),
 }
 
-/// What a step came to.
+/// The result of a step.
 pub(super) enum Step {
-    /// There is another.
+    /// There are more steps.
     Again(Box<Exchange>),
     /// It is over.
     Done(Outcome),
@@ -185,23 +184,22 @@ pub(super) enum Step {
     Failed(Failure),
 }
 
-/// What an exchange gives.
+/// The result of an exchange.
 pub(super) enum Outcome {
-    /// All blobs, each of them checked, one behind the other.
+    /// All blobs, checked and concatenated.
     Table(Vec<u8>),
     /// The workers of all participants have the table.
     Agreed,
 }
 
 impl Exchange {
-    /// The last round, in which everybody says how it went here. It fails when it went wrong
-    /// anywhere.
+    /// The last round, of verdicts. It fails if any participant failed.
     pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
         Exchange { oob, blob: Vec::new(), wrong: own.err(), silent: None, round: Round::Settled }
     }
 
-    /// An exchange that brings in a blob, or tells the others why there is none. Nothing is called
-    /// yet.
+    /// An exchange with this participant's blob, or with the reason why there is none. Calls
+    /// nothing yet.
     pub(super) fn new(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
         let (blob, wrong) = match blob {
             Ok(blob) => (blob, None),
@@ -210,19 +208,19 @@ impl Exchange {
         Exchange { oob, blob, wrong, silent: None, round: Round::None }
     }
 
-    /// Goes on, without waiting. It calls one function of the host's, and `req_free` when that is
-    /// due: between steps the host may have stopped the domain.
+    /// Goes on without waiting. It calls one function of the host's, and `req_free` when that is
+    /// due: the host may stop the domain between steps.
     pub(super) fn step(mut self: Box<Self>) -> Step {
         match self.next() {
             Ok(None) => Step::Again(self),
             Ok(Some(outcome)) => Step::Done(outcome),
-            // What is known here says more than what became of telling others.
+            // The own failure says more than the failure to report it.
             Err(failure) => Step::Failed(self.wrong.take().unwrap_or(failure)),
         }
     }
 
-    /// This process's verdict. It is no good one for a table without somebody, who may not know
-    /// that.
+    /// This process's verdict. It is a failure for a table that lacks a participant, which may not
+    /// know that.
     fn own(&self) -> Result<(), Failure> {
         let wrong = self.wrong.clone().or_else(|| self.silent.map(not_said));
         wrong.map_or(Ok(()), Err)
@@ -302,7 +300,7 @@ fn not_said(number: usize) -> Failure {
     failure(DocaError::IO_FAILED, text)
 }
 
-/// How long each participant's blob is: 0 when it has none. An error is one that everybody sees.
+/// The length of each participant's blob, 0 when it has none. All participants see the same errors.
 fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
     let mut sizes = Vec::new();
     let (mut total, mut longest) = (0_u64, 0_u64);
@@ -331,7 +329,7 @@ fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
     Ok(sizes)
 }
 
-/// The blobs without what pads them.
+/// The blobs without their padding.
 fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
     let mut table = Table::default();
     let mut bytes = Vec::with_capacity(sizes.iter().sum());
@@ -350,7 +348,8 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Whether it went well everywhere. The one that brought nothing is asked first: others know less.
+/// Whether all participants succeeded. The verdict of the one without a blob goes first: others
+/// know less.
 fn agreed(gather: &Gather, silent: Option<usize>) -> Result<(), Failure> {
     let first = silent.and_then(|silent| gather.blocks().enumerate().nth(silent));
     for (number, block) in first.into_iter().chain(gather.blocks().enumerate()) {

@@ -1,4 +1,4 @@
-//! The commands of a connection: which tasks are the host's, which are in flight, and which are
+//! The commands of a connection: which tasks the host has, which are in flight, and which are
 //! answered.
 
 use std::cell::Cell;
@@ -10,21 +10,20 @@ use super::slots::Slots;
 use super::task::{CmdTask, Stage};
 use super::task_pool;
 
-/// So many answers that have come since the last command, and so many tasks in the host's hands,
-/// are followed by more than one command.
+/// After so many answers since the last command, and with so many tasks in the host's hands, more
+/// than one command is likely to follow.
 const MANY: u64 = 8;
 
 /// A connection's tasks.
 pub(super) struct Flight {
     slots: Slots<CmdTask>,
-    // How many tasks ever were submitted, answered, and completed: a command counts once at each of
-    // the three.
+    // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,
     /// How many were answered when the last was submitted.
     answered_before: Cell<u64>,
-    /// That the host's tasks hold the end back was said.
+    /// A log line has said that unreleased tasks delay the end.
     reported: Cell<bool>,
 }
 
@@ -46,14 +45,14 @@ impl Flight {
         (self.submitted.get() - self.completed.get()) as usize
     }
 
-    /// How many tasks are the host's or in flight.
+    /// How many tasks the host has, or are in flight.
     pub(super) fn out(&self) -> usize {
         self.slots.out()
     }
 
-    /// Whether the worker owes no answer, and the command that is about to be submitted is not
-    /// likely the first of many: many answers came since the last one was, and the host still holds
-    /// many tasks, which it is about to go through.
+    /// Whether the worker owes no answer and the next command is probably not the first of many. It
+    /// is the first of many when many answers came since the last command and the host still holds
+    /// many tasks.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         let answered = self.answered.get();
@@ -66,7 +65,8 @@ impl Flight {
         self.count() == 0 && self.out() == 0
     }
 
-    /// Why there is no task. A host may well wait in this way until one is released.
+    /// The code for a host that gets no task. Logged for debugging only: hosts may wait in this way
+    /// until a task is released.
     #[cold]
     pub(super) fn full(&self, worker: WorkerId) -> DocaError {
         tracing::debug!(
@@ -78,8 +78,7 @@ impl Flight {
         DocaError::NO_MEMORY
     }
 
-    /// Says, once, that nothing but tasks in the host's hands keeps a worker's context from going
-    /// idle.
+    /// Logs once that only tasks in the host's hands keep a worker's context from going idle.
     pub(super) fn report_unreleased(&self, worker: WorkerId) {
         if self.count() == 0 && !self.reported.replace(true) {
             tracing::warn!(
@@ -101,7 +100,7 @@ impl Flight {
         self.slots.allocate(make)
     }
 
-    /// Takes a task back that is its caller's.
+    /// Takes back a task that the caller has.
     #[inline]
     pub(super) fn release(&self, task: &'static CmdTask) {
         task.withdraw();
@@ -149,7 +148,7 @@ impl Flight {
         lost
     }
 
-    /// Counts a task that is about to be the host's again.
+    /// Counts a task that is about to be handed to the host.
     #[inline]
     pub(super) fn completed(&self) {
         self.completed.set(self.completed.get() + 1);

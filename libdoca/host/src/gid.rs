@@ -11,7 +11,7 @@ use super::ctx::Context;
 use super::service::ServiceRun;
 use super::task::{Head, Stage};
 
-/// A query. It is allocated and freed: nothing about it is frequent.
+/// A query. It is allocated and freed each time, because queries are rare.
 pub(super) struct GidTask {
     pub(super) head: Head,
     me: Weak<GidTask>,
@@ -25,7 +25,7 @@ pub(super) struct GidTask {
 }
 
 impl GidTask {
-    /// A query in the caller's hands.
+    /// A query that was not submitted yet.
     pub(super) fn new(
         run: &Rc<ServiceRun>,
         ctx: Weak<Context>,

@@ -1,9 +1,9 @@
-//! From C's pointers to this library's objects and back.
+//! Converts between C's pointers and this library's objects.
 //!
-//! Set-up calls ask whether a pointer is one of this library's at all, so any other gives
-//! `INVALID_VALUE`. The calls of the fast path (progress, and all that make or take a command task)
-//! look at the [mark](super::shell) only: they find out that an object is destroyed or of another
-//! kind, and trust that the pointer once came from this library.
+//! Set-up calls check that a pointer is one of this library's, so any other gives `INVALID_VALUE`.
+//! Calls of the fast path (progress, and all calls with a command task) check only the
+//! [mark](super::shell): they notice an object that is destroyed or of another kind, and trust that
+//! the pointer once came from this library.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ use super::shell::{Kind, Mark, Shell, Shells};
 use super::task::{CmdTask, Head};
 use super::worker::Worker;
 
-/// An object that hosts hold by its shell.
+/// An object to which hosts have a pointer, by way of its shell.
 ///
 /// # Safety
 ///
@@ -29,10 +29,10 @@ use super::worker::Worker;
 unsafe trait Registered {
     const KIND: Kind;
 
-    /// The host has it, by this pointer.
+    /// The host got this pointer to it.
     fn published(&self, _shell: *const Shell) {}
 
-    /// The host has it no more; others may still.
+    /// The host destroyed it; others may still use it.
     fn withdrawn(&self) {}
 }
 
@@ -76,7 +76,7 @@ pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
-/// The object a host means.
+/// The object behind a host's pointer.
 ///
 /// # Safety
 ///
@@ -89,8 +89,8 @@ pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
-/// The object a host means, kept alive: for calls in which the host's own functions run, which may
-/// destroy it.
+/// The object behind a host's pointer, kept alive: for calls that run the host's own functions,
+/// which may destroy it.
 ///
 /// # Safety
 ///
@@ -122,7 +122,7 @@ pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<
     Ok(object)
 }
 
-/// A service: its context and what is its own.
+/// A service: its context and its own part.
 ///
 /// # Safety
 ///
@@ -135,7 +135,7 @@ pub(super) unsafe fn service<'a>(
     Ok((ctx, ctx.service()?))
 }
 
-/// A worker: its context and what is its own.
+/// A worker: its context and its own part.
 ///
 /// # Safety
 ///
@@ -148,7 +148,7 @@ pub(super) unsafe fn worker<'a>(
     Ok((ctx, ctx.worker()?))
 }
 
-/// A domain: its context and what is its own.
+/// A domain: its context and its own part.
 ///
 /// # Safety
 ///
@@ -277,7 +277,8 @@ pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {
     Ok(())
 }
 
-/// `INVALID_VALUE` for null: asked before anything is made that a null would lose.
+/// `INVALID_VALUE` for null. For places of results, checked before anything is made that would be
+/// lost.
 #[inline]
 pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
     if place.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }

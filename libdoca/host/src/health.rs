@@ -1,4 +1,4 @@
-//! What a worker says of its plugins: heard by the task that carries its stream, asked for by the
+//! The health of a worker's plugins: written by the task that carries its stream, read by the
 //! program.
 
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use urom_wire::control::Stuck;
 
-/// What a worker said last, and when that was. A worker that has said nothing is well.
+/// The worker's last report and its time. A worker that has reported nothing is well.
 #[derive(Debug, Default)]
 pub(super) struct Health(Mutex<Option<(Stuck, Instant)>>);
 
@@ -17,7 +17,7 @@ impl Health {
             stuck.map(|stuck| (stuck, Instant::now()));
     }
 
-    /// The call that does not return, as long as it has been by now.
+    /// The call that does not return, with its duration until now.
     pub(super) fn stuck(&self) -> Option<Stuck> {
         let (mut stuck, heard) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let since = u32::try_from(heard.elapsed().as_secs()).unwrap_or(u32::MAX);

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
-/// The addresses of all interfaces that are there; none when the system does not say.
+/// The addresses of all interfaces; none when the system does not tell.
 pub(super) fn addresses() -> Vec<IpAddr> {
     let mut first = ptr::null_mut();
     // SAFETY: `first` can be written to.

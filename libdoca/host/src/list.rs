@@ -1,11 +1,10 @@
-//! Lists of tasks that cost nothing to keep: each task has room for one neighbour, and is on one
-//! list at most.
+//! Intrusive lists of tasks: each task has room for one neighbour, and is on at most one list.
 
 use std::cell::Cell;
 
 /// What can be on a list. It is never freed, so a list holds plain references.
 pub(super) trait Linked: 'static {
-    /// The next on the list that this is on.
+    /// The next element of the list that contains this one.
     fn next(&self) -> &Cell<Option<&'static Self>>;
 }
 
@@ -34,7 +33,7 @@ impl<T: Linked> Stack<T> {
 /// First in, first out.
 pub(super) struct Queue<T: Linked> {
     first: Cell<Option<&'static T>>,
-    /// Means something while there is a first.
+    /// Valid while there is a first.
     last: Cell<Option<&'static T>>,
 }
 

@@ -1,10 +1,10 @@
-//! Memory that C code gets the address of.
+//! Memory whose address C code gets.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// Memory that somebody may use for ever. Tools that look for leaks find it here.
+/// Memory that is never freed, because it may still be in use. Leak checkers find it here.
 static KEPT: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
 
 /// Zeroed memory, 8-aligned, that never moves.
@@ -17,7 +17,7 @@ pub(super) struct Memory {
 impl Memory {
     /// `None` when there is no memory left.
     pub(super) fn new(len: usize) -> Option<Memory> {
-        // Never zero bytes: the pointer given to a host is always one it can read.
+        // Never zero bytes: the host can read at any pointer that it is given.
         let layout = Layout::from_size_align(len.max(8), 8).ok()?;
         // SAFETY: the layout is not empty.
         let start = unsafe { alloc_zeroed(layout) };

@@ -1,4 +1,4 @@
-//! What a domain asks of the task that carries a worker's stream.
+//! The orders of a domain to the task that carries a worker's stream.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ pub(super) enum Order {
     End {
         /// The domain's run.
         domain: u64,
-        /// Dropped when the worker has done so, or is lost.
+        /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
     },
 }
@@ -28,15 +28,15 @@ pub(super) enum Order {
 pub(super) struct Start {
     /// All blobs.
     pub(super) table: Arc<Vec<u8>>,
-    /// Set when nobody waits for it any more.
+    /// Set when the domain no longer waits for it.
     pub(super) cancelled: Arc<AtomicBool>,
-    /// Who does.
+    /// Where the result goes.
     pub(super) reply: Reply,
 }
 
-/// Tells a domain how its start at a worker went, also when nothing is ever heard of that.
+/// Tells a domain the result of its start at a worker, also when the worker never answers.
 pub(super) struct Reply {
-    /// The engine's.
+    /// The engine's mailbox.
     pub(super) mailbox: Arc<Mailbox>,
     /// The domain's run.
     pub(super) domain: u64,
@@ -82,7 +82,7 @@ impl Orders {
                 let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
                 say(DomainWord::Start { len: table.len() as u64 }).await;
                 for piece in table.chunks(PIECE) {
-                    // Another domain's table may be the next order: the worker must not wait for
+                    // The next order may be another domain's table: the worker must not wait for
                     // the rest of this one.
                     if cancelled.load(Ordering::Acquire) || orders.is_closed() {
                         return say(DomainWord::End).await;
@@ -98,7 +98,7 @@ impl Orders {
         }
     }
 
-    /// What the worker says of a domain.
+    /// Handles the worker's messages about domains.
     pub(super) fn hear(&mut self, message: WorkerToHost) {
         match message {
             WorkerToHost::DomainStarted { domain, result } => {

@@ -13,14 +13,14 @@ const SPARES: usize = 16;
 /// Frames that wait to be sent, and buffers to be used again.
 #[derive(Default)]
 pub(super) struct Outbox {
-    /// What every message begins with.
+    /// The pass of every message.
     pass: Cell<Pass>,
     open: RefCell<Message>,
     frames: Cell<usize>,
     spares: RefCell<Vec<Message>>,
 }
 
-/// Frames one behind the other, in memory that is longer.
+/// Frames in a buffer that is longer.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     bytes: Box<[u8]>,
@@ -42,7 +42,7 @@ unsafe impl ucx::Buffer for Message {
 }
 
 impl Outbox {
-    /// Has messages begin with a pass. There are none yet.
+    /// Sets the pass of messages, before the first.
     pub(super) fn begin_with(&self, pass: Pass) {
         debug_assert!(self.is_empty() && self.open.borrow().bytes.is_empty());
         self.pass.set(pass);

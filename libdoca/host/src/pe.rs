@@ -1,8 +1,8 @@
 //! The progress engine.
 //!
-//! A call of `doca_pe_progress` either delivers the oldest event that is ready, or moves everything
-//! that can move and then delivers at most one event. So a host gets one callback a call, in the
-//! order in which answers arrived, and 0 whenever nothing it can see has happened.
+//! A call of `doca_pe_progress` delivers the oldest event that is ready. If there is none, it
+//! advances everything and then delivers at most one event. So a host gets one callback a call, in
+//! the order in which responses arrived, and 0 when nothing happened that it can see.
 
 mod complete;
 mod lost;
@@ -33,15 +33,15 @@ use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};
 use urom_wire::queue_probe::QueueProbe;
 
-/// How many commands a call completes at most, where several are asked for: a host looks at the
-/// clock in between.
+/// How many commands one call of `progress_many` completes at most: a host checks the time between
+/// calls.
 const MOST_AT_ONCE: u32 = 64;
 
-/// How often such a call looks at UCX while nothing comes: who waits has the way in and out of it
-/// only once for all of these.
+/// How often such a call progresses UCX while nothing comes. A host that waits pays for one call
+/// instead of so many.
 const LOOKS: u32 = 16;
 
-/// What delivering an event came to.
+/// The result of delivering an event.
 enum Delivery {
     /// The host saw something that counts.
     Seen,
@@ -57,8 +57,8 @@ pub(super) struct Pe {
     mailbox: Arc<Mailbox>,
     bell: Bell,
     epoll: OwnedFd,
-    /// A test of UCX's receive queue, after a worker that wrote into it is gone. It goes before the
-    /// queue.
+    /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
+    /// before the queue.
     probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
@@ -67,8 +67,8 @@ pub(super) struct Pe {
     to_tend: RefCell<Vec<Rc<Run>>>,
     /// Domains whose out-of-band exchange is under way, which wakes nobody.
     exchanging: RefCell<Vec<Rc<Context>>>,
-    /// There may be something in one of these two, or something ready that is no command: while
-    /// there is nothing, a progress has to do with commands only.
+    /// Whether one of these two may have an entry, or something other than a command may be ready.
+    /// If not, progress handles commands only.
     chores: Cell<bool>,
     /// Wakes a host that sleeps meanwhile, once a domain starts.
     timer: OnceCell<OwnedFd>,
@@ -76,7 +76,7 @@ pub(super) struct Pe {
     channels: RefCell<Channels<Rc<Run>>>,
     connected: Cell<isize>,
     busy: Cell<bool>,
-    /// What the log still gets about messages that cannot be read.
+    /// The limit on log lines about messages that cannot be read.
     unreadable: RefCell<LineBudget>,
 }
 
@@ -212,7 +212,7 @@ impl Pe {
         self.step(1)
     }
 
-    /// What is ready; if nothing is, what comes while it looks so often at UCX.
+    /// Delivers what is ready. If nothing is, progresses UCX up to `looks` times.
     #[inline(always)]
     fn step(&self, looks: u32) -> u8 {
         if let Some(task) = self.ready.pop_command() {
@@ -221,8 +221,8 @@ impl Pe {
         if self.chores.get() {
             return self.progress_all(false);
         }
-        // What follows is written twice, so that neither case makes the processor guess wrong about
-        // the other.
+        // The code below is there twice, so that the processor predicts the branches of each case
+        // separately.
         if !self.progress_ucx(looks) {
             return if self.is_called() { self.progress_rest() } else { 0 };
         }
@@ -235,7 +235,7 @@ impl Pe {
         }
     }
 
-    /// Whether there is more to do than commands.
+    /// Whether there is work besides commands.
     #[inline(always)]
     fn is_called(&self) -> bool {
         self.chores.get() || self.mailbox.has_post()
@@ -288,7 +288,7 @@ impl Pe {
         }
     }
 
-    /// Everything that can move, without the host seeing it.
+    /// Advances everything. The host sees nothing of it.
     fn advance(&self) {
         self.flush();
         let received = self.progress_ucx(1);
@@ -296,7 +296,7 @@ impl Pe {
         self.try_queue(!received);
     }
 
-    /// What comes by other ways than UCX.
+    /// Reads what does not come over UCX.
     fn read_all(&self) {
         self.exchange_all();
         if self.mailbox.has_post() {
@@ -307,7 +307,7 @@ impl Pe {
     /// Sends what waits to be sent.
     #[inline(never)]
     fn flush(&self) {
-        // What has to be looked after again goes to the end of the list, which keeps its memory.
+        // Runs that need tending again go to the end of the list, which keeps its memory.
         let count = self.to_tend.borrow().len();
         for at in 0..count {
             let run = self.to_tend.borrow().get(at).cloned();
@@ -324,7 +324,7 @@ impl Pe {
 
     #[cold]
     fn read_mail(&self) {
-        // What a message starts may need UCX, which was armed before that.
+        // The message may start work for UCX, which was armed before.
         self.bell.ring();
         for (run, event) in self.mailbox.take() {
             let ctx = self.runs.borrow().get(&run).cloned();
@@ -363,14 +363,14 @@ impl Pe {
                 },
                 Err(error) => Lost::Broken(error),
             };
-            // Whoever reads the log may be the host, which may call back.
+            // The reader of the log may be the host, which may call back.
             drop(channels);
             lost.report(self);
             channels = self.channels.borrow();
         }
     }
 
-    /// A worker showed that UCX carries.
+    /// A worker's greeting came over UCX.
     pub(super) fn on_greeting(&self, channel: u16) {
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {
@@ -388,8 +388,8 @@ impl Pe {
             }
             Ready::State(ctx, next) => {
                 let told = ctx.is_watched();
-                // A host with tasks in flight takes the next thing that counts for one of them: the
-                // loss of something else must not be it.
+                // A host with tasks in flight takes the next event that counts for the end of one
+                // of them. The loss of something else must not count.
                 let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
                 match ctx.arrive(next) {
                     true if !aside => Delivery::Seen,

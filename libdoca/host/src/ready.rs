@@ -1,7 +1,7 @@
-//! What a host is to see, oldest first.
+//! The events that a host will see, oldest first.
 //!
-//! Commands are nearly all of it, and lie on a list of their own. Anything else knows how many
-//! commands go before it; they are counted only while there is something else.
+//! Nearly all are commands, which are on a list of their own. Any other event knows how many
+//! commands go before it. Commands are counted only while there is another event.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use super::gid::GidTask;
 use super::list::Queue;
 use super::task::CmdTask;
 
-/// What is ready and no command.
+/// An event other than a command.
 pub(super) enum Ready {
     /// A group query completed.
     Group(Rc<GidTask>),
@@ -22,13 +22,13 @@ pub(super) enum Ready {
     State(Rc<Context>, CtxState),
 }
 
-/// No other waits.
+/// No other event waits.
 const NEVER: usize = usize::MAX;
 
 /// The queue.
 pub(super) struct ReadyQueue {
     commands: Queue<CmdTask>,
-    /// Each with how many commands are between it and the one before it.
+    /// Each with the number of commands between it and the one before it.
     others: RefCell<VecDeque<(usize, Ready)>>,
     /// That number of the first of them.
     due: Cell<usize>,
@@ -102,7 +102,7 @@ impl ReadyQueue {
         other.map(|(_, other)| other)
     }
 
-    /// Drops every other that is not to be kept.
+    /// Drops the other events that `keep` refuses.
     pub(super) fn retain(&self, keep: impl Fn(&Ready) -> bool) {
         let mut others = self.others.borrow_mut();
         // The commands before one that is dropped are before the next one.

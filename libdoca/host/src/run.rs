@@ -31,7 +31,7 @@ use crate::running::Place;
 pub(super) struct Run {
     number: u64,
     me: Weak<Run>,
-    // Both are let go of when the run ends: until then they keep it, and it keeps them.
+    // The run and these two keep each other until the run ends.
     ctx: Rc<Context>,
     pe: Rc<Pe>,
     channel: u16,
@@ -54,14 +54,13 @@ pub(super) struct Run {
     greeted: Cell<bool>,
     /// What submit says, unless it is `SUCCESS`.
     refusal: Cell<DocaError>,
-    /// It is over, but for what the host still has to see or release.
+    /// It is over, except for what the host has yet to see or release.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
     idle_queued: Cell<bool>,
     flight: Flight,
     sender: Sender,
-    /// Tasks that are answered while UCX still reads the payload of the first of them, and those
-    /// answered after it.
+    /// Answered tasks that wait until UCX has read the payload of the first of them.
     parked: Queue<CmdTask>,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
@@ -133,7 +132,7 @@ impl Run {
 
     /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
     pub(super) fn order(&self, order: Order) {
-        // One that nobody takes ends in the same way.
+        // An order that nobody takes is dropped, too.
         let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
     }
 
@@ -158,7 +157,7 @@ impl Run {
         }
     }
 
-    /// Whether a message that begins with this comes from the worker, as far as can be told.
+    /// Whether a message with this pass comes from the worker.
     #[inline]
     pub(super) fn has_pass(&self, pass: Pass) -> bool {
         self.pass.get() == pass
@@ -218,9 +217,9 @@ impl Run {
         self.refusal.set(DocaError::SUCCESS);
     }
 
-    /// The greeting should have come by now.
+    /// The greeting is overdue.
     pub(super) fn on_overdue(&self, pe: &Pe) {
-        // A host that did not progress for long may have it waiting.
+        // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
         if !self.greeted.get() && !self.leaving.get() {
             let text = format!(
@@ -232,7 +231,7 @@ impl Run {
         }
     }
 
-    /// Whether a broken endpoint is still to be seen to.
+    /// Whether a broken endpoint has not been handled yet.
     pub(super) fn is_broken(&self) -> bool {
         self.broken.get().is_some()
     }
@@ -250,7 +249,7 @@ impl Run {
         if let Some(failure) = reason
             && !self.leaving.get()
         {
-            // What the worker said last counts.
+            // The worker's last messages count.
             pe.drain();
             self.lose(pe, &failure);
             pe.probe_queue();
@@ -288,12 +287,12 @@ impl Run {
         for task in self.flight.flush(flushed) {
             pe.push_command(task);
         }
-        // The other end takes this for the wish to leave.
+        // The stream's task takes this as the order to leave.
         drop(self.orders.take());
     }
 
-    /// The context is idle: what the service counts and keeps is given back, whoever still knows
-    /// this run.
+    /// The context is idle: releases what it holds of the service, even if something still refers
+    /// to this run.
     pub(super) fn finish(&self) {
         drop(self.place.take());
     }

@@ -33,7 +33,7 @@ pub(super) struct RunningService {
     /// What its workers are shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
-    // In this order: what runs on the thread talks to the service.
+    // Dropped in this order: tasks on the thread talk to the service.
     pub(super) control: Arc<ControlThread>,
     pub(super) _embedded: Option<Arc<Embedded>>,
 }
@@ -59,8 +59,7 @@ impl Shared {
             let mut current = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, running)
         };
-        // Outside of the lock: this may be the end of the control thread and of an embedded
-        // service.
+        // Outside of the lock: this may end the control thread and an embedded service.
         drop(previous);
     }
 
@@ -83,7 +82,7 @@ impl Attachment {
         self.0.running()
     }
 
-    /// A place for one more worker that is not idle. `None` when there are as many as may be.
+    /// A place for one more worker that is not idle. `None` at the limit.
     pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<Place> {
         let limit = running.max_workers.map_or(usize::MAX, |limit| limit as usize);
         let next = |active: usize| (active < limit).then(|| active + 1);

@@ -1,5 +1,5 @@
-//! The sending side of a connection: frames out of task memory or out of the outbox, and what UCX
-//! still works on.
+//! The sending side of a connection: frames from task memory or from the outbox, and sends that UCX
+//! has not finished.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,12 +11,12 @@ use urom_wire::pass::Pass;
 use super::outbox::{Message, Outbox, travels_alone};
 use super::task::{CmdTask, InPlace};
 
-/// How many commands share a message at most: more gain nothing.
+/// The most commands that share a message: more gain nothing.
 const MOST_TOGETHER: usize = 32;
 
-/// How many do. Through shared memory, where a message costs little, half of the host's tasks: the
-/// worker is at one half while the host is at the other. Elsewhere a message costs more than the
-/// commands in it.
+/// How many commands share a message. Through shared memory, where a message costs little, half of
+/// the host's tasks: the worker handles one half while the host prepares the other. Elsewhere a
+/// message costs more than the commands in it.
 #[inline]
 fn share(is_near: bool, tasks: usize) -> usize {
     if is_near { (tasks / 2).clamp(1, MOST_TOGETHER) } else { MOST_TOGETHER }
@@ -32,7 +32,7 @@ pub(super) struct Sender {
     /// Messages go through shared memory.
     is_near: Cell<bool>,
     under_way: RefCell<VecDeque<UnderWay>>,
-    /// One of these two has something.
+    /// Whether the outbox or `under_way` has something.
     busy: Cell<bool>,
 }
 
@@ -48,7 +48,7 @@ impl Sender {
         self.pass.set(pass);
         self.outbox.begin_with(pass);
         self.is_near.set(endpoint.is_in_shared_memory().unwrap_or(false));
-        // If it cannot be sent the endpoint is broken, and says so itself.
+        // If it cannot be sent, the endpoint is broken and reports it.
         endpoint.am_send_with(AM_GREET, &their_channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         *self.endpoint.borrow_mut() = Some(endpoint);
     }
@@ -59,9 +59,9 @@ impl Sender {
         self.busy.get()
     }
 
-    /// Sends a task's frame: at once from its own memory when `now` or when it is long, else with
-    /// others, when there are as many as share a message or later. The host has so many `tasks`, in
-    /// its hands and in flight.
+    /// Sends a task's frame: at once from the task's memory when `now` or when it is long, else
+    /// together with others, as soon as enough share a message or later. `tasks` counts those that
+    /// the host has and those in flight.
     #[inline]
     pub(super) fn submit(
         &self,
@@ -84,7 +84,7 @@ impl Sender {
         Ok(())
     }
 
-    /// The same for what does not fit behind the frames that wait.
+    /// The same for a frame that does not fit behind those that wait.
     #[cold]
     fn submit_behind(
         &self,
@@ -124,7 +124,7 @@ impl Sender {
             AmFlags::EAGER,
         ) {
             Ok((result, in_place)) => {
-                // It holds nothing, and nobody was told that UCX reads the payload.
+                // It holds nothing, and the task was not marked as being read.
                 std::mem::forget(in_place);
                 result
             }
@@ -160,8 +160,7 @@ impl Sender {
         self.under_way.borrow_mut().push_back(send);
     }
 
-    /// Sends what waits and takes back what is sent; afterwards it is known whether something is
-    /// left to do.
+    /// Sends what waits and takes back what was sent.
     pub(super) fn tend(&self) -> Result<(), Status> {
         self.collect();
         let flushed = self.flush();
@@ -169,8 +168,7 @@ impl Sender {
         flushed
     }
 
-    /// Takes back what UCX is done with. How a send ended does not matter here: a failed one breaks
-    /// the endpoint.
+    /// Takes back finished sends. Their status does not matter: a failed send breaks the endpoint.
     fn collect(&self) {
         let mut under_way = self.under_way.borrow_mut();
         while let Some(send) = under_way.pop_front() {
@@ -183,7 +181,7 @@ impl Sender {
                     Err(request) => UnderWay::Message(request),
                 },
                 UnderWay::Command(request) => match request.into_done() {
-                    // With this the task is no longer being sent.
+                    // Dropping it marks the task as sent.
                     Ok(_) => continue,
                     Err(request) => UnderWay::Command(request),
                 },
@@ -193,16 +191,16 @@ impl Sender {
         }
     }
 
-    /// Closes the endpoint. What waits is dropped; then, and if it is not to go `gracefully`, what
-    /// is under way may be lost, too. Through shared memory what is sent is with the worker
-    /// already, and UCX lets go of the worker's memory only by force.
+    /// Closes the endpoint and drops what waits. If something waited, or without `gracefully`,
+    /// sends under way may be lost, too. Through shared memory the worker already has what was
+    /// sent, and UCX detaches the worker's memory only if forced.
     pub(super) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
         let gracefully = gracefully && !unfinished;
         self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
-            // Where UCX cannot say, memory that is held for longer is better than a command that is
-            // lost on another way.
+            // If UCX cannot tell, holding memory for longer is better than losing a command on
+            // another transport.
             let in_shared_memory = endpoint.is_in_shared_memory().unwrap_or(false);
             let mode = match gracefully && !in_shared_memory {
                 true => CloseMode::Flush,

@@ -45,7 +45,7 @@ pub(super) struct Service {
     /// The key file that a call named.
     key_file: RefCell<Option<PathBuf>>,
     shared: Arc<Shared>,
-    /// They stay until the next start, for hosts that keep pointers.
+    /// Kept until the next start, for hosts that keep pointers.
     plugins: RefCell<Vec<PluginInfo>>,
     run: RefCell<Option<Rc<ServiceRun>>>,
 }
@@ -112,7 +112,7 @@ impl Service {
         self.any_device.set(true);
     }
 
-    /// Uses no device any more.
+    /// Releases the device.
     pub(super) fn leave_device(&self) {
         drop(self.device.take());
     }
@@ -125,7 +125,7 @@ impl Service {
         *self.key_file.borrow_mut() = Some(path);
     }
 
-    /// What daemons are shown: the key of a call, else that of the environment.
+    /// The key for the daemon: that of a call, else that of the environment.
     fn key(&self) -> Result<Option<Key>, Failure> {
         let (file, origin) = match self.key_file.borrow().clone() {
             Some(file) => (Some(file), String::new()),
@@ -228,8 +228,8 @@ impl Service {
         Ok(DocaError::SUCCESS)
     }
 
-    /// A device is needed, also where it decides nothing, so that the program starts with any other
-    /// library.
+    /// A device is required even where it decides nothing, so that the program also starts with
+    /// other libraries.
     fn check_device(&self) -> Result<(), Failure> {
         let is_free = self.any_device.get() || *self.wish.borrow() != Wish::Environment;
         if is_free || self.device.borrow().is_some() {
@@ -246,8 +246,7 @@ impl Service {
         number: u64,
         mailbox: &Arc<Mailbox>,
     ) -> Result<(RunningService, Welcome), Failure> {
-        // Before a daemon is asked that would only say that the versions differ, or an embedded one
-        // calls UCX.
+        // Before a daemon reports that the versions differ, or an embedded one calls UCX.
         super::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
@@ -264,7 +263,7 @@ impl Service {
             Target::Embedded(path) => {
                 let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
                     let code = match error.kind() {
-                        // A variable that nobody can read.
+                        // A variable with an invalid value.
                         std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
                         _ => DocaError::INITIALIZATION,
                     };
@@ -317,7 +316,7 @@ impl Service {
         self.shared.set_running(None);
         if run.out.get() == 0 {
             self.ended(ctx);
-            // What a lost daemon left in the queue must not meet the next run.
+            // Events of a lost daemon must not reach the next run.
             pe.forget(ctx);
             ctx.set_state(CtxState::IDLE);
             return DocaError::SUCCESS;
@@ -408,7 +407,7 @@ impl ServiceRun {
         }
     }
 
-    /// A query is about to be the host's again.
+    /// Counts a query that is about to be handed to the host.
     pub(super) fn completed(&self) {
         self.in_flight.set(self.in_flight.get() - 1);
     }

@@ -29,7 +29,7 @@ pub(super) struct LineError {
     pub(super) reason: String,
 }
 
-/// What this machine is called.
+/// The names and addresses of this machine.
 #[derive(Debug, Clone)]
 pub(super) struct Local {
     pub(super) names: Vec<String>,
@@ -52,7 +52,7 @@ impl Local {
 }
 
 impl fmt::Display for Local {
-    /// The names and the addresses that others can know.
+    /// The names, and the addresses that others can reach.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}", self.names.join(", "))?;
         let addresses: Vec<String> = self
