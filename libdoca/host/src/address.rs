@@ -11,8 +11,8 @@ use urom_wire::hello::HelloError;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
-use super::failure::{failure, stream_code};
-use super::service_file::{self, Local};
+use crate::failure::{failure, stream_code};
+use crate::service_file::{self, Local};
 
 /// The variable that names the service file.
 const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";

@@ -6,8 +6,8 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_wire::frame::{MAX_CUT, Payload};
 
-use super::memory::{Memory, copy};
-use super::shell::Mark;
+use crate::memory::{Memory, copy};
+use crate::shell::Mark;
 
 /// How many bytes of a response a host can always read: the fixed part of all known notifications.
 const READABLE: usize = 64;

@@ -21,10 +21,10 @@ use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
-use super::address::Address;
-use super::event::{Event, Mailbox};
-use super::failure::{failure, invalid, stream_code};
-use super::stream::DaemonStream;
+use crate::address::Address;
+use crate::event::{Event, Mailbox};
+use crate::failure::{failure, invalid, stream_code};
+use crate::stream::DaemonStream;
 
 /// How long a daemon that refuses connections is tried again: scripts start it together with the
 /// program.

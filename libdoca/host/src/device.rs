@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::DocaError;
 use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 
-use super::service_file::long_pci;
-use super::shell::{Kind, Mark};
+use crate::service_file::long_pci;
+use crate::shell::{Kind, Mark};
 
 /// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";

@@ -18,8 +18,8 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Size, Table, Verdict};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::failure::failure;
-use super::memory::Memory;
+use crate::failure::failure;
+use crate::memory::Memory;
 
 /// The most memory the second round may take, in bytes: the longest blob for every participant.
 const MAX_PADDED: u64 = 256 << 20;

@@ -2,7 +2,7 @@
 //!
 //! Set-up calls check that a pointer is one of this library's, so any other gives `INVALID_VALUE`.
 //! Calls of the fast path (progress, and all calls with a command task) check only the
-//! [mark](super::shell): they notice an object that is destroyed or of another kind, and trust that
+//! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
 //! the pointer once came from this library.
 
 use std::rc::Rc;
@@ -10,16 +10,16 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_abi::host;
 
-use super::buf::Buffer;
-use super::ctx::Context;
-use super::device::DeviceInfo;
-use super::domain::Domain;
-use super::gid::GidTask;
-use super::pe::Pe;
-use super::service::Service;
-use super::shell::{Kind, Mark, Shell, Shells};
-use super::task::{CmdTask, Head};
-use super::worker::Worker;
+use crate::buf::Buffer;
+use crate::device::DeviceInfo;
+use crate::pe::Pe;
+use crate::pe::ctx::Context;
+use crate::pe::ctx::domain::Domain;
+use crate::pe::ctx::service::Service;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::worker::Worker;
+use crate::pe::run::task::{CmdTask, Head};
+use crate::shell::{Kind, Mark, Shell, Shells};
 
 /// An object to which hosts have a pointer, by way of its shell.
 ///

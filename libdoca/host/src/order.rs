@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
 use urom_wire::domain::PIECE;
 
-use super::event::{Event, Mailbox};
-use super::stream::WorkerStream;
+use crate::event::{Event, Mailbox};
+use crate::stream::WorkerStream;
 
 /// An order for a worker's stream.
 pub(super) enum Order {

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use urom_wire::frame::{HEADER_LEN, MESSAGE_LEN};
 use urom_wire::pass::Pass;
 
-use super::memory::copy;
+use crate::memory::copy;
 
 /// How many used buffers are kept.
 const SPARES: usize = 16;

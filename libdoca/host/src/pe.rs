@@ -5,8 +5,12 @@
 //! the order in which responses arrived, and 0 when nothing happened that it can see.
 
 mod complete;
+pub(crate) mod ctx;
 mod lost;
+pub(crate) mod ready;
+pub(crate) mod run;
 mod sleep;
+pub(crate) mod transport;
 mod ucx;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -20,14 +24,14 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 pub(super) use self::lost::Lost;
-use super::bell::Bell;
-use super::channels::Channels;
-use super::ctx::Context;
-use super::event::Mailbox;
-use super::ready::{Ready, ReadyQueue};
-use super::run::Run;
-use super::task::CmdTask;
-use super::transport::Transport;
+use crate::bell::Bell;
+use crate::channels::Channels;
+use crate::event::Mailbox;
+use crate::pe::ctx::Context;
+use crate::pe::ready::{Ready, ReadyQueue};
+use crate::pe::run::Run;
+use crate::pe::run::task::CmdTask;
+use crate::pe::transport::Transport;
 use urom_log::LineBudget;
 use urom_wire::frame;
 use urom_wire::pass::{Pass, first_channel};

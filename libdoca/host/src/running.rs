@@ -10,8 +10,8 @@ use urom_wire::control::PluginEntry;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
-use super::daemon_link::Request;
 use crate::control_thread::ControlThread;
+use crate::daemon_link::Request;
 
 /// A service context as its workers see it, for as long as it exists.
 #[derive(Default)]

@@ -40,7 +40,7 @@ impl Local {
     /// The host name and the addresses of all interfaces.
     pub(super) fn of_this_machine() -> Local {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Local { names: vec![name], addresses: super::interfaces::addresses() }
+        Local { names: vec![name], addresses: crate::interfaces::addresses() }
     }
 
     fn is_called(&self, host: &str) -> bool {

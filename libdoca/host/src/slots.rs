@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::list::{Linked, Stack};
+use crate::list::{Linked, Stack};
 
 /// Slots by number. A slot's number travels with the command and comes back with the notification.
 pub(super) struct Slots<T: Linked> {

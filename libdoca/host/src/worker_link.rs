@@ -18,12 +18,12 @@ use urom_wire::pass::Pass;
 use urom_wire::patience::Patience;
 use urom_wire::stream::StreamError;
 
-use super::daemon_link::{Request, Started};
-use super::event::{Attached, Event, Mailbox};
-use super::failure::{failure, stream_code};
-use super::health::Health;
-use super::order::{Order, Orders};
-use super::stream::WorkerStream;
+use crate::daemon_link::{Request, Started};
+use crate::event::{Attached, Event, Mailbox};
+use crate::failure::{failure, stream_code};
+use crate::health::Health;
+use crate::order::{Order, Orders};
+use crate::stream::WorkerStream;
 
 /// How long a worker's greeting over UCX may take once the control stream works.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);

@@ -25,13 +25,13 @@ use urom_wire::ucx_context::context;
 
 use crate::address::Address;
 use crate::control_thread::ControlThread;
-use crate::ctx::{Context, Kind};
 use crate::daemon_link;
 use crate::event::{Attached, Event};
 use crate::pe::Pe;
+use crate::pe::ctx::worker::Worker;
+use crate::pe::ctx::{Context, Kind};
 use crate::running::{Attachment, RunningService, Shared};
 use crate::stream::Stream;
-use crate::worker::Worker;
 use crate::worker_link;
 
 /// The most that the host's service allows.

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use urom_abi::host::CmdTask as CCmdTask;
 
 use super::Pe;
-use crate::gid::GidTask;
-use crate::task::{CmdTask, Stage};
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::run::task::{CmdTask, Stage};
 
 impl Pe {
     #[inline]

@@ -13,8 +13,8 @@ use urom_wire::queue_probe::{BLOCKED, Queue, Verdict};
 
 use super::Pe;
 use crate::failure::failure;
-use crate::run::Run;
-use crate::transport::{self, Transport};
+use crate::pe::run::Run;
+use crate::pe::transport::{self, Transport};
 
 impl Pe {
     /// UCX, made when it is first needed.

@@ -7,10 +7,10 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 
-use crate::ctx::Context;
-use crate::gid::GidTask;
 use crate::handle::{self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw};
 use crate::pe::Pe;
+use crate::pe::ctx::Context;
+use crate::pe::ctx::service::gid::GidTask;
 
 functions! {
     fn ctx_start(pointer: *mut Ctx) [ctx = hold::<Context, _>, pointer] {

@@ -10,11 +10,11 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
-use crate::ctx::{Context, Kind};
-use crate::domain::{Buffer, Domain};
 use crate::exchange::Oob;
 use crate::failure::invalid;
 use crate::handle::{domain, present, publish, put, withdraw, worker};
+use crate::pe::ctx::domain::{Buffer, Domain};
+use crate::pe::ctx::{Context, Kind};
 
 functions! {
     fn create(out: *mut *mut host::Domain) [] => out {

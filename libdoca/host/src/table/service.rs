@@ -13,12 +13,12 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::Failure;
 
 use crate::address::{Address, Wish};
-use crate::ctx::{Context, Kind};
 use crate::device::Device;
 use crate::failure::{failure, invalid};
-use crate::gid::GidTask;
 use crate::handle::{borrow, present, publish, put, service, withdraw};
-use crate::service::Service;
+use crate::pe::ctx::service::Service;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::{Context, Kind};
 
 functions! {
     fn create(out: *mut *mut host::Service) [] => out {

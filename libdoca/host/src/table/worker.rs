@@ -10,10 +10,10 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, Stuck};
 
 use crate::buf::Buffer;
-use crate::ctx::{Context, Kind};
 use crate::failure::{failure, invalid};
 use crate::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
-use crate::worker::Worker;
+use crate::pe::ctx::worker::Worker;
+use crate::pe::ctx::{Context, Kind};
 
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;

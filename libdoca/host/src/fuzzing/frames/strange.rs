@@ -12,7 +12,7 @@ use urom_wire::queue_probe::Nonce;
 
 use super::{PATIENCE, Rig};
 use crate::handle;
-use crate::transport::Transport;
+use crate::pe::transport::Transport;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";

@@ -1,5 +1,7 @@
 //! `doca_urom_service`: configuration, start and stop, group queries.
 
+pub(crate) mod gid;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,21 +23,21 @@ use urom_wire::control::Failure;
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
-use super::address::{Address, Target, Wish, decide};
-use super::ctx::{Context, next_run};
-use super::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
-use super::device::Device;
-use super::event::{Event, Mailbox};
-use super::failure::{failure, invalid};
-use super::gid::GidTask;
-use super::pe::Pe;
-use super::ready::Ready;
-use super::task::Stage;
+use crate::address::{Address, Target, Wish, decide};
 use crate::control_thread::ControlThread;
+use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
+use crate::device::Device;
+use crate::event::{Event, Mailbox};
+use crate::failure::{failure, invalid};
+use crate::pe::Pe;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::{Context, next_run};
+use crate::pe::ready::Ready;
+use crate::pe::run::task::Stage;
 use crate::running::{RunningService, Shared};
 
 /// A service context.
-pub(super) struct Service {
+pub(crate) struct Service {
     max_message: Cell<usize>,
     max_workers: Cell<Option<u32>>,
     device: RefCell<Option<Arc<Device>>>,
@@ -51,7 +53,7 @@ pub(super) struct Service {
 }
 
 /// One run of a service context, from its start to the next idle.
-pub(super) struct ServiceRun {
+pub(crate) struct ServiceRun {
     number: u64,
     ctx: Weak<Context>,
     /// Queries on their way.
@@ -65,7 +67,7 @@ pub(super) struct ServiceRun {
 }
 
 impl Service {
-    pub(super) fn new() -> Service {
+    pub(crate) fn new() -> Service {
         Service {
             max_message: Cell::new(DEFAULT_MAX_MESSAGE),
             max_workers: Cell::new(None),
@@ -79,11 +81,11 @@ impl Service {
         }
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    pub(super) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
+    pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
             return Err(invalid(format!(
                 "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
@@ -93,7 +95,7 @@ impl Service {
         Ok(())
     }
 
-    pub(super) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
+    pub(crate) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
         if !count.is_power_of_two() {
             return Err(invalid(format!(
                 "{count} workers cannot be the most: it must be a power of two"
@@ -103,25 +105,25 @@ impl Service {
         Ok(())
     }
 
-    pub(super) fn set_device(&self, device: Arc<Device>) {
+    pub(crate) fn set_device(&self, device: Arc<Device>) {
         *self.device.borrow_mut() = Some(device);
     }
 
     /// Any device will do.
-    pub(super) fn set_any_device(&self) {
+    pub(crate) fn set_any_device(&self) {
         self.any_device.set(true);
     }
 
     /// Releases the device.
-    pub(super) fn leave_device(&self) {
+    pub(crate) fn leave_device(&self) {
         drop(self.device.take());
     }
 
-    pub(super) fn set_wish(&self, wish: Wish) {
+    pub(crate) fn set_wish(&self, wish: Wish) {
         *self.wish.borrow_mut() = wish;
     }
 
-    pub(super) fn set_key_file(&self, path: PathBuf) {
+    pub(crate) fn set_key_file(&self, path: PathBuf) {
         *self.key_file.borrow_mut() = Some(path);
     }
 
@@ -145,7 +147,7 @@ impl Service {
     }
 
     /// Where the list of plugins begins, and its length.
-    pub(super) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
+    pub(crate) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
         ctx.require_running()?;
         let plugins = self.plugins.borrow();
         if plugins.is_empty() {
@@ -156,7 +158,7 @@ impl Service {
     }
 
     /// The fingerprint of a plugin's description; `None` for a plugin without one.
-    pub(super) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
+    pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
         ctx.require_running()?;
         let running = self.shared.running().ok_or(DocaError::BAD_STATE)?;
         let found = running.plugins.iter().find(|entry| entry.id == plugin);
@@ -164,7 +166,7 @@ impl Service {
     }
 
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
-    pub(super) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
+    pub(crate) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
         let gone = |code| failure(code, "the service does not run, or its daemon was lost");
         ctx.require_running().map_err(gone)?;
         let running = self.shared.running().ok_or_else(|| gone(DocaError::BAD_STATE))?;
@@ -181,17 +183,17 @@ impl Service {
         })
     }
 
-    pub(super) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
+    pub(crate) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
         ctx.require_running()?;
         Ok(self.shared.running().ok_or(DocaError::BAD_STATE)?.cpus)
     }
 
-    pub(super) fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.run.borrow().as_ref().map_or(0, |run| run.in_flight.get())
     }
 
     /// Connects to the service; blocks until that has succeeded or failed.
-    pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
             failure(
                 code,
@@ -247,7 +249,7 @@ impl Service {
         mailbox: &Arc<Mailbox>,
     ) -> Result<(RunningService, Welcome), Failure> {
         // Before a daemon reports that the versions differ, or an embedded one calls UCX.
-        super::transport::require_ucx()?;
+        crate::pe::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
         let (address, key, patience, embedded) = match decide(&self.wish.borrow(), pci)? {
@@ -306,7 +308,7 @@ impl Service {
     }
 
     /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
-    pub(super) fn stop(&self, ctx: &Context) -> DocaError {
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         if self.shared.is_active() {
             return DocaError::IN_USE;
         }
@@ -325,7 +327,7 @@ impl Service {
         DocaError::IN_PROGRESS
     }
 
-    pub(super) fn on_event(&self, ctx: &Context, event: Event) {
+    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
         let run = self.run.borrow().clone();
         let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
         match event {
@@ -344,7 +346,7 @@ impl Service {
     }
 
     /// The run is over.
-    pub(super) fn ended(&self, ctx: &Context) {
+    pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
             pe.end(run.number);
@@ -352,7 +354,7 @@ impl Service {
     }
 
     /// A query for the host.
-    pub(super) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
+    pub(crate) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
         ctx.require_running()?;
         self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
     }
@@ -360,12 +362,12 @@ impl Service {
 
 impl ServiceRun {
     /// Counts a query that was given to the host.
-    pub(super) fn allocated(&self) {
+    pub(crate) fn allocated(&self) {
         self.out.set(self.out.get() + 1);
     }
 
     /// Counts a query that came back.
-    pub(super) fn released(&self) {
+    pub(crate) fn released(&self) {
         self.out.set(self.out.get() - 1);
         if let Some(ctx) = self.ctx.upgrade()
             && let Ok(pe) = ctx.pe()
@@ -375,7 +377,7 @@ impl ServiceRun {
     }
 
     /// Sends a query. After an error it is still the caller's.
-    pub(super) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
+    pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
         let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
         let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
         ctx.require_running()?;
@@ -408,12 +410,12 @@ impl ServiceRun {
     }
 
     /// Counts a query that is about to be handed to the host.
-    pub(super) fn completed(&self) {
+    pub(crate) fn completed(&self) {
         self.in_flight.set(self.in_flight.get() - 1);
     }
 
     /// Goes idle once nothing holds it back.
-    pub(super) fn check_over(&self, pe: &Pe) {
+    pub(crate) fn check_over(&self, pe: &Pe) {
         if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
             return;
         }

@@ -16,14 +16,14 @@ use urom_abi::{Count, DocaError, WorkerId};
 use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
-use super::ctx::{Context, next_run};
-use super::event::{Event, Mailbox};
-use super::exchange::{Exchange, Oob, Outcome, Step};
-use super::failure::failure;
-use super::order::{Order, Reply, Start};
-use super::pe::Pe;
-use super::ready::Ready;
-use super::run::Run;
+use crate::event::{Event, Mailbox};
+use crate::exchange::{Exchange, Oob, Outcome, Step};
+use crate::failure::failure;
+use crate::order::{Order, Reply, Start};
+use crate::pe::Pe;
+use crate::pe::ctx::{Context, next_run};
+use crate::pe::ready::Ready;
+use crate::pe::run::Run;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
 /// given up.
@@ -31,7 +31,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A domain context.
 #[derive(Default)]
-pub(super) struct Domain {
+pub(crate) struct Domain {
     oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
     /// The number of buffers that will be added.
@@ -41,11 +41,11 @@ pub(super) struct Domain {
 }
 
 /// A buffer of the host, with the handle and the key that others need to reach it.
-pub(super) struct Buffer {
-    pub(super) va: u64,
-    pub(super) len: u64,
-    pub(super) memh: Vec<u8>,
-    pub(super) mkey: Vec<u8>,
+pub(crate) struct Buffer {
+    pub(crate) va: u64,
+    pub(crate) len: u64,
+    pub(crate) memh: Vec<u8>,
+    pub(crate) mkey: Vec<u8>,
 }
 
 fn invalid(text: impl Into<String>) -> Failure {
@@ -73,12 +73,12 @@ struct DomainRun {
 }
 
 impl Domain {
-    pub(super) fn set_oob(&self, oob: Oob) {
+    pub(crate) fn set_oob(&self, oob: Oob) {
         self.oob.set(Some(oob));
     }
 
     /// Each id and each context once.
-    pub(super) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
+    pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
         ids.sort_unstable();
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -101,7 +101,7 @@ impl Domain {
     }
 
     /// Starts again without buffers.
-    pub(super) fn set_count(&self, count: usize) -> Result<(), Failure> {
+    pub(crate) fn set_count(&self, count: usize) -> Result<(), Failure> {
         if count == 0 || count > MAX_SEGMENTS {
             let text = format!(
                 "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and without any there is no \
@@ -114,7 +114,7 @@ impl Domain {
         Ok(())
     }
 
-    pub(super) fn add_buffer(&self, buffer: Buffer) -> Result<(), Failure> {
+    pub(crate) fn add_buffer(&self, buffer: Buffer) -> Result<(), Failure> {
         let count = self.count.get();
         if count == 0 {
             let text = "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count first";
@@ -136,7 +136,7 @@ impl Domain {
         Ok(())
     }
 
-    pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
             failure(
                 code,
@@ -243,7 +243,7 @@ impl Domain {
     }
 
     /// One step of the exchange. Whether there is another.
-    pub(super) fn exchange(&self, ctx: &Context) -> bool {
+    pub(crate) fn exchange(&self, ctx: &Context) -> bool {
         let take =
             |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
@@ -303,7 +303,7 @@ impl Domain {
         }
     }
 
-    pub(super) fn on_event(&self, ctx: &Context, event: Event) {
+    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
         let Event::DomainStarted { worker, result } = event else { return };
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| !run.failed && !run.settled) else { return };
@@ -357,12 +357,12 @@ impl Domain {
     }
 
     /// Whether the context may be seen running now.
-    pub(super) fn begins(&self) -> bool {
+    pub(crate) fn begins(&self) -> bool {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed)
     }
 
     /// The run is over, because its start failed.
-    pub(super) fn ended(&self, ctx: &Context) {
+    pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
             pe.end(run.number);
@@ -370,7 +370,7 @@ impl Domain {
     }
 
     /// Stops at once, whatever is under way.
-    pub(super) fn stop(&self, ctx: &Context) -> DocaError {
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         let run = self.run.borrow_mut().take();
         if let (Some(mut run), Ok(pe)) = (run, ctx.pe()) {
             pe.end(run.number);

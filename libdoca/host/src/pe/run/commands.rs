@@ -4,10 +4,10 @@ use urom_abi::{DocaError, WorkerId};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart, Notification};
 
 use super::Run;
-use crate::ctx::Context;
+use crate::pe::ctx::Context;
+use crate::pe::run::task::pool;
+use crate::pe::run::task::{CmdTask, Stage};
 use crate::pe::{Lost, Pe};
-use crate::task::{CmdTask, Stage};
-use crate::task_pool;
 
 /// A plugin of a run's worker: which bit its id is.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ impl Run {
 
     #[cold]
     fn make_task(&self, slot: u16) -> Option<&'static CmdTask> {
-        let task = task_pool::take(slot, self.max_message.get() - COMMAND_HEADER)?;
+        let task = pool::take(slot, self.max_message.get() - COMMAND_HEADER)?;
         // SAFETY: the flight has the task from now on, and lets go of it when it is dropped with
         // this run.
         unsafe { task.join(self) };

@@ -7,26 +7,26 @@ use std::rc::{Rc, Weak};
 use urom_abi::DocaError;
 use urom_abi::host::{GidTask as CGidTask, GidTaskCallback};
 
-use super::ctx::Context;
-use super::service::ServiceRun;
-use super::task::{Head, Stage};
+use crate::pe::ctx::Context;
+use crate::pe::ctx::service::ServiceRun;
+use crate::pe::run::task::{Head, Stage};
 
 /// A query. It is allocated and freed each time, because queries are rare.
-pub(super) struct GidTask {
-    pub(super) head: Head,
+pub(crate) struct GidTask {
+    pub(crate) head: Head,
     me: Weak<GidTask>,
-    pub(super) ctx: Weak<Context>,
+    pub(crate) ctx: Weak<Context>,
     /// The host's pointer.
-    pub(super) pointer: Cell<*mut CGidTask>,
-    pub(super) run: Weak<ServiceRun>,
-    pub(super) gid: Cell<u32>,
-    pub(super) callback: Cell<Option<GidTaskCallback>>,
-    pub(super) ids: RefCell<Vec<u64>>,
+    pub(crate) pointer: Cell<*mut CGidTask>,
+    pub(crate) run: Weak<ServiceRun>,
+    pub(crate) gid: Cell<u32>,
+    pub(crate) callback: Cell<Option<GidTaskCallback>>,
+    pub(crate) ids: RefCell<Vec<u64>>,
 }
 
 impl GidTask {
     /// A query that was not submitted yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         run: &Rc<ServiceRun>,
         ctx: Weak<Context>,
         gid: u32,
@@ -47,19 +47,19 @@ impl GidTask {
     }
 
     /// A handle that keeps it alive.
-    pub(super) fn handle(&self) -> Option<Rc<GidTask>> {
+    pub(crate) fn handle(&self) -> Option<Rc<GidTask>> {
         self.me.upgrade()
     }
 
     /// Notes how the query ended.
-    pub(super) fn answer(&self, result: Result<Vec<u64>, DocaError>) {
+    pub(crate) fn answer(&self, result: Result<Vec<u64>, DocaError>) {
         self.head.status.set(DocaError::of(result.as_ref().map(|_| ()).map_err(|code| *code)));
         *self.ids.borrow_mut() = result.unwrap_or_default();
         self.head.stage.set(Stage::Answered);
     }
 
     /// Whether it has completed, so that its ids can be read.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.head.stage.get() == Stage::Done
     }
 }

@@ -1,5 +1,7 @@
 //! Tasks: what every kind begins with, and commands.
 
+pub(crate) mod pool;
+
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
@@ -8,15 +10,14 @@ use urom_abi::host::{CmdTaskCallback, CmdTaskEnd, Data};
 use urom_wire::frame::{CommandStart, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
-use super::buf::Buffer;
-use super::list::Linked;
-use super::run::Run;
-use super::shell::{Kind, Mark};
-use super::task_pool;
+use crate::buf::Buffer;
+use crate::list::Linked;
+use crate::pe::run::Run;
+use crate::shell::{Kind, Mark};
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// In nobody's hands, waiting to be allocated again.
     Free,
     /// The library's, without an answer.
@@ -30,14 +31,14 @@ pub(super) enum Stage {
 }
 
 /// What all tasks have in common.
-pub(super) struct Head {
-    pub(super) stage: Cell<Stage>,
-    pub(super) status: Cell<DocaError>,
-    pub(super) user_data: Cell<Data>,
+pub(crate) struct Head {
+    pub(crate) stage: Cell<Stage>,
+    pub(crate) status: Cell<DocaError>,
+    pub(crate) user_data: Cell<Data>,
 }
 
 impl Head {
-    pub(super) fn new() -> Head {
+    pub(crate) fn new() -> Head {
         Head {
             stage: Cell::new(Stage::Free),
             status: Cell::new(DocaError::BAD_STATE),
@@ -47,7 +48,7 @@ impl Head {
 
     /// Hands the task to a caller, as new.
     #[inline]
-    pub(super) fn hold(&self) {
+    pub(crate) fn hold(&self) {
         self.stage.set(Stage::Held);
         self.status.set(DocaError::BAD_STATE);
         self.user_data.set(Data { u64: 0 });
@@ -55,7 +56,7 @@ impl Head {
 
     /// What a host sees: nothing before completion.
     #[inline]
-    pub(super) fn shown_status(&self) -> DocaError {
+    pub(crate) fn shown_status(&self) -> DocaError {
         match self.stage.get() {
             Stage::InFlight | Stage::Answered => DocaError::IN_PROGRESS,
             _ => self.status.get(),
@@ -64,7 +65,7 @@ impl Head {
 
     /// Whether the caller may submit or release it.
     #[inline]
-    pub(super) fn is_callers(&self) -> Result<(), DocaError> {
+    pub(crate) fn is_callers(&self) -> Result<(), DocaError> {
         match self.stage.get() {
             Stage::Held | Stage::Done => Ok(()),
             stage => Err(stage.refusal()),
@@ -85,33 +86,33 @@ const NO_END: CmdTaskEnd =
     CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
 
 /// A command: one slot of a connection. It is made once and never freed, only [used
-/// again](super::task_pool).
+/// again](crate::pe::run::task::pool).
 ///
 /// What a command needs from its submission to its end lies in the first cache lines.
 #[repr(C, align(64))]
-pub(super) struct CmdTask {
+pub(crate) struct CmdTask {
     mark: Mark,
-    pub(super) head: Head,
+    pub(crate) head: Head,
     slot: Cell<u16>,
     /// UCX reads the payload where it lies. It stays so if the connection ends meanwhile; no host
     /// gets the payload then.
-    pub(super) sending: Cell<bool>,
+    pub(crate) sending: Cell<bool>,
     /// Its connection went while UCX read the payload, which goes when UCX is done.
     orphan: Cell<bool>,
     /// The frame's header but for the length; none without a plugin that the worker has.
     start: Cell<Option<CommandStart>>,
-    pub(super) callback: Cell<Option<CmdTaskCallback>>,
+    pub(crate) callback: Cell<Option<CmdTaskCallback>>,
     /// The connection it is a slot of. Null, or a run that lives: see [`run`](CmdTask::run).
     run: Cell<*const Run>,
     /// On the list of those that are free, or of those that are ready.
     next: Cell<Option<&'static CmdTask>>,
     /// Orders tasks by their submission.
-    pub(super) serial: Cell<u64>,
+    pub(crate) serial: Cell<u64>,
     /// How it ended, for hosts that read it where it lies. Means something while the task is
     /// `Done`.
     end: Cell<CmdTaskEnd>,
-    pub(super) payload: Buffer,
-    pub(super) response: Buffer,
+    pub(crate) payload: Buffer,
+    pub(crate) response: Buffer,
     user_area: UnsafeCell<[u64; 4]>,
 }
 
@@ -125,7 +126,7 @@ impl Linked for CmdTask {
 impl CmdTask {
     /// A new free task, of no connection, with room for payloads of `capacity` bytes. `None` when
     /// there is no memory left.
-    pub(super) fn new(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
+    pub(crate) fn new(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
         Some(Box::leak(Box::new(CmdTask {
             mark: Mark::none(),
             head: Head::new(),
@@ -147,7 +148,7 @@ impl CmdTask {
     /// Makes a free task that is [retired](CmdTask::retire) another slot. False when there is no
     /// memory left.
     #[must_use]
-    pub(super) fn renew(&self, slot: u16, capacity: usize) -> bool {
+    pub(crate) fn renew(&self, slot: u16, capacity: usize) -> bool {
         self.slot.set(slot);
         self.payload.renew(capacity) && self.response.renew(0)
     }
@@ -156,14 +157,14 @@ impl CmdTask {
     ///
     /// # Safety
     ///
-    /// The run calls [`rest`](super::task_pool::rest) with the task before it goes away.
-    pub(super) unsafe fn join(&self, run: *const Run) {
+    /// The run calls [`rest`](crate::pe::run::task::pool::rest) with the task before it goes away.
+    pub(crate) unsafe fn join(&self, run: *const Run) {
         self.run.set(run);
     }
 
     /// The connection it is a slot of; `None` once that is gone.
     #[inline]
-    pub(super) fn run(&self) -> Option<&Run> {
+    pub(crate) fn run(&self) -> Option<&Run> {
         // SAFETY: `join` asks of a run that it takes itself out of its tasks before it goes away.
         // It does not go away under this reference either: the engine lets go of a run when it
         // delivers the context's last event, which it does between two calls of the host, and
@@ -173,12 +174,12 @@ impl CmdTask {
 
     /// The number that its commands travel by.
     #[inline]
-    pub(super) fn slot(&self) -> u16 {
+    pub(crate) fn slot(&self) -> u16 {
         self.slot.get()
     }
 
     /// Takes it from its connection; whether UCX is done with its payload.
-    pub(super) fn leave(&self) -> bool {
+    pub(crate) fn leave(&self) -> bool {
         self.withdraw();
         self.run.set(ptr::null());
         self.start.set(None);
@@ -191,19 +192,19 @@ impl CmdTask {
     fn sent(&'static self) {
         self.sending.set(false);
         if self.orphan.get() {
-            task_pool::rest_at_last(self);
+            pool::rest_at_last(self);
         }
     }
 
     /// Gives back all that a free task holds.
-    pub(super) fn retire(&self) {
+    pub(crate) fn retire(&self) {
         self.payload.retire();
         self.response.retire();
     }
 
     /// Hands the task to a caller, as new.
     #[inline]
-    pub(super) fn hold(&self, start: Option<CommandStart>) {
+    pub(crate) fn hold(&self, start: Option<CommandStart>) {
         self.mark.set(Kind::Command);
         self.payload.mark().set(Kind::Buffer);
         self.response.mark().set(Kind::Buffer);
@@ -219,7 +220,7 @@ impl CmdTask {
     /// Takes the task from its caller: no call finds it, or its buffers, by their pointers any
     /// more.
     #[inline]
-    pub(super) fn withdraw(&self) {
+    pub(crate) fn withdraw(&self) {
         self.head.stage.set(Stage::Free);
         self.mark.clear();
         self.payload.mark().clear();
@@ -227,7 +228,7 @@ impl CmdTask {
     }
 
     /// Changes which plugin it is for.
-    pub(super) fn set_plugin(&self, plugin: u64) {
+    pub(crate) fn set_plugin(&self, plugin: u64) {
         let start =
             |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
         self.start.set(self.run().and_then(start));
@@ -235,19 +236,19 @@ impl CmdTask {
 
     /// The frame's header but for the length; `None` without a plugin that the worker has.
     #[inline]
-    pub(super) fn start(&self) -> Option<CommandStart> {
+    pub(crate) fn start(&self) -> Option<CommandStart> {
         self.start.get()
     }
 
     /// The caller's 32 bytes.
     #[inline]
-    pub(super) fn user_area(&self) -> *mut [u64; 4] {
+    pub(crate) fn user_area(&self) -> *mut [u64; 4] {
         self.user_area.get()
     }
 
     /// Notes how the command ended; `response` is the plugin's notification.
     #[inline]
-    pub(super) fn answer(&self, status: DocaError, response: Option<Payload<'_>>) {
+    pub(crate) fn answer(&self, status: DocaError, response: Option<Payload<'_>>) {
         let end = match response {
             Some(payload) if self.response.fill(payload) => {
                 CmdTaskEnd { status, response: self.response.data().cast(), length: payload.len() }
@@ -262,12 +263,12 @@ impl CmdTask {
 
     /// Whether it is the host's again with a notification in [`response`](CmdTask::response).
     #[inline]
-    pub(super) fn has_response(&self) -> bool {
+    pub(crate) fn has_response(&self) -> bool {
         self.head.stage.get() == Stage::Done && !self.end.get().response.is_null()
     }
 
     /// Where a host reads how the task ended: the same place for as long as the process lives.
-    pub(super) fn end(&self) -> *const CmdTaskEnd {
+    pub(crate) fn end(&self) -> *const CmdTaskEnd {
         self.end.as_ptr()
     }
 }
@@ -276,7 +277,7 @@ impl CmdTask {
 const ROOM: usize = (Pass::LEN + HEADER_LEN).next_multiple_of(8);
 
 /// A command's frame in its own memory, lent to UCX.
-pub(super) struct InPlace {
+pub(crate) struct InPlace {
     task: &'static CmdTask,
     start: *const u8,
     len: usize,
@@ -286,7 +287,7 @@ impl InPlace {
     /// The payload of a task that is in flight, behind the connection's pass and the frame's
     /// header.
     #[inline]
-    pub(super) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
+    pub(crate) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
         task.payload.write_room(&header, 0);
         task.payload.write_room(pass.as_bytes(), HEADER_LEN);
         let (start, len) = task.payload.whole(Pass::LEN + HEADER_LEN);

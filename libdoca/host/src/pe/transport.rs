@@ -13,24 +13,24 @@ use urom_wire::pass::Pass;
 use urom_wire::queue_probe::{self, Awaited};
 use urom_wire::ucx_context::context;
 
-use super::failure::failure;
-use super::pe::Pe;
+use crate::failure::failure;
+use crate::pe::Pe;
 
 /// Refuses a UCX that is too old to be called.
-pub(super) fn require_ucx() -> Result<(), Failure> {
+pub(crate) fn require_ucx() -> Result<(), Failure> {
     ucx::require_version()
         .map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
 }
 
 /// The UCX worker of a progress engine.
-pub(super) struct Transport {
+pub(crate) struct Transport {
     ucx: Worker,
     /// What a test of the receive queue waits for.
-    pub(super) awaited: Rc<Awaited>,
+    pub(crate) awaited: Rc<Awaited>,
     /// Nothing can come in any more.
-    pub(super) blocked: Cell<bool>,
+    pub(crate) blocked: Cell<bool>,
     /// What was made in its place then.
-    pub(super) next: OnceCell<Box<Transport>>,
+    pub(crate) next: OnceCell<Box<Transport>>,
 }
 
 impl Transport {
@@ -39,7 +39,7 @@ impl Transport {
     /// # Safety
     ///
     /// The engine is there whenever this worker is progressed, or something is sent by it.
-    pub(super) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
+    pub(crate) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = context().name("urom-host").build()?.worker()?;
         let engine = NonNull::new(pe.as_ptr().cast_mut());
         ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
@@ -74,7 +74,7 @@ impl Transport {
     }
 
     #[inline]
-    pub(super) fn ucx(&self) -> &Worker {
+    pub(crate) fn ucx(&self) -> &Worker {
         &self.ucx
     }
 }

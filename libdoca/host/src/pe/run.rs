@@ -1,6 +1,9 @@
 //! One run of a worker context, from its start to the next idle: the connection and its tasks.
 
 mod commands;
+pub(crate) mod flight;
+pub(crate) mod sender;
+pub(crate) mod task;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::{Rc, Weak};
@@ -14,21 +17,21 @@ use urom_wire::control::{Failure, PluginAddress};
 use urom_wire::frame::NOTIFICATION_HEADER;
 use urom_wire::pass::Pass;
 
-use super::ctx::Context;
-use super::event::Attached;
-use super::failure::failure;
-use super::flight::Flight;
-use super::health::Health;
-use super::list::Queue;
-use super::order::Order;
-use super::pe::Pe;
-use super::ready::Ready;
-use super::sender::Sender;
-use super::task::CmdTask;
+use crate::event::Attached;
+use crate::failure::failure;
+use crate::health::Health;
+use crate::list::Queue;
+use crate::order::Order;
+use crate::pe::Pe;
+use crate::pe::ctx::Context;
+use crate::pe::ready::Ready;
+use crate::pe::run::flight::Flight;
+use crate::pe::run::sender::Sender;
+use crate::pe::run::task::CmdTask;
 use crate::running::Place;
 
 /// A run.
-pub(super) struct Run {
+pub(crate) struct Run {
     number: u64,
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
@@ -67,16 +70,16 @@ pub(super) struct Run {
 }
 
 /// What a run is made from.
-pub(super) struct Config {
-    pub(super) number: u64,
-    pub(super) plugins: u64,
-    pub(super) max_inflight: usize,
-    pub(super) place: Place,
-    pub(super) orders: mpsc::UnboundedSender<Order>,
+pub(crate) struct Config {
+    pub(crate) number: u64,
+    pub(crate) plugins: u64,
+    pub(crate) max_inflight: usize,
+    pub(crate) place: Place,
+    pub(crate) orders: mpsc::UnboundedSender<Order>,
 }
 
 impl Run {
-    pub(super) fn new(config: Config, ctx: Rc<Context>, pe: Rc<Pe>, channel: u16) -> Rc<Run> {
+    pub(crate) fn new(config: Config, ctx: Rc<Context>, pe: Rc<Pe>, channel: u16) -> Rc<Run> {
         Rc::new_cyclic(|me| Run {
             number: config.number,
             me: Weak::clone(me),
@@ -107,46 +110,46 @@ impl Run {
         })
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    pub(super) fn channel(&self) -> u16 {
+    pub(crate) fn channel(&self) -> u16 {
         self.channel
     }
 
     /// The worker's id, once it is known.
-    pub(super) fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.id.get()
     }
 
     /// What the worker says of its plugins.
-    pub(super) fn health(&self) -> &Arc<Health> {
+    pub(crate) fn health(&self) -> &Arc<Health> {
         &self.health
     }
 
     /// Where the worker's plugins are reached, once it is known.
-    pub(super) fn plugin_addresses(&self) -> Ref<'_, Vec<PluginAddress>> {
+    pub(crate) fn plugin_addresses(&self) -> Ref<'_, Vec<PluginAddress>> {
         self.plugin_addresses.borrow()
     }
 
     /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
-    pub(super) fn order(&self, order: Order) {
+    pub(crate) fn order(&self, order: Order) {
         // An order that nobody takes is dropped, too.
         let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
     }
 
-    pub(super) fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.flight.count()
     }
 
     #[inline]
-    pub(super) fn is_leaving(&self) -> bool {
+    pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.get()
     }
 
     /// The worker let the host in: connect UCX and greet it.
-    pub(super) fn on_attached(&self, pe: &Pe, attached: Attached) {
+    pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
         if self.leaving.get() {
             return;
         }
@@ -159,7 +162,7 @@ impl Run {
 
     /// Whether a message with this pass comes from the worker.
     #[inline]
-    pub(super) fn has_pass(&self, pass: Pass) -> bool {
+    pub(crate) fn has_pass(&self, pass: Pass) -> bool {
         self.pass.get() == pass
     }
 
@@ -202,7 +205,7 @@ impl Run {
     }
 
     /// The worker's greeting came over UCX.
-    pub(super) fn on_greeting(&self, pe: &Pe) {
+    pub(crate) fn on_greeting(&self, pe: &Pe) {
         if !self.greeted.replace(true) && self.connected.get() && !self.leaving.get() {
             self.announce(pe);
         }
@@ -213,12 +216,12 @@ impl Run {
     }
 
     /// The host is about to see the context run.
-    pub(super) fn running(&self) {
+    pub(crate) fn running(&self) {
         self.refusal.set(DocaError::SUCCESS);
     }
 
     /// The greeting is overdue.
-    pub(super) fn on_overdue(&self, pe: &Pe) {
+    pub(crate) fn on_overdue(&self, pe: &Pe) {
         // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
         if !self.greeted.get() && !self.leaving.get() {
@@ -232,7 +235,7 @@ impl Run {
     }
 
     /// Whether a broken endpoint has not been handled yet.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.broken.get().is_some()
     }
 
@@ -244,7 +247,7 @@ impl Run {
     }
 
     /// The control stream is over.
-    pub(super) fn on_ended(&self, pe: &Pe, reason: Option<Failure>) {
+    pub(crate) fn on_ended(&self, pe: &Pe, reason: Option<Failure>) {
         self.stream_over.set(true);
         if let Some(failure) = reason
             && !self.leaving.get()
@@ -258,7 +261,7 @@ impl Run {
     }
 
     /// The worker is gone, or never came.
-    pub(super) fn lose(&self, pe: &Pe, reason: &Failure) {
+    pub(crate) fn lose(&self, pe: &Pe, reason: &Failure) {
         if self.leaving.get() {
             return;
         }
@@ -271,7 +274,7 @@ impl Run {
     }
 
     /// The host stops the context.
-    pub(super) fn stop(&self, pe: &Pe) {
+    pub(crate) fn stop(&self, pe: &Pe) {
         self.give_up(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
         self.check_over(pe);
     }
@@ -293,12 +296,12 @@ impl Run {
 
     /// The context is idle: releases what it holds of the service, even if something still refers
     /// to this run.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         drop(self.place.take());
     }
 
     /// Goes idle once nothing holds it back.
-    pub(super) fn check_over(&self, pe: &Pe) {
+    pub(crate) fn check_over(&self, pe: &Pe) {
         if !self.leaving.get() || !self.stream_over.get() || self.idle_queued.get() {
             return;
         }
@@ -319,7 +322,7 @@ impl Run {
     }
 
     /// Sends what waits, takes back what is sent, and sees to a broken endpoint.
-    pub(super) fn tend(&self, pe: &Pe) {
+    pub(crate) fn tend(&self, pe: &Pe) {
         self.tended.set(false);
         if let Some(status) = self.broken.take() {
             let code = if status == Status::ENDPOINT_TIMEOUT {

@@ -6,16 +6,16 @@ use std::cell::Cell;
 use urom_abi::{Count, DocaError, WorkerId};
 use urom_wire::frame::Notification;
 
-use super::slots::Slots;
-use super::task::{CmdTask, Stage};
-use super::task_pool;
+use crate::pe::run::task::pool;
+use crate::pe::run::task::{CmdTask, Stage};
+use crate::slots::Slots;
 
 /// After so many answers since the last command, and with so many tasks in the host's hands, more
 /// than one command is likely to follow.
 const MANY: u64 = 8;
 
 /// A connection's tasks.
-pub(super) struct Flight {
+pub(crate) struct Flight {
     slots: Slots<CmdTask>,
     // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Room for `limit` tasks.
-    pub(super) fn new(limit: usize) -> Flight {
+    pub(crate) fn new(limit: usize) -> Flight {
         Flight {
             slots: Slots::new(limit),
             submitted: Cell::new(0),
@@ -41,12 +41,12 @@ impl Flight {
     }
 
     /// How many tasks are submitted and not completed.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         (self.submitted.get() - self.completed.get()) as usize
     }
 
     /// How many tasks the host has, or are in flight.
-    pub(super) fn out(&self) -> usize {
+    pub(crate) fn out(&self) -> usize {
         self.slots.out()
     }
 
@@ -54,21 +54,21 @@ impl Flight {
     /// is the first of many when many answers came since the last command and the host still holds
     /// many tasks.
     #[inline]
-    pub(super) fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         let answered = self.answered.get();
         self.submitted.get() == answered
             && (answered - self.answered_before.get() < MANY || self.slots.out() < MANY as usize)
     }
 
     /// Whether every task is completed and released.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.count() == 0 && self.out() == 0
     }
 
     /// The code for a host that gets no task. Logged for debugging only: hosts may wait in this way
     /// until a task is released.
     #[cold]
-    pub(super) fn full(&self, worker: WorkerId) -> DocaError {
+    pub(crate) fn full(&self, worker: WorkerId) -> DocaError {
         tracing::debug!(
             target: "urom_library",
             "no task for worker {worker}: all of {} are allocated, or there is no memory; release one \
@@ -79,7 +79,7 @@ impl Flight {
     }
 
     /// Logs once that only tasks in the host's hands keep a worker's context from going idle.
-    pub(super) fn report_unreleased(&self, worker: WorkerId) {
+    pub(crate) fn report_unreleased(&self, worker: WorkerId) {
         if self.count() == 0 && !self.reported.replace(true) {
             tracing::warn!(
                 target: "urom_library",
@@ -93,7 +93,7 @@ impl Flight {
     /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no
     /// memory is left.
     #[inline]
-    pub(super) fn allocate(
+    pub(crate) fn allocate(
         &self,
         make: impl FnOnce(u16) -> Option<&'static CmdTask>,
     ) -> Option<&'static CmdTask> {
@@ -102,14 +102,14 @@ impl Flight {
 
     /// Takes back a task that the caller has.
     #[inline]
-    pub(super) fn release(&self, task: &'static CmdTask) {
+    pub(crate) fn release(&self, task: &'static CmdTask) {
         task.withdraw();
         self.slots.release(task);
     }
 
     /// Counts a task whose command was sent; its stage is `InFlight` already.
     #[inline]
-    pub(super) fn submitted(&self, task: &CmdTask) {
+    pub(crate) fn submitted(&self, task: &CmdTask) {
         let serial = self.submitted.get();
         task.serial.set(serial);
         self.submitted.set(serial + 1);
@@ -119,7 +119,7 @@ impl Flight {
     /// Finds the task a notification answers and notes the answer. `None` when there is no command
     /// in flight in that slot. A payload longer than `limit` makes the task fail.
     #[inline]
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &self,
         notification: &Notification<'_>,
         limit: usize,
@@ -137,7 +137,7 @@ impl Flight {
     }
 
     /// Answers every task in flight with a code; the tasks, in the order of their submission.
-    pub(super) fn flush(&self, code: DocaError) -> Vec<&'static CmdTask> {
+    pub(crate) fn flush(&self, code: DocaError) -> Vec<&'static CmdTask> {
         let lost = self.slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight);
         let mut lost: Vec<_> = lost.collect();
         lost.sort_by_key(|task| task.serial.get());
@@ -150,14 +150,14 @@ impl Flight {
 
     /// Counts a task that is about to be handed to the host.
     #[inline]
-    pub(super) fn completed(&self) {
+    pub(crate) fn completed(&self) {
         self.completed.set(self.completed.get() + 1);
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.slots.iter().for_each(task_pool::rest);
+        self.slots.iter().for_each(pool::rest);
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn submit(flight: &Flight) -> &'static CmdTask {
-        let task = flight.allocate(|slot| task_pool::take(slot, 8)).unwrap();
+        let task = flight.allocate(|slot| pool::take(slot, 8)).unwrap();
         task.head.stage.set(Stage::InFlight);
         flight.submitted(task);
         task

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use super::task::CmdTask;
+use crate::pe::run::task::CmdTask;
 
 /// How many tasks rest before the first is used again, so that an old pointer finds nobody rather
 /// than somebody else.
@@ -28,7 +28,7 @@ static KEPT: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
 /// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is
 /// no memory left.
-pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
+pub(crate) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
     let rested = {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.len() > RESTING { pool.pop_front() } else { None }
@@ -43,7 +43,7 @@ pub(super) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
 
 /// Takes a task that its connection needs no more. UCX may still read the payload of one whose
 /// connection was closed by force; then the task rests [when UCX is done](rest_at_last).
-pub(super) fn rest(task: &'static CmdTask) {
+pub(crate) fn rest(task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
         task.retire();
@@ -53,7 +53,7 @@ pub(super) fn rest(task: &'static CmdTask) {
 }
 
 /// Takes a task that UCX has done with after its connection was gone.
-pub(super) fn rest_at_last(task: &'static CmdTask) {
+pub(crate) fn rest_at_last(task: &'static CmdTask) {
     KEPT.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .retain(|Resting(kept)| !std::ptr::eq(*kept, task));
@@ -63,7 +63,7 @@ pub(super) fn rest_at_last(task: &'static CmdTask) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::InPlace;
+    use crate::pe::run::task::InPlace;
     use urom_wire::frame::HEADER_LEN;
     use urom_wire::pass::Pass;
 

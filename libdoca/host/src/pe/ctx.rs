@@ -1,5 +1,9 @@
 //! `doca_ctx`: the common part of service, worker and domain contexts.
 
+pub(crate) mod domain;
+pub(crate) mod service;
+pub(crate) mod worker;
+
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::{Rc, Weak};
@@ -9,15 +13,15 @@ use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
 use urom_wire::control::Failure;
 
-use super::domain::Domain;
-use super::event::Event;
-use super::pe::Pe;
-use super::service::Service;
-use super::worker::Worker;
+use crate::event::Event;
+use crate::pe::Pe;
+use crate::pe::ctx::domain::Domain;
+use crate::pe::ctx::service::Service;
+use crate::pe::ctx::worker::Worker;
 
 /// A context. A host's pointer to a service, worker or domain is also its pointer to the
 /// `doca_ctx`.
-pub(super) struct Context {
+pub(crate) struct Context {
     me: Weak<Context>,
     /// The host's pointer; null once the host destroyed it.
     pointer: Cell<*mut Ctx>,
@@ -32,7 +36,7 @@ pub(super) struct Context {
 }
 
 /// The kind of a context.
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `doca_urom_service`.
     Service(Service),
     /// `doca_urom_worker`.
@@ -43,14 +47,14 @@ pub(super) enum Kind {
 
 /// A number for one run of a context, from a start to the next idle; no two runs of a process have
 /// the same.
-pub(super) fn next_run() -> u64 {
+pub(crate) fn next_run() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Context {
     /// An idle context.
-    pub(super) fn new(kind: Kind) -> Rc<Context> {
+    pub(crate) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
             me: Weak::clone(me),
             pointer: Cell::new(ptr::null_mut()),
@@ -65,12 +69,12 @@ impl Context {
     }
 
     /// Notes the host's pointer.
-    pub(super) fn known_as(&self, pointer: *mut Ctx) {
+    pub(crate) fn known_as(&self, pointer: *mut Ctx) {
         self.pointer.set(pointer);
     }
 
     /// The host destroyed it: it counts no more, even while something still refers to it.
-    pub(super) fn retire(&self) {
+    pub(crate) fn retire(&self) {
         self.pointer.set(ptr::null_mut());
         match &self.kind {
             Kind::Service(service) => service.leave_device(),
@@ -83,20 +87,20 @@ impl Context {
     }
 
     /// A handle that keeps it alive.
-    pub(super) fn handle(&self) -> Option<Rc<Context>> {
+    pub(crate) fn handle(&self) -> Option<Rc<Context>> {
         self.me.upgrade()
     }
 
-    pub(super) fn weak(&self) -> Weak<Context> {
+    pub(crate) fn weak(&self) -> Weak<Context> {
         Weak::clone(&self.me)
     }
 
     /// As a host knows it; null once the host destroyed it.
-    pub(super) fn as_ctx(&self) -> *mut Ctx {
+    pub(crate) fn as_ctx(&self) -> *mut Ctx {
         self.pointer.get()
     }
 
-    pub(super) fn service(&self) -> Result<&Service, DocaError> {
+    pub(crate) fn service(&self) -> Result<&Service, DocaError> {
         match &self.kind {
             Kind::Service(service) => Ok(service),
             _ => Err(DocaError::INVALID_VALUE),
@@ -104,60 +108,60 @@ impl Context {
     }
 
     #[inline]
-    pub(super) fn worker(&self) -> Result<&Worker, DocaError> {
+    pub(crate) fn worker(&self) -> Result<&Worker, DocaError> {
         match &self.kind {
             Kind::Worker(worker) => Ok(worker),
             _ => Err(DocaError::INVALID_VALUE),
         }
     }
 
-    pub(super) fn domain(&self) -> Result<&Domain, DocaError> {
+    pub(crate) fn domain(&self) -> Result<&Domain, DocaError> {
         match &self.kind {
             Kind::Domain(domain) => Ok(domain),
             _ => Err(DocaError::INVALID_VALUE),
         }
     }
 
-    pub(super) fn state(&self) -> CtxState {
+    pub(crate) fn state(&self) -> CtxState {
         self.state.get()
     }
 
     #[inline]
-    pub(super) fn is(&self, state: CtxState) -> bool {
+    pub(crate) fn is(&self, state: CtxState) -> bool {
         self.state.get() == state
     }
 
     /// `BAD_STATE` unless it can be configured.
-    pub(super) fn require_idle(&self) -> Result<(), DocaError> {
+    pub(crate) fn require_idle(&self) -> Result<(), DocaError> {
         if self.is(CtxState::IDLE) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
     /// `BAD_STATE` unless it runs.
     #[inline]
-    pub(super) fn require_running(&self) -> Result<(), DocaError> {
+    pub(crate) fn require_running(&self) -> Result<(), DocaError> {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
     #[inline]
-    pub(super) fn user_data(&self) -> Data {
+    pub(crate) fn user_data(&self) -> Data {
         self.user_data.get()
     }
 
-    pub(super) fn set_user_data(&self, data: Data) {
+    pub(crate) fn set_user_data(&self, data: Data) {
         self.user_data.set(data);
     }
 
-    pub(super) fn set_state_changed(&self, callback: Option<StateChangedCallback>) {
+    pub(crate) fn set_state_changed(&self, callback: Option<StateChangedCallback>) {
         self.state_changed.set(callback);
     }
 
     /// Whether the host has a callback for changes of state.
-    pub(super) fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         self.state_changed.get().is_some()
     }
 
     /// Changes the state, then tells the host.
-    pub(super) fn set_state(&self, next: CtxState) {
+    pub(crate) fn set_state(&self, next: CtxState) {
         let previous = self.state.replace(next);
         if previous == next {
             return;
@@ -169,12 +173,12 @@ impl Context {
     }
 
     /// The progress engine, or `NOT_CONNECTED`.
-    pub(super) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
+    pub(crate) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
         self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
     }
 
     /// Connects it to a progress engine, once.
-    pub(super) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
+    pub(crate) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
         if self.pe.borrow().is_some() {
             return Err(DocaError::NOT_PERMITTED);
         }
@@ -186,19 +190,19 @@ impl Context {
 
     /// Keeps why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
     /// and returns the code.
-    pub(super) fn fail(&self, failure: &Failure) -> DocaError {
+    pub(crate) fn fail(&self, failure: &Failure) -> DocaError {
         tracing::warn!(target: "urom_library", "{}", failure.text);
         self.failure.replace(Some(failure.clone()));
         DocaError(failure.code)
     }
 
     /// Runs `f` with the last failure, unless nothing failed.
-    pub(super) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
+    pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
         self.failure.borrow().as_ref().map(f)
     }
 
     /// `doca_ctx_start`.
-    pub(super) fn start(&self) -> DocaError {
+    pub(crate) fn start(&self) -> DocaError {
         if let Err(code) = self.require_idle() {
             return code;
         }
@@ -213,7 +217,7 @@ impl Context {
     }
 
     /// `doca_ctx_stop`.
-    pub(super) fn stop(&self) -> DocaError {
+    pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
         match self.state.get() {
             CtxState::IDLE => DocaError::SUCCESS,
@@ -227,7 +231,7 @@ impl Context {
     }
 
     /// Something that happened to a run of this context.
-    pub(super) fn on_event(&self, event: Event) {
+    pub(crate) fn on_event(&self, event: Event) {
         match &self.kind {
             Kind::Service(service) => service.on_event(self, event),
             Kind::Worker(worker) => worker.on_event(self, event),
@@ -236,7 +240,7 @@ impl Context {
     }
 
     /// Applies a change of state from the queue, if it is still valid.
-    pub(super) fn arrive(&self, next: CtxState) -> bool {
+    pub(crate) fn arrive(&self, next: CtxState) -> bool {
         let applies = match next {
             CtxState::RUNNING => self.is(CtxState::STARTING) && self.begins(),
             CtxState::STOPPING => self.is(CtxState::RUNNING),
@@ -267,12 +271,12 @@ impl Context {
     }
 
     /// Whether it goes to idle without having been stopped by the host.
-    pub(super) fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.lost.get()
     }
 
     /// How many of its tasks are in flight.
-    pub(super) fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         match &self.kind {
             Kind::Service(service) => service.in_flight(),
             Kind::Worker(worker) => worker.in_flight(),

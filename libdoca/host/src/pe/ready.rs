@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 use urom_abi::host::CtxState;
 
-use super::ctx::Context;
-use super::gid::GidTask;
-use super::list::Queue;
-use super::task::CmdTask;
+use crate::list::Queue;
+use crate::pe::ctx::Context;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::run::task::CmdTask;
 
 /// An event other than a command.
-pub(super) enum Ready {
+pub(crate) enum Ready {
     /// A group query completed.
     Group(Rc<GidTask>),
     /// A context changes its state.
@@ -26,7 +26,7 @@ pub(super) enum Ready {
 const NEVER: usize = usize::MAX;
 
 /// The queue.
-pub(super) struct ReadyQueue {
+pub(crate) struct ReadyQueue {
     commands: Queue<CmdTask>,
     /// Each with the number of commands between it and the one before it.
     others: RefCell<VecDeque<(usize, Ready)>>,
@@ -35,28 +35,28 @@ pub(super) struct ReadyQueue {
 }
 
 impl ReadyQueue {
-    pub(super) fn new() -> ReadyQueue {
+    pub(crate) fn new() -> ReadyQueue {
         ReadyQueue { commands: Queue::new(), others: RefCell::default(), due: Cell::new(NEVER) }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.commands.is_empty() && !self.has_others()
     }
 
     /// Whether there is anything but commands.
     #[inline]
-    pub(super) fn has_others(&self) -> bool {
+    pub(crate) fn has_others(&self) -> bool {
         self.due.get() != NEVER
     }
 
     /// Adds a command behind all that is ready.
     #[inline]
-    pub(super) fn push_command(&self, task: &'static CmdTask) {
+    pub(crate) fn push_command(&self, task: &'static CmdTask) {
         self.commands.push(task);
     }
 
     /// Adds something else behind all that is ready.
-    pub(super) fn push(&self, other: Ready) {
+    pub(crate) fn push(&self, other: Ready) {
         let mut others = self.others.borrow_mut();
         let before: usize = others.iter().map(|(between, _)| between).sum();
         others.push_back((self.commands.len() - before, other));
@@ -65,7 +65,7 @@ impl ReadyQueue {
 
     /// Takes the oldest of all, if that is a command.
     #[inline]
-    pub(super) fn pop_command(&self) -> Option<&'static CmdTask> {
+    pub(crate) fn pop_command(&self) -> Option<&'static CmdTask> {
         if self.has_others() && !self.goes_before_others() {
             return None;
         }
@@ -87,7 +87,7 @@ impl ReadyQueue {
 
     /// Takes the oldest of all, if that is something else.
     #[inline]
-    pub(super) fn pop_other(&self) -> Option<Ready> {
+    pub(crate) fn pop_other(&self) -> Option<Ready> {
         if self.has_others() { self.pop_if_due() } else { None }
     }
 
@@ -103,7 +103,7 @@ impl ReadyQueue {
     }
 
     /// Drops the other events that `keep` refuses.
-    pub(super) fn retain(&self, keep: impl Fn(&Ready) -> bool) {
+    pub(crate) fn retain(&self, keep: impl Fn(&Ready) -> bool) {
         let mut others = self.others.borrow_mut();
         // The commands before one that is dropped are before the next one.
         let mut more = 0;
@@ -124,8 +124,8 @@ impl ReadyQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ctx::Kind;
-    use crate::domain::Domain;
+    use crate::pe::ctx::Kind;
+    use crate::pe::ctx::domain::Domain;
 
     fn pop(ready: &ReadyQueue) -> String {
         if let Some(task) = ready.pop_command() {

@@ -11,14 +11,14 @@ use urom_abi::{DocaError, WORKER_ID_ANY};
 use urom_wire::control::{Failure, StartWorker};
 use urom_wire::frame::MAX_SLOTS;
 
-use super::ctx::{Context, next_run};
-use super::event::Event;
-use super::failure::{failure, invalid};
-use super::order::Order;
-use super::pe::Pe;
-use super::run::{Config, Run};
-use super::worker_link::{self, Visit};
+use crate::event::Event;
+use crate::failure::{failure, invalid};
+use crate::order::Order;
+use crate::pe::Pe;
+use crate::pe::ctx::{Context, next_run};
+use crate::pe::run::{Config, Run};
 use crate::running::{Attachment, Place, Shared};
+use crate::worker_link::{self, Visit};
 
 /// How many tasks can be allocated unless the host says otherwise.
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
@@ -35,7 +35,7 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
 }
 
 /// A worker context.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     service: RefCell<Option<Attachment>>,
     id: Cell<u64>,
     plugins: Cell<u64>,
@@ -47,7 +47,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new() -> Worker {
+    pub(crate) fn new() -> Worker {
         Worker {
             service: RefCell::new(None),
             id: Cell::new(WORKER_ID_ANY),
@@ -60,20 +60,20 @@ impl Worker {
         }
     }
 
-    pub(super) fn set_service(&self, shared: Arc<Shared>) {
+    pub(crate) fn set_service(&self, shared: Arc<Shared>) {
         *self.service.borrow_mut() = Some(Attachment::new(shared));
     }
 
     /// Attached to no service any more.
-    pub(super) fn leave_service(&self) {
+    pub(crate) fn leave_service(&self) {
         drop(self.service.take());
     }
 
-    pub(super) fn set_id(&self, id: u64) {
+    pub(crate) fn set_id(&self, id: u64) {
         self.id.set(id);
     }
 
-    pub(super) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
+    pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
         if mask == 0 || mask & !PLUGIN_BITS != 0 {
             return Err(invalid(format!(
                 "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
@@ -83,7 +83,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
+    pub(crate) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
         if cpus.is_empty() {
             return Err(invalid("a worker needs at least one CPU"));
         }
@@ -94,15 +94,15 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn set_gid(&self, gid: u32) {
+    pub(crate) fn set_gid(&self, gid: u32) {
         self.gid.set(gid);
     }
 
-    pub(super) fn gid(&self) -> u32 {
+    pub(crate) fn gid(&self) -> u32 {
         self.gid.get()
     }
 
-    pub(super) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
+    pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
         if count == 0 || count as usize > MAX_SLOTS {
             return Err(invalid(format!(
                 "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
@@ -120,7 +120,7 @@ impl Worker {
     }
 
     /// Each string has a name before its first `=`.
-    pub(super) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
         if env.is_empty() {
             return Err(invalid("a worker's environment of no strings cannot be"));
         }
@@ -134,7 +134,7 @@ impl Worker {
     }
 
     /// The id it was given, or the one it got.
-    pub(super) fn id(&self, ctx: &Context) -> Result<u64, DocaError> {
+    pub(crate) fn id(&self, ctx: &Context) -> Result<u64, DocaError> {
         if ctx.is(CtxState::RUNNING)
             && let Some(run) = &*self.run.borrow()
         {
@@ -146,16 +146,16 @@ impl Worker {
 
     /// The run that takes tasks.
     #[inline]
-    pub(super) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
+    pub(crate) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
         ctx.require_running()?;
         Ref::filter_map(self.run.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
 
-    pub(super) fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.run.borrow().as_ref().map_or(0, |run| run.in_flight())
     }
 
-    pub(super) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
             failure(
                 code,
@@ -219,7 +219,7 @@ impl Worker {
     }
 
     /// Begins a run, which waits for its worker.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &self,
         ctx: &Context,
         pe: &Rc<Pe>,
@@ -241,7 +241,7 @@ impl Worker {
     }
 
     /// Always asynchronous, so that a host that counts what progress returns sees the end.
-    pub(super) fn stop(&self, ctx: &Context) -> DocaError {
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         let run = self.run.borrow().clone();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
             run.stop(&pe);
@@ -250,7 +250,7 @@ impl Worker {
         DocaError::IN_PROGRESS
     }
 
-    pub(super) fn on_event(&self, ctx: &Context, event: Event) {
+    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
         let run = self.run.borrow().clone();
         let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
         match event {
@@ -262,7 +262,7 @@ impl Worker {
     }
 
     /// Whether the context may be seen running now; then its run takes tasks.
-    pub(super) fn begins(&self) -> bool {
+    pub(crate) fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
                 run.running();
@@ -273,7 +273,7 @@ impl Worker {
     }
 
     /// The run is over.
-    pub(super) fn ended(&self, ctx: &Context) {
+    pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
             pe.end(run.number());

@@ -8,8 +8,8 @@ use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_wire::frame::{AM_COMMANDS, AM_GREET, HEADER_LEN};
 use urom_wire::pass::Pass;
 
-use super::outbox::{Message, Outbox, travels_alone};
-use super::task::{CmdTask, InPlace};
+use crate::outbox::{Message, Outbox, travels_alone};
+use crate::pe::run::task::{CmdTask, InPlace};
 
 /// The most commands that share a message: more gain nothing.
 const MOST_TOGETHER: usize = 32;
@@ -24,7 +24,7 @@ fn share(is_near: bool, tasks: usize) -> usize {
 
 /// The sending side.
 #[derive(Default)]
-pub(super) struct Sender {
+pub(crate) struct Sender {
     endpoint: RefCell<Option<Endpoint>>,
     /// What its messages begin with.
     pass: Cell<Pass>,
@@ -44,7 +44,7 @@ enum UnderWay {
 
 impl Sender {
     /// Takes the endpoint over and greets the worker with its own channel number.
-    pub(super) fn open(&self, endpoint: Endpoint, their_channel: u16, pass: Pass) {
+    pub(crate) fn open(&self, endpoint: Endpoint, their_channel: u16, pass: Pass) {
         self.pass.set(pass);
         self.outbox.begin_with(pass);
         self.is_near.set(endpoint.is_in_shared_memory().unwrap_or(false));
@@ -55,7 +55,7 @@ impl Sender {
 
     /// Whether [`tend`](Sender::tend) has something to do.
     #[inline]
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.busy.get()
     }
 
@@ -63,7 +63,7 @@ impl Sender {
     /// together with others, as soon as enough share a message or later. `tasks` counts those that
     /// the host has and those in flight.
     #[inline]
-    pub(super) fn submit(
+    pub(crate) fn submit(
         &self,
         task: &'static CmdTask,
         header: [u8; HEADER_LEN],
@@ -161,7 +161,7 @@ impl Sender {
     }
 
     /// Sends what waits and takes back what was sent.
-    pub(super) fn tend(&self) -> Result<(), Status> {
+    pub(crate) fn tend(&self) -> Result<(), Status> {
         self.collect();
         let flushed = self.flush();
         self.busy.set(!self.outbox.is_empty() || !self.under_way.borrow().is_empty());
@@ -194,7 +194,7 @@ impl Sender {
     /// Closes the endpoint and drops what waits. If something waited, or without `gracefully`,
     /// sends under way may be lost, too. Through shared memory the worker already has what was
     /// sent, and UCX detaches the worker's memory only if forced.
-    pub(super) fn close(&self, gracefully: bool) {
+    pub(crate) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
         let gracefully = gracefully && !unfinished;
         self.busy.set(false);
