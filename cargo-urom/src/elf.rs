@@ -6,13 +6,14 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use object::elf::{self, FileHeader64};
-use object::read::elf::{ElfFile64, FileHeader, SectionHeader, SectionTable, Sym};
-use object::{Endianness, SymbolIndex};
+use object::elf;
+use object::read::ImportFlags;
+use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
+use object::{Endianness, Object};
 use urom_abi::describe::section::Description;
 use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
-use urom_service::plugin_elf;
+use urom_service::plugin_elf::{self, Export};
 
 use crate::description;
 
@@ -64,18 +65,21 @@ impl Machine {
     }
 }
 
-/// A symbol that others can find.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Export {
-    pub(crate) name: String,
-    pub(crate) function: bool,
+/// A version of glibc, such as 2.34.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GlibcVersion(pub(crate) u32, pub(crate) u32);
+
+impl fmt::Display for GlibcVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
 }
 
-/// One thing of glibc that the file cannot do without.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What the file needs of glibc.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glibc {
-    /// The oldest version that has all of it, such as 2.34.
-    pub(crate) version: (u32, u32),
+    /// The oldest version that has all of it.
+    pub(crate) version: GlibcVersion,
     /// The symbols that ask for this version.
     pub(crate) symbols: Vec<String>,
 }
@@ -116,8 +120,6 @@ impl fmt::Display for Unusable {
         f.write_str(why)
     }
 }
-
-type Header = FileHeader64<Endianness>;
 
 /// The largest file that is read, in bytes: what has more is no plugin, but full of holes.
 const MOST: u64 = 1 << 32;
@@ -162,15 +164,10 @@ impl ElfFile {
 fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
     let file = ElfFile64::<Endianness>::parse(bytes)?;
     let (header, endian, sections) = (file.elf_header(), file.endian(), file.elf_section_table());
-    let dynamic = sections.dynamic_table(endian, bytes)?;
-    let (mut needed, mut pie) = (Vec::new(), false);
-    for entry in &dynamic {
-        match entry.tag {
-            elf::DT_NEEDED => needed.push(text(dynamic.string(entry)?)),
-            elf::DT_FLAGS_1 => pie = entry.val & elf::DF_1_PIE.0 != 0,
-            _ => {}
-        }
-    }
+    let mut dynamic = sections.dynamic_table(endian, bytes)?.iter();
+    let is_program =
+        dynamic.any(|entry| entry.tag == elf::DT_FLAGS_1 && entry.val & elf::DF_1_PIE.0 != 0);
+    let libraries = file.import_libraries()?.map(|library| Ok(text(library?.name())));
     let mut debug_bytes = 0u64;
     for section in sections.iter() {
         let name = sections.section_name(endian, section)?;
@@ -178,7 +175,6 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
             debug_bytes = debug_bytes.saturating_add(section.sh_size(endian));
         }
     }
-    let (exports, glibc) = symbols(sections, endian, bytes)?;
     Ok(ElfFile {
         machine: match header.e_machine(endian) {
             elf::EM_X86_64 => Ok(Machine::X86_64),
@@ -188,10 +184,10 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
             }
             other => Err(machine::name(other.0)),
         },
-        shared: header.e_type(endian) == elf::ET_DYN && !pie,
-        exports,
-        needed,
-        glibc,
+        shared: header.e_type(endian) == elf::ET_DYN && !is_program,
+        exports: plugin_elf::exports(&file)?,
+        needed: libraries.collect::<object::Result<_>>()?,
+        glibc: glibc(&file)?,
         debug_bytes,
         sectionless: sections.is_empty(),
         description: plugin_elf::description(&file)?.map(|read| {
@@ -209,67 +205,40 @@ pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
         || name == b".gdb_index"
 }
 
-/// What the file has for others, and what it wants of glibc.
-fn symbols(
-    sections: &SectionTable<'_, Header>,
-    endian: Endianness,
-    bytes: &[u8],
-) -> object::Result<(Vec<Export>, Option<Glibc>)> {
-    let table = sections.symbols(endian, bytes, elf::SHT_DYNSYM)?;
-    let versions = sections.versions(endian, bytes)?.unwrap_or_default();
-    let mut exports = Vec::new();
-    let mut wanted: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
-    if let Some((mut files, link)) = sections.gnu_verneed(endian, bytes)? {
-        let strings = sections.strings(endian, bytes, link)?;
+/// The newest version of glibc that the file asks for, and the symbols that it asks for with it.
+fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
+    let (endian, sections) = (file.endian(), file.elf_section_table());
+    let mut wanted: BTreeMap<GlibcVersion, Vec<String>> = BTreeMap::new();
+    // A version may stand there without a symbol.
+    if let Some((mut files, link)) = sections.gnu_verneed(endian, file.data())? {
+        let strings = sections.strings(endian, file.data(), link)?;
         while let Some((_, mut names)) = files.next()? {
             while let Some(name) = names.next()? {
-                if let Some(version) = glibc_version(name.name(endian, strings)?) {
-                    wanted.entry(version).or_default();
-                }
+                let version = glibc_version(name.name(endian, strings)?);
+                version.map(|version| wanted.entry(version).or_default());
             }
         }
     }
-    for (index, symbol) in table.enumerate() {
-        let name = table.symbol_name(endian, symbol)?;
-        if name.is_empty() || symbol.is_local() {
-            continue;
-        }
-        if symbol.is_undefined(endian) {
-            let asked = version_of(&versions, endian, index)?.and_then(glibc_version);
-            if let Some(version) = asked {
-                wanted.entry(version).or_default().push(text(name));
-            }
-        } else if !symbol.is_absolute(endian)
-            && matches!(symbol.st_visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED)
+    for import in file.imports()? {
+        let import = import?;
+        if let ImportFlags::Elf { version: Some(version), .. } = import.flags()
+            && let Some(version) = glibc_version(version)
         {
-            let function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC);
-            exports.push(Export { name: text(name), function });
+            let name = import.name().name().map(text);
+            wanted.entry(version).or_default().extend(name);
         }
     }
-    let glibc = wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols });
-    Ok((exports, glibc))
-}
-
-fn version_of<'a>(
-    versions: &object::read::elf::VersionTable<'a, Header>,
-    endian: Endianness,
-    index: SymbolIndex,
-) -> object::Result<Option<&'a [u8]>> {
-    if versions.is_empty() {
-        return Ok(None);
-    }
-    let version = versions.version(versions.version_index(endian, index).index())?;
-    Ok(version.map(|version| version.name()))
+    Ok(wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols }))
 }
 
 /// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they came with.
-fn glibc_version(name: &[u8]) -> Option<(u32, u32)> {
+fn glibc_version(name: &[u8]) -> Option<GlibcVersion> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?;
     if name == "ABI_DT_RELR" {
-        return Some((2, 36));
+        return Some(GlibcVersion(2, 36));
     }
     let mut parts = name.split('.');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    Some(GlibcVersion(parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -282,9 +251,9 @@ mod tests {
 
     #[test]
     fn versions_of_glibc_are_read_and_other_names_are_not() {
-        assert_eq!(glibc_version(b"GLIBC_2.34"), Some((2, 34)));
-        assert_eq!(glibc_version(b"GLIBC_2.2.5"), Some((2, 2)));
-        assert_eq!(glibc_version(b"GLIBC_ABI_DT_RELR"), Some((2, 36)));
+        assert_eq!(glibc_version(b"GLIBC_2.34"), Some(GlibcVersion(2, 34)));
+        assert_eq!(glibc_version(b"GLIBC_2.2.5"), Some(GlibcVersion(2, 2)));
+        assert_eq!(glibc_version(b"GLIBC_ABI_DT_RELR"), Some(GlibcVersion(2, 36)));
         for name in
             [&b"GLIBC_PRIVATE"[..], b"GLIBCXX_3.4", b"GCC_3.0", b"GLIBC_", b"GLIBC_2", b"\xff"]
         {

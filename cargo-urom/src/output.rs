@@ -1,5 +1,6 @@
 //! What goes to the terminal: results to standard output, everything else to standard error, colours only on a terminal.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
@@ -96,6 +97,11 @@ pub(crate) fn plain(text: &str) -> String {
         }
     }
     plain
+}
+
+/// Names in backticks, with commas between them.
+pub(crate) fn quoted(names: impl IntoIterator<Item: Display>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether [`plain`] leaves a text as it is.

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     output::progress("Checking", &file.display().to_string());
     let report = check::examine(&file, machine, args.image, check::LIMIT)?;
     if args.json {
-        output::json(&report.json())?;
+        output::json(&report)?;
     } else {
         report.print_findings();
         if !report.is_bad() {

@@ -4,6 +4,8 @@
 //! that every image installs with them, with DOCA or with its drivers. What is not here may be there all the same, so its
 //! absence is a warning and no error.
 
+use crate::elf::GlibcVersion;
+
 /// One image.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Image {
@@ -12,19 +14,28 @@ pub(crate) struct Image {
     /// What people call it.
     pub(crate) title: &'static str,
     /// Its glibc.
-    pub(crate) glibc: (u32, u32),
+    pub(crate) glibc: GlibcVersion,
     /// What it has besides [`COMMON`].
     libraries: &'static [&'static str],
 }
 
 /// Those that DOCA comes for.
 pub(crate) static IMAGES: [Image; 5] = [
-    Image { name: "ubuntu-22.04", title: "Ubuntu 22.04", glibc: (2, 35), libraries: OPENSSL_3 },
-    Image { name: "ubuntu-24.04", title: "Ubuntu 24.04", glibc: (2, 39), libraries: OPENSSL_3 },
-    Image { name: "debian-12", title: "Debian 12", glibc: (2, 36), libraries: OPENSSL_3 },
-    Image { name: "oracle-8", title: "Oracle Linux 8", glibc: (2, 28), libraries: OPENSSL_1 },
-    Image { name: "oracle-9", title: "Oracle Linux 9", glibc: (2, 34), libraries: OPENSSL_3 },
+    image("ubuntu-22.04", "Ubuntu 22.04", GlibcVersion(2, 35), OPENSSL_3),
+    image("ubuntu-24.04", "Ubuntu 24.04", GlibcVersion(2, 39), OPENSSL_3),
+    image("debian-12", "Debian 12", GlibcVersion(2, 36), OPENSSL_3),
+    image("oracle-8", "Oracle Linux 8", GlibcVersion(2, 28), OPENSSL_1),
+    image("oracle-9", "Oracle Linux 9", GlibcVersion(2, 34), OPENSSL_3),
 ];
+
+const fn image(
+    name: &'static str,
+    title: &'static str,
+    glibc: GlibcVersion,
+    libraries: &'static [&'static str],
+) -> Image {
+    Image { name, title, glibc, libraries }
+}
 
 const OPENSSL_1: &[&str] = &["libcrypto.so.1.1", "libssl.so.1.1"];
 const OPENSSL_3: &[&str] = &["libcrypto.so.3", "libssl.so.3"];
@@ -85,10 +96,9 @@ impl Image {
 
 /// Whether a library is one of those that no image has, because they belong to the machine that built the file.
 pub(crate) fn is_of_the_build_machine(library: &str) -> bool {
-    let rust = ["libstd-", "librustc_driver-"].iter().any(|name| library.starts_with(name));
-    rust || ["libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"]
-        .iter()
-        .any(|name| library.starts_with(name))
+    const NAMES: [&str; 6] =
+        ["libstd-", "librustc_driver-", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"];
+    NAMES.iter().any(|name| library.starts_with(name))
 }
 
 #[cfg(test)]
@@ -97,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_image_is_found_by_its_name_or_the_names_are_told() {
-        assert_eq!(Image::named("debian-12").map(|image| image.glibc), Ok((2, 36)));
+        assert_eq!(Image::named("debian-12").map(|image| image.glibc), Ok(GlibcVersion(2, 36)));
         let error = Image::named("debian").unwrap_err();
         assert!(IMAGES.iter().all(|image| error.contains(image.name)), "{error}");
     }
