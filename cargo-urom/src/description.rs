@@ -1,16 +1,16 @@
 //! A plugin's description, taken from its file. The file is read and never loaded, and may be anybody's.
 
+pub(crate) mod json;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use urom_abi::describe::section::Description;
-use urom_abi::describe::{
-    Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant,
-};
+use urom_abi::describe::{Count, Field, Messages, Payload, Protocol};
 use urom_service::plugin_elf;
 
 use crate::elf::{ElfFile, SYMBOLS, bytes_of};
-use crate::output::{is_plain, plain};
+use crate::output::plain;
 
 /// How long a message can be, in bytes, before a description of it is taken for damage.
 const MOST: usize = 1 << 26;
@@ -55,21 +55,6 @@ impl PluginFile {
             self.description.map(|description| description.protocol.name),
         )
     }
-
-    /// The description.
-    ///
-    /// # Errors
-    /// A sentence with what to do when there is none.
-    pub(crate) fn described(&self) -> Result<Description> {
-        if let Some(description) = self.description {
-            return Ok(description);
-        }
-        bail!(
-            "{} does not describe its commands, as plugins in C or without this kit's #[urom_plugin] do not: name a \
-             plugin of the same protocol that does with --protocol FILE.so, or give the command's bytes with --raw",
-            self.path.display()
-        )
-    }
 }
 
 /// Refuses what no macro writes: what would make this program ask for more memory than any message takes or write outside of
@@ -79,27 +64,25 @@ impl PluginFile {
 /// A sentence on what is wrong.
 pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     for messages in [&protocol.commands, &protocol.notifications] {
+        let Messages { name, len, tag, header, variants, .. } = messages;
+        let fields = header.iter().chain(variants.iter().flat_map(|variant| variant.fields));
         let fits = |field: &Field| {
-            field.offset.checked_add(field.ty.size()).is_some_and(|end| end <= messages.len)
+            field.offset.checked_add(field.ty.size()).is_some_and(|end| end <= *len)
         };
-        let fields = messages
-            .header
-            .iter()
-            .chain(messages.variants.iter().flat_map(|variant| variant.fields));
-        let payloads = messages.variants.iter().flat_map(|variant| variant.payloads);
-        let small = payloads.clone().all(|payload| {
+        let is_small = |payload: &Payload| {
             let count = if let Count::Fixed(count) = payload.count { count.max(1) } else { 1 };
             payload.ty.size().checked_mul(count).is_some_and(|bytes| bytes <= MOST) && count <= MOST
-        });
-        let Messages { name, len, tag, .. } = messages;
-        if *len > MOST || tag.size() > *len || !small || !fields.clone().all(fits) {
+        };
+        let mut payloads = variants.iter().flat_map(|variant| variant.payloads);
+        let is_possible = (tag.size()..=MOST).contains(len) && payloads.all(is_small);
+        if !is_possible || !fields.into_iter().all(fits) {
             return Err(format!(
                 "its description of {} says what no message can be; build the plugin anew",
                 plain(name)
             ));
         }
     }
-    match names(protocol).into_iter().find(|name| !is_plain(name)) {
+    match json::odd_name(&json::protocol(protocol)) {
         Some(name) => Err(format!(
             "its description has the name `{}`, which nothing in Rust can have; build the plugin anew",
             plain(name)
@@ -108,63 +91,12 @@ pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     }
 }
 
-/// Every name in a description, but for texts: documentation, and expressions in Rust.
-fn names(protocol: &Protocol) -> Vec<&'static str> {
-    let mut names = vec![protocol.name];
-    for of in [&protocol.commands, &protocol.notifications] {
-        names.push(of.name);
-        of.header.iter().for_each(|field| names_of_field(field, &mut names));
-        for Variant { name, reply, fields, payloads, .. } in of.variants {
-            names.push(name);
-            names.extend(reply);
-            fields.iter().for_each(|field| names_of_field(field, &mut names));
-            for Payload { name, ty, count, address, .. } in *payloads {
-                names.push(name);
-                names.extend(address);
-                if let Count::Word(word) = count {
-                    names.push(word);
-                }
-                names_of_type(ty, &mut names);
-            }
-        }
-    }
-    names
-}
-
-fn names_of_field(field: &Field, names: &mut Vec<&'static str>) {
-    names.push(field.name);
-    match field.kind {
-        FieldKind::Plain | FieldKind::Echo => {}
-        FieldKind::Address { of } | FieldKind::Length { of } | FieldKind::Selector { of } => {
-            names.push(of)
-        }
-    }
-    names_of_type(&field.ty, names);
-}
-
-/// The depth of types is bounded by whoever read them.
-fn names_of_type(ty: &Type, names: &mut Vec<&'static str>) {
-    match *ty {
-        Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Char | Type::Utf8 => {}
-        Type::Enum(of) => {
-            names.push(of.name);
-            names.extend(of.values.iter().map(|value| value.name));
-        }
-        Type::Array { of, .. } => names_of_type(of, names),
-        Type::Opaque { name, .. } => names.push(name),
-        Type::Struct(Struct { name, fields, .. }) => {
-            names.push(name);
-            for field in *fields {
-                names.push(field.name);
-                names_of_type(&field.ty, names);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use urom_abi::describe::{FieldKind, Struct, Type, Variant};
+
     use super::*;
+    use crate::output::is_plain;
 
     const WORD: Type = Type::Int { bytes: 8, signed: false };
     const FIELD: Field = Field {

@@ -20,24 +20,20 @@ use crate::description;
 /// The two functions that a worker looks up.
 pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
 
-/// A machine that DOCA's workers run on.
+/// A machine that DOCA's workers run on, as ELF numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[repr(u16)]
 pub(crate) enum Machine {
-    #[serde(rename = "x86_64")]
-    X86_64,
-    Aarch64,
+    X86_64 = machine::X86_64,
+    Aarch64 = machine::AARCH64,
 }
 
 impl Machine {
     /// The machine of this program; `None` on those that workers do not run on.
-    pub(crate) const OURS: Option<Machine> = if cfg!(target_arch = "x86_64") {
-        Some(Machine::X86_64)
-    } else if cfg!(target_arch = "aarch64") {
-        Some(Machine::Aarch64)
-    } else {
-        None
-    };
+    pub(crate) fn ours() -> Option<Machine> {
+        Machine::of_target(std::env::consts::ARCH)
+    }
 
     /// That of a target, as `rustc` names them, or of the target's first word alone.
     pub(crate) fn of_target(triple: &str) -> Option<Machine> {
@@ -50,10 +46,7 @@ impl Machine {
 
     /// As people write it.
     pub(crate) fn name(self) -> String {
-        machine::name(match self {
-            Machine::X86_64 => machine::X86_64,
-            Machine::Aarch64 => machine::AARCH64,
-        })
+        machine::name(self as u16)
     }
 
     /// The target to build for.
@@ -106,19 +99,14 @@ pub(crate) struct ElfFile {
 }
 
 /// Why a description cannot be used: a sentence without capital and full stop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unusable {
     /// It cannot be read: services refuse the file.
+    #[error("{0}")]
     Damaged(String),
     /// It says what no macro writes. Services do not look at that.
+    #[error("{0}")]
     Odd(String),
-}
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Unusable::Damaged(why) | Unusable::Odd(why)) = self;
-        f.write_str(why)
-    }
 }
 
 /// The largest file that is read, in bytes: what has more is no plugin, but full of holes.
@@ -153,6 +141,11 @@ impl ElfFile {
             return Err("it is for a machine of 32 bits".to_owned());
         }
         parse(bytes).map_err(|error| format!("its ELF structure is damaged: {error}"))
+    }
+
+    /// What it is for, as people write it.
+    pub(crate) fn machine_name(&self) -> String {
+        self.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name())
     }
 
     /// Whether it exports a function of this name.

@@ -1,28 +1,20 @@
-//! What the exit codes mean. Clap itself ends with 2 when the command line is wrong.
+//! What the exit codes mean.
 
 use std::fmt;
-use std::process::ExitCode;
 
 /// The verb did what it is for; `check` found nothing that keeps a service from taking the file.
-pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
-
-/// What was asked for makes no sense, as clap says it of what it finds itself.
-pub(crate) const USAGE: u8 = 2;
+pub(crate) const DONE: u8 = 0;
 
 /// It could not: the reason is on standard error. Also what `check` ends with when it found something.
-pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
+pub(crate) const FAILED: u8 = 1;
+
+/// What was asked for makes no sense. Clap ends with this code, too, when the command line is wrong.
+pub(crate) const USAGE: u8 = 2;
 
 /// Why what was asked for makes no sense.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct Usage(String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 /// An error of whoever wrote the command line, or the commands.
 pub(crate) fn usage(why: impl fmt::Display) -> anyhow::Error {
@@ -32,9 +24,4 @@ pub(crate) fn usage(why: impl fmt::Display) -> anyhow::Error {
 /// Whether an error is one of [`usage`].
 pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<Usage>()
-}
-
-/// What the program ends with because of an error.
-pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
-    if is_usage(error) { USAGE.into() } else { FAILED }
 }

@@ -89,13 +89,12 @@ fn main() -> ExitCode {
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
     };
-    match result {
-        Ok(code) => code,
-        // There is nobody to tell, and what is left was not wanted.
-        Err(error) if output::is_closed(&error) => exit::FAILED,
-        Err(error) => {
+    let code = result.unwrap_or_else(|error| {
+        // Without a reader there is nobody to tell, and what is left was not wanted.
+        if !output::is_closed(&error) {
             output::error(&error);
-            exit::of(&error)
         }
-    }
+        if exit::is_usage(&error) { exit::USAGE } else { exit::FAILED }
+    });
+    code.into()
 }

@@ -53,14 +53,13 @@ pub(crate) fn result(text: &str) -> anyhow::Result<()> {
 pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     // JSON allows some control characters in its strings, and only there; escaped they mean the same.
-    let escaped = text.chars().fold(String::with_capacity(text.len() + 1), |mut all, c| {
-        match c {
-            '\n' => all.push(c),
-            c if acts(c) => all.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => all.push(c),
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        match c != '\n' && acts(c) {
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
         }
-        all
-    });
+    }
     result(&(escaped + "\n"))
 }
 

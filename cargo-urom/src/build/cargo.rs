@@ -31,14 +31,8 @@ pub(super) fn build(
     // Set by the cargo that this program is a subcommand of.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(&cargo)
-        .args([
-            "build",
-            "--lib",
-            "--message-format",
-            "json-render-diagnostics",
-            "--package",
-            &package.id.repr,
-        ])
+        .args(["build", "--lib", "--message-format", "json-render-diagnostics", "--package"])
+        .arg(&package.id.repr)
         .args(arguments)
         .envs(environment)
         .stdin(Stdio::null())
@@ -52,23 +46,19 @@ pub(super) fn build(
             && artifact.package_id == package.id
             && artifact.target.is_cdylib()
         {
-            let has_lines = !matches!(
-                artifact.profile.debuginfo,
-                ArtifactDebuginfo::None | ArtifactDebuginfo::LineDirectivesOnly
-            );
+            let without = [ArtifactDebuginfo::None, ArtifactDebuginfo::LineDirectivesOnly];
+            let has_lines = !without.contains(&artifact.profile.debuginfo);
             let mut files = artifact.filenames.into_iter();
-            made = files.find(|file| file.extension() == Some("so")).map(|file| (file, has_lines));
+            let file = files.find(|file| file.extension() == Some("so"));
+            made = file.map(|file| Made { file: file.into(), has_lines });
         }
     }
     let status = child.wait().context("waiting for cargo")?;
+    let name = &package.name;
     if !status.success() {
-        bail!("cargo did not build the package `{}` ({status}); it says why above", package.name);
+        bail!("cargo did not build the package `{name}` ({status}); it says why above");
     }
-    let (file, has_lines) = made.with_context(|| {
-        format!(
-            "cargo built the package `{}` and made no .so: is the target one of Linux?",
-            package.name
-        )
-    })?;
-    Ok(Made { file: file.into(), has_lines })
+    made.with_context(|| {
+        format!("cargo built the package `{name}` and made no .so: is the target one of Linux?")
+    })
 }

@@ -32,17 +32,13 @@ impl Choice {
         args: &Args,
         configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
     ) -> Result<Choice> {
-        let passed_target = last_value(&args.cargo, "--target");
-        let configured = match (&args.target, &passed_target) {
-            (None, None) => {
+        let target = match args.target.clone().or_else(|| last_value(&args.cargo, "--target")) {
+            Some(target) => Some(target),
+            None => {
                 configured_target(&configuration().context("cannot read cargo's configuration")?)?
             }
-            _ => None,
         };
-        Ok(Choice {
-            target: args.target.clone().or(passed_target).or(configured),
-            arguments: arguments(args),
-        })
+        Ok(Choice { target, arguments: arguments(args) })
     }
 }
 
@@ -67,27 +63,22 @@ fn arguments(args: &Args) -> Vec<OsString> {
 
 /// The target that cargo builds for without being told: that of `CARGO_BUILD_TARGET`, or of `build.target`.
 fn configured_target(config: &Config) -> Result<Option<String>> {
-    let mut targets = config.build_target_for_cli(None::<&str>)?;
-    match (targets.pop(), targets.is_empty()) {
-        (target, true) => Ok(target),
-        (last, false) => {
-            targets.extend(last);
-            Err(usage(format!(
-                "cargo's configuration names several targets: say which with --target ({})",
-                targets.join(", ")
-            )))
-        }
+    match &config.build_target_for_cli(None::<&str>)?[..] {
+        [] => Ok(None),
+        [target] => Ok(Some(target.clone())),
+        several => Err(usage(format!(
+            "cargo's configuration names several targets: say which with --target ({})",
+            several.join(", ")
+        ))),
     }
 }
 
 /// The value of an option among cargo's arguments: `--option value` or `--option=value`, the last one.
 fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-    let value = |(at, word): (usize, &std::borrow::Cow<'_, str>)| match word.split_once('=') {
-        Some((name, value)) => (name == option).then(|| value.to_owned()),
-        None => words.get(at + 1).filter(|_| *word == option).map(|next| next.clone().into_owned()),
-    };
-    words.iter().enumerate().rev().find_map(value)
+    let words: Vec<_> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
+    let mut pairs = words.windows(2).rev();
+    pairs.find(|pair| pair[0] == option).map(|pair| pair[1].to_owned())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use urom_service::freshness;
@@ -75,12 +74,12 @@ fn triple(text: &str) -> Result<String, String> {
     Ok(if text.contains('-') { text.to_owned() } else { machine.triple().to_owned() })
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<u8> {
     let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
     let choice = Choice::of(args)?;
-    let machine = choice.target.as_deref().map_or(Machine::OURS, Machine::of_target);
+    let machine = choice.target.as_deref().map_or_else(Machine::ours, Machine::of_target);
     let environment = match &choice.target {
-        Some(triple) if machine != Machine::OURS => {
+        Some(triple) if machine != Machine::ours() => {
             let uses_ucx = ucx::is_linked(&package.name, args.manifest_path.as_deref(), triple)?;
             cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
         }

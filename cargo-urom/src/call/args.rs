@@ -6,58 +6,14 @@ use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use urom_abi::{WORKER_ID_ANY, WorkerId};
 use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom call target/debug/libworker_graph.so loopback data=42
-  cargo urom call target/debug/libworker_graph.so loopback data=1 + loopback data=2
-  echo 'loopback data=42' | cargo urom call target/debug/libworker_graph.so -
-  cargo urom call target/debug/libworker_sandbox.so --workers 2 0:tag_recv count=5 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 data=hello
-  cargo urom call target/debug/libworker_graph.so loopback data=42 --repeat 10000 --in-flight 16
-  cargo urom call target/debug/libworker_graph.so loopback data=42 --service 127.0.0.1:18700
-  UROM_PLUGIN_PATH=target/debug cargo urom call worker_sandbox mem_map 'map_params={field_mask=7,address=4096,length=4096,flags=2}'
-  cargo urom call worker_graph.so loopback data=42 --protocol target/debug/libworker_graph.so
-  cargo urom call worker_graph --raw hex:00000000000000002a00000000000000 --service 127.0.0.1:18700
-
-Values:
-  integers      7  -7  0x1f  1_000
-  floats        0.5  1e-3  inf
-  bool, char    true  false; x  ' '  0x1f600
-  enums         the name of a value, or its number
-  text          any text; text:@no-file
-  bytes         any text; hex:0a0b or 0x0a0b; @file; text:@no-file
-  arrays        [1,2,3]; an array of u8 also as bytes, with zeros behind them
-  structures    {a=1,b=[2,3]}, or single members: params.a=1 params.b[0]=2; the rest is zero
-  elements      [1,2,3] or [{a=1},{a=2}]
-  any type      hex:.. or @file, with exactly its bytes
-Lists and structures may have spaces. A shell wants quotes around characters of its own, such as { and }.
-A field that the answer repeats is 0 unless it is given. The words of payloads (addresses, lengths) are filled in; give one
-to send another. Data in registered memory: its id, address and length words in place of the data.
-
-Several commands stand with a `+` between them. They go to one worker, which stays until the last of them is answered, and are in
-flight together, at most 64 for each worker: a further one waits for an answer. In place of commands, `-` stands for those on standard input and @FILE for those in a file, one line after the
-other: a line waits for the answers of the line before. `#` begins a comment there. What is wrong in a file, or in arguments, is said
-before anything is sent. What is wrong in a line of standard input is said when it comes, and the other lines are sent.
-
-With --workers N there are N workers, numbered from 0, in a domain whose ids are these numbers. 1:COMMAND is for worker 1; without a
-number it is worker 0.
-
-With --repeat a time runs from before a command is submitted to after its answer is there, whatever the answer, and a
-percentile is one of these times, by the nearest rank. Each answer brings the next command: what the plugin holds up delays
-the commands behind it and is not counted for them too.
-
-The embedded service is right for a first try. Its worker is a thread of this process, so a plugin that crashes ends it.
-Without --workers there is no domain: commands that need one, to reach another worker's plugin, are refused by their plugin.
-A plugin in C needs the lib directory of its DOCA in LD_LIBRARY_PATH.
-
-Exit codes: 0 when every command was answered with DOCA_SUCCESS and the notification it calls for, 1 when not, 2 for a wrong
-command line or a wrong command: a name, a field or a value that the plugin's description does not have.";
+const HELP: &str = include_str!("help.txt");
 
 /// How many workers a domain may have.
 pub(super) const MOST_WORKERS: usize = 256;
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH, also with --service: the file there says
     /// what the commands are.
@@ -96,10 +52,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "M", allow_negative_numbers = true, default_value_t = 1, requires = "repeat",
         value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096))]
     pub(super) in_flight: usize,
-    /// How many go before and are not counted; a tenth of --repeat and at most 1000 if not given.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "repeat",
-        value_parser = RangedU64ValueParser::<usize>::new().range(0..=100_000_000))]
-    pub(super) warm_up: Option<usize>,
     /// How long to wait for an answer, in seconds.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) timeout: u64,

@@ -84,26 +84,17 @@ fn one(words: &[String]) -> Result<Written, String> {
     let Some((name, fields)) = words.split_first() else {
         return Err(format!("there is no command beside a `{AND}`"));
     };
-    let (worker, command) = match name.split_once(':') {
-        Some((number, command)) => {
-            let worker = number.parse().map_err(|_| {
-                format!(
-                    "`{}` is no worker's number: write WORKER:COMMAND, such as 1:{}",
-                    number.escape_debug(),
-                    command.escape_debug()
-                )
-            })?;
-            (worker, command)
-        }
-        None => (0, name.as_str()),
-    };
-    let mut assignments = Vec::new();
-    for (index, word) in fields.iter().enumerate() {
+    let (number, command) = name.split_once(':').unwrap_or(("0", name));
+    let worker = number.parse().map_err(|_| {
+        let (number, command) = (number.escape_debug(), command.escape_debug());
+        format!("`{number}` is no worker's number: write WORKER:COMMAND, such as 1:{command}")
+    })?;
+    let field = |(index, word): (usize, &String)| {
         let (before, behind) = (&fields[..index], fields.get(index + 1));
-        let field = word.parse().map_err(|why: String| no_field(word, &why, before, behind));
-        assignments.push(field?);
-    }
-    Ok(Written { worker, command: command.to_owned(), fields: assignments })
+        word.parse().map_err(|why: String| no_field(word, &why, before, behind))
+    };
+    let fields = fields.iter().enumerate().map(field).collect::<Result<_, _>>()?;
+    Ok(Written { worker, command: command.to_owned(), fields })
 }
 
 /// What to say of a word that should have been a field.
@@ -130,26 +121,20 @@ pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,
 ) -> impl Iterator<Item = Result<(String, Vec<Written>)>> {
-    let (mut number, mut is_over) = (0, false);
-    std::iter::from_fn(move || {
-        while !is_over {
-            number += 1;
-            let place = format!("line {number} of {of}");
-            let line = match next(&mut text).with_context(|| format!("cannot read {place}")) {
-                Ok(line) => line?,
-                Err(error) => {
-                    is_over = true;
-                    return Some(Err(error));
-                }
-            };
-            match commands(&line) {
-                Ok(commands) if commands.is_empty() => {}
-                Ok(commands) => return Some(Ok((place, commands))),
-                Err(why) => return Some(Err(usage(format!("{place}: {why}")))),
-            }
+    let mut is_over = false;
+    let lines = (1..).map_while(move |number| {
+        if is_over {
+            return None;
         }
-        None
-    })
+        let place = format!("line {number} of {of}");
+        let line = next(&mut text).with_context(|| format!("cannot read {place}"));
+        is_over = line.is_err();
+        line.transpose().map(|line| match commands(&line?) {
+            Ok(commands) => Ok((place, commands)),
+            Err(why) => Err(usage(format!("{place}: {why}"))),
+        })
+    });
+    lines.filter(|line| !line.as_ref().is_ok_and(|(_, commands)| commands.is_empty()))
 }
 
 /// The next line with its end. A line longer than any command ends the text: it may have no end.

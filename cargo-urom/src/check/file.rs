@@ -17,7 +17,7 @@ use crate::output::quoted;
 /// Whether it is for the machine that is wanted, or for any that workers run on.
 pub(super) fn machine(report: &mut Report, elf: &ElfFile, wanted: Option<Machine>) {
     report.machine = elf.machine.as_ref().ok().copied();
-    let file = elf.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name());
+    let file = elf.machine_name();
     match wanted {
         Some(wanted) if report.machine != Some(wanted) => {
             report.other_machine(file, wanted.name(), wanted.triple())

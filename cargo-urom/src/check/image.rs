@@ -16,7 +16,7 @@ pub(crate) struct Image {
     /// Its glibc.
     pub(crate) glibc: GlibcVersion,
     /// What it has besides [`COMMON`].
-    libraries: &'static [&'static str],
+    libraries: &'static str,
 }
 
 /// Those that DOCA comes for.
@@ -32,48 +32,21 @@ const fn image(
     name: &'static str,
     title: &'static str,
     glibc: GlibcVersion,
-    libraries: &'static [&'static str],
+    libraries: &'static str,
 ) -> Image {
     Image { name, title, glibc, libraries }
 }
 
-const OPENSSL_1: &[&str] = &["libcrypto.so.1.1", "libssl.so.1.1"];
-const OPENSSL_3: &[&str] = &["libcrypto.so.3", "libssl.so.3"];
+const OPENSSL_1: &str = "libcrypto.so.1.1 libssl.so.1.1";
+const OPENSSL_3: &str = "libcrypto.so.3 libssl.so.3";
 
-/// What all images have.
-const COMMON: [&str; 27] = [
-    // glibc, and what comes with the compilers.
-    "ld-linux-aarch64.so.1",
-    "libc.so.6",
-    "libdl.so.2",
-    "libm.so.6",
-    "libpthread.so.0",
-    "libresolv.so.2",
-    "librt.so.1",
-    "libutil.so.1",
-    "libgcc_s.so.1",
-    "libstdc++.so.6",
-    "libgomp.so.1",
-    "libz.so.1",
-    // UCX.
-    "libucm.so.0",
-    "libucp.so.0",
-    "libucs.so.0",
-    "libuct.so.0",
-    "libucs_signal.so.0",
-    // The drivers.
-    "libibumad.so.3",
-    "libibverbs.so.1",
-    "libmlx5.so.1",
-    "librdmacm.so.1",
-    "libnl-3.so.200",
-    "libnl-route-3.so.200",
-    "libnuma.so.1",
-    // DOCA.
-    "libdoca_argp.so.2",
-    "libdoca_common.so.2",
-    "libdoca_urom.so.2",
-];
+/// What all images have: glibc and what comes with the compilers, UCX, the drivers, DOCA.
+const COMMON: &str = "ld-linux-aarch64.so.1 libc.so.6 libdl.so.2 libm.so.6 libpthread.so.0 \
+    libresolv.so.2 librt.so.1 libutil.so.1 libgcc_s.so.1 libstdc++.so.6 libgomp.so.1 libz.so.1 \
+    libucm.so.0 libucp.so.0 libucs.so.0 libuct.so.0 libucs_signal.so.0 \
+    libibumad.so.3 libibverbs.so.1 libmlx5.so.1 librdmacm.so.1 libnl-3.so.200 libnl-route-3.so.200 \
+    libnuma.so.1 \
+    libdoca_argp.so.2 libdoca_common.so.2 libdoca_urom.so.2";
 
 impl Image {
     /// The one that `--image` names.
@@ -81,16 +54,16 @@ impl Image {
     /// # Errors
     /// The names there are.
     pub(crate) fn named(name: &str) -> Result<&'static Image, String> {
-        let names = || IMAGES.iter().map(|image| image.name).collect::<Vec<_>>().join(", ");
-        IMAGES
-            .iter()
-            .find(|image| image.name == name)
-            .ok_or_else(|| format!("expected one of {}", names()))
+        IMAGES.iter().find(|image| image.name == name).ok_or_else(|| {
+            let names = IMAGES.iter().map(|image| image.name).collect::<Vec<_>>();
+            format!("expected one of {}", names.join(", "))
+        })
     }
 
     /// Whether a library is known to be there, by the name that files ask for it with.
     pub(crate) fn has(&self, library: &str) -> bool {
-        COMMON.contains(&library) || self.libraries.contains(&library)
+        let mut names = COMMON.split(' ').chain(self.libraries.split(' '));
+        names.any(|name| name == library)
     }
 }
 

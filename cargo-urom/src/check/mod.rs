@@ -7,7 +7,6 @@ mod probe;
 mod report;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -58,7 +57,7 @@ pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
     })
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<u8> {
     let target = match (args.target, args.image) {
         (Some(Machine::X86_64), Some(image)) => {
             return Err(exit::usage(format!(
@@ -114,7 +113,7 @@ pub(crate) fn examine(
     file::names(&mut report, path, &elf);
     let is_complete = file::exports(&mut report, &elf);
     match report.machine {
-        Some(machine) if Machine::OURS != Some(machine) => report.not_called(machine.name()),
+        Some(machine) if Machine::ours() != Some(machine) => report.not_called(machine.name()),
         // A file that lacks a function is not loaded: a program would only refuse it.
         Some(_) if is_complete => probe::probe(&mut report, path, limit)?,
         _ => {}

@@ -100,7 +100,7 @@ impl Report {
     fn facts(&self) -> String {
         let mut facts = Vec::new();
         if let Some(machine) = self.machine {
-            let here = if Machine::OURS == Some(machine) { "" } else { "not " };
+            let here = if Machine::ours() == Some(machine) { "" } else { "not " };
             let bluefield = if machine == Machine::Aarch64 { ", a BlueField" } else { "" };
             facts.push(format!("for {} ({here}this machine{bluefield})", machine.name()));
         }

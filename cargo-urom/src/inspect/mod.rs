@@ -1,15 +1,16 @@
 //! `cargo urom inspect`: what a file says of its protocol.
 
-mod json;
 mod table;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use serde_json::{Value, json};
 use urom_abi::describe::c_header;
+use urom_abi::describe::section::Panic;
 
-use crate::description::PluginFile;
+use crate::description::{PluginFile, json};
+use crate::elf::SYMBOLS;
 use crate::output::plain;
 use crate::{exit, output};
 
@@ -51,11 +52,11 @@ enum Format {
     CHeader,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<u8> {
     let file = PluginFile::look(&args.file)?;
     let format = if args.json { Format::Json } else { args.format };
     match (format, &file.description) {
-        (Format::Json, _) => output::json(&json::file(&file))?,
+        (Format::Json, _) => output::json(&json_of(&file))?,
         (Format::Table, _) => output::result(&table::file(&file))?,
         (Format::CHeader, Some(description)) => {
             // The documentation in it may be anybody's.
@@ -74,6 +75,30 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         None => Ok(exit::DONE),
     }
+}
+
+/// For scripts. Fields may come to it, and none goes.
+fn json_of(file: &PluginFile) -> Value {
+    let elf = &file.elf;
+    let protocol = file.description.map(|description| {
+        let mut protocol = json::protocol(description.protocol);
+        let panic = match description.build.panic {
+            Panic::Unwind => "unwind",
+            Panic::Abort => "abort",
+        };
+        protocol["build"] = json!({ "kit": description.build.kit, "panic": panic });
+        protocol
+    });
+    let symbol = |name| json!({ "name": name, "exported": elf.export(name).is_some() });
+    json!({
+        "file": file.path,
+        "plugin": file.plugin_name().ok(),
+        "machine": elf.machine.as_ref().ok(),
+        "symbols": SYMBOLS.map(symbol),
+        "needed": elf.needed,
+        "described": protocol.is_some(),
+        "protocol": protocol,
+    })
 }
 
 /// A line of a header, with the tabs that it has by right.

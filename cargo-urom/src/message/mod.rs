@@ -8,9 +8,11 @@
 mod decode;
 mod encode;
 mod expr;
+mod fields;
 mod names;
 mod place;
 mod shown;
+mod signature;
 mod value;
 
 #[cfg(test)]
@@ -18,6 +20,6 @@ mod tests;
 
 pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, encode};
-pub(crate) use names::{command, signatures};
 pub(crate) use shown::Shown;
+pub(crate) use signature::{command, signatures};
 pub(crate) use value::{bytes, is_open};

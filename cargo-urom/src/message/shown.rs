@@ -66,29 +66,21 @@ impl fmt::Display for Shown {
             Shown::Text(text) => write!(f, "{}", text.escape_debug()),
             Shown::Name(name) => f.write_str(&crate::output::plain(name)),
             Shown::List(items) => {
-                f.write_str("[")?;
-                for (index, item) in items.iter().enumerate() {
-                    write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
-                }
-                f.write_str("]")
+                let items: Vec<_> = items.iter().map(Shown::to_string).collect();
+                write!(f, "[{}]", items.join(","))
             }
             Shown::Record(fields) => {
-                f.write_str("{")?;
-                for (index, (name, value)) in fields.iter().enumerate() {
-                    write!(f, "{}{name}={value}", if index == 0 { "" } else { "," })?;
-                }
-                f.write_str("}")
+                let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
+                write!(f, "{{{}}}", fields.collect::<Vec<_>>().join(","))
             }
-            Shown::Bytes(bytes) => match text(bytes) {
-                Some(text) if bytes.len() <= MOST => {
-                    write!(f, "{text} ({})", Count(bytes.len(), "byte"))
+            Shown::Bytes(bytes) => {
+                let len = Count(bytes.len(), "byte");
+                match (text(bytes), bytes.split_at_checked(MOST)) {
+                    (_, Some((some, [_, ..]))) => write!(f, "hex:{}.. ({len})", hex(some)),
+                    (Some(text), _) => write!(f, "{text} ({len})"),
+                    (None, _) => write!(f, "hex:{} ({len})", hex(bytes)),
                 }
-                _ => {
-                    let some = bytes.get(..MOST).unwrap_or(bytes);
-                    let more = if some.len() < bytes.len() { ".." } else { "" };
-                    write!(f, "hex:{}{more} ({})", hex(some), Count(bytes.len(), "byte"))
-                }
-            },
+            }
             Shown::Absent => f.write_str("(not there)"),
             Shown::Registered(bytes) => write!(f, "(in registered memory, {bytes} bytes)"),
         }

@@ -6,13 +6,12 @@ mod next;
 mod template;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 
 use crate::exit::usage;
 use crate::{exit, output};
-use answers::{Answers, PluginName, ProjectName};
+use answers::Answers;
 use kit::Kit;
 
 /// The verb's arguments.
@@ -31,8 +30,8 @@ pub(crate) struct Args {
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one worker_].
-    #[arg(long, value_name = "NAME")]
-    plugin: Option<PluginName>,
+    #[arg(long, value_name = "NAME", value_parser = answers::plugin_name)]
+    plugin: Option<String>,
     /// The plugin talks UCX itself, to plugins of other workers.
     #[arg(long)]
     ucx: bool,
@@ -45,17 +44,15 @@ pub(crate) struct Args {
     kit: Option<Kit>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Some(name) = args.path.file_name() else {
-        return Err(usage(format!(
-            "`{}` has no name to call the project by: give the directory to make",
-            args.path.display()
-        )));
-    };
-    let project: ProjectName = name.to_string_lossy().parse().map_err(usage)?;
+pub(crate) fn run(args: &Args) -> Result<u8> {
+    let name = args.path.file_name().ok_or_else(|| {
+        let path = args.path.display();
+        usage(format!("`{path}` has no name to call the project by: give the directory to make"))
+    })?;
+    let project = answers::project_name(&name.to_string_lossy()).map_err(usage)?;
     let plugin = match &args.plugin {
         Some(plugin) => plugin.clone(),
-        None => project.plugin().map_err(|reason| {
+        None => answers::usual_plugin_name(&project).map_err(|reason| {
             usage(format!(
                 "the project's name makes no name for the plugin: {reason}; say --plugin NAME"
             ))
@@ -67,25 +64,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let answers = Answers { project, plugin, ucx: args.ucx, c_header: args.c_header, kit };
     let files = template::render(&answers)?;
-    make(&args.path, &answers, &files)?;
+    make(&args.path, &answers.kit, &files)?;
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));
     next::print(&args.path, &answers)?;
     Ok(exit::DONE)
 }
 
 /// Makes the directory with its files, or nothing at all. One that exists is somebody's.
-fn make(directory: &Path, answers: &Answers, files: &[template::File]) -> anyhow::Result<()> {
+fn make(directory: &Path, kit: &Kit, files: &[template::File]) -> Result<()> {
     std::fs::create_dir(directory).with_context(|| {
-        let parent =
-            directory.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists());
-        let hint = match parent {
+        let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let hint = match parent.filter(|parent| !parent.exists()) {
             _ if directory.exists() => ": choose another name, or remove it first".to_owned(),
             Some(parent) => format!(": make {} first", parent.display()),
             None => String::new(),
         };
         format!("cannot make the directory {}{hint}", directory.display())
     })?;
-    let made = answers.kit.check_from(directory).and_then(|()| write(directory, files));
+    let made = kit.check_from(directory).and_then(|()| write(directory, files));
     if made.is_err() {
         // It was empty a moment ago. What failed is worth more than what fails here.
         let _ = std::fs::remove_dir_all(directory);
@@ -93,7 +89,7 @@ fn make(directory: &Path, answers: &Answers, files: &[template::File]) -> anyhow
     made
 }
 
-fn write(directory: &Path, files: &[template::File]) -> anyhow::Result<()> {
+fn write(directory: &Path, files: &[template::File]) -> Result<()> {
     for file in files {
         let path = directory.join(&file.path);
         let parent = path.parent().unwrap_or(directory);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::answers::Answers;
+use super::answers::{Answers, crate_name};
 
 /// What is carried: a list of [`Carried`].
 const FILES: &str = include_str!("template.json");
@@ -48,7 +48,7 @@ pub(super) fn render(answers: &Answers) -> anyhow::Result<Vec<File>> {
     let files: Vec<Carried> =
         serde_json::from_str(FILES).context("the template in this program is broken")?;
     let wanted =
-        files.iter().filter(|file| file.is_for(answers.kit.kind(), answers.ucx, answers.c_header));
+        files.iter().filter(|file| file.is_for(answers.kit.kind, answers.ucx, answers.c_header));
     let names = names(answers);
     let rendered = wanted.map(|file| File {
         path: put_in(&file.path, &names).into(),
@@ -61,11 +61,11 @@ pub(super) fn render(answers: &Answers) -> anyhow::Result<Vec<File>> {
 /// last one stands in the C header.
 fn names(answers: &Answers) -> [(&'static str, String); 5] {
     [
-        ("{{project-name}}", answers.project.to_string()),
-        ("{{crate_name}}", answers.project.crate_name()),
-        ("{{plugin_name}}", answers.plugin.to_string()),
-        ("{{kit_source}}", answers.kit.source().to_owned()),
-        ("{{PLUGIN_NAME}}", answers.plugin.to_string().to_uppercase()),
+        ("{{project-name}}", answers.project.clone()),
+        ("{{crate_name}}", crate_name(&answers.project)),
+        ("{{plugin_name}}", answers.plugin.clone()),
+        ("{{kit_source}}", answers.kit.source.clone()),
+        ("{{PLUGIN_NAME}}", answers.plugin.to_uppercase()),
     ]
 }
 

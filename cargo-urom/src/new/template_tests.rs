@@ -145,14 +145,14 @@ fn every_answer_gives_what_the_template_engine_gives() {
     for kit in ["registry", "path=../kit", "git=file:///kit"] {
         for (ucx, c_header) in FLAGS {
             let answers = Answers {
-                project: "my-calc".parse().expect("a name"),
-                plugin: "worker_calc".parse().expect("a name"),
+                project: "my-calc".to_owned(),
+                plugin: "worker_calc".to_owned(),
                 ucx,
                 c_header,
                 kit: kit.parse().expect("a place"),
             };
-            let names = ["my-calc", "my_calc", "worker_calc", answers.kit.source()];
-            let choice = Choice { kit: answers.kit.kind(), ucx, c_header };
+            let names = ["my-calc", "my_calc", "worker_calc", &answers.kit.source];
+            let choice = Choice { kit: answers.kit.kind, ucx, c_header };
             let files = sources();
             let expected =
                 files.iter().filter_map(|(path, text)| rendered(path, text, choice, names));

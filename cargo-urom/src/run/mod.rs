@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use urom_host::{Library, ServiceBuilder};
@@ -34,7 +33,7 @@ pub(crate) struct Args {
     daemon: DaemonArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<u8> {
     // A link has its own name, which is the plugin's.
     let path = std::path::absolute(&args.plugins)?;
     let kind =
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if !kind.is_dir() {
         // A service would only log what is wrong, and serve nothing.
         plugin_path::fresh(&path)?;
-        let report = check::examine(&path, Machine::OURS, None, check::LIMIT)?;
+        let report = check::examine(&path, Machine::ours(), None, check::LIMIT)?;
         if report.is_bad() {
             report.print_findings();
             return Ok(exit::FAILED);
