@@ -1,4 +1,5 @@
-//! A plugin's description, taken from its file. The file is read and never loaded, and may be anybody's.
+//! A plugin's description, taken from its file. The file is read and never loaded, and may be
+//! anybody's.
 
 pub(crate) mod json;
 
@@ -57,8 +58,8 @@ impl PluginFile {
     }
 }
 
-/// Refuses what no macro writes: what would make this program ask for more memory than any message takes or write outside of
-/// one, and names that would do something to a terminal or to a C header.
+/// Refuses what no macro writes: what would make this program ask for more memory than any message
+/// takes or write outside of one, and names that would do something to a terminal or to a C header.
 ///
 /// # Errors
 /// A sentence on what is wrong.
@@ -84,7 +85,8 @@ pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     }
     match json::odd_name(&json::protocol(protocol)) {
         Some(name) => Err(format!(
-            "its description has the name `{}`, which nothing in Rust can have; build the plugin anew",
+            "its description has the name `{}`, which nothing in Rust can have; build the plugin \
+             anew",
             plain(name)
         )),
         None => Ok(()),

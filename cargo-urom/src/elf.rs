@@ -92,7 +92,8 @@ pub(crate) struct ElfFile {
     pub(crate) glibc: Option<Glibc>,
     /// How many bytes `strip` would take off.
     pub(crate) debug_bytes: u64,
-    /// Whether it has been stripped of what says where its symbols are: the loader finds them, and nobody else.
+    /// Whether it has been stripped of what says where its symbols are: the loader finds them, and
+    /// nobody else.
     pub(crate) sectionless: bool,
     /// What the plugin kit's macros say of it; files that were not made with them have nothing.
     pub(crate) description: Option<Result<Description, Unusable>>,
@@ -224,7 +225,8 @@ fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
     Ok(wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols }))
 }
 
-/// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they came with.
+/// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they
+/// came with.
 fn glibc_version(name: &[u8]) -> Option<GlibcVersion> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?;
     if name == "ABI_DT_RELR" {

@@ -5,10 +5,12 @@ use std::fmt;
 /// The verb did what it is for; `check` found nothing that keeps a service from taking the file.
 pub(crate) const DONE: u8 = 0;
 
-/// It could not: the reason is on standard error. Also what `check` ends with when it found something.
+/// It could not: the reason is on standard error. Also what `check` ends with when it found
+/// something.
 pub(crate) const FAILED: u8 = 1;
 
-/// What was asked for makes no sense. Clap ends with this code, too, when the command line is wrong.
+/// What was asked for makes no sense. Clap ends with this code, too, when the command line is
+/// wrong.
 pub(crate) const USAGE: u8 = 2;
 
 /// Why what was asked for makes no sense.

@@ -1,7 +1,8 @@
 //! Make, build, check and try DOCA UROM worker plugins: `cargo urom`.
 //!
-//! A plugin is a shared object that a worker process on a BlueField DPU loads. This tool makes a workspace for one, with
-//! its protocol and a host program, builds it under the name that a service knows it by, and tries it on a laptop:
+//! A plugin is a shared object that a worker process on a BlueField DPU loads. This tool makes a
+//! workspace for one, with its protocol and a host program, builds it under the name that a service
+//! knows it by, and tries it on a laptop:
 //!
 //! ```sh
 //! cargo install cargo-urom
@@ -20,7 +21,8 @@
 //! | `call` | sends commands and prints the notifications |
 //! | `run` | runs a service with plugins until Ctrl-C |
 //!
-//! `cargo urom help VERB` shows an example of each. The plugin itself is written with the crate `urom-pdk`.
+//! `cargo urom help VERB` shows an example of each. The plugin itself is written with the crate
+//! `urom-pdk`.
 
 mod build;
 mod call;

@@ -1,4 +1,5 @@
-//! What goes to the terminal: results to standard output, everything else to standard error, colours only on a terminal.
+//! What goes to the terminal: results to standard output, everything else to standard error,
+//! colours only on a terminal.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -18,7 +19,8 @@ const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Standard output, once it is this program's alone.
 static OWN: OnceLock<File> = OnceLock::new();
 
-/// Keeps standard output to what [`result`] and [`json`] write: UCX and plugins in this process would write there, too.
+/// Keeps standard output to what [`result`] and [`json`] write: UCX and plugins in this process
+/// would write there, too.
 pub(crate) fn own_stdout() {
     // Where it is closed, nobody reads it.
     if let Ok(out) = urom_service::take_stdout() {
@@ -52,7 +54,8 @@ pub(crate) fn result(text: &str) -> anyhow::Result<()> {
 /// A result for scripts, on standard output.
 pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    // JSON allows some control characters in its strings, and only there; escaped they mean the same.
+    // JSON allows some control characters in its strings, and only there; escaped they mean the
+    // same.
     let mut escaped = String::with_capacity(text.len() + 1);
     for c in text.chars() {
         match c != '\n' && acts(c) {

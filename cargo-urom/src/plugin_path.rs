@@ -25,7 +25,8 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a file that a service of this machine would not serve: a source was changed after the build.
+/// Refuses a file that a service of this machine would not serve: a source was changed after the
+/// build.
 ///
 /// # Errors
 /// The source, and what builds the file again.
@@ -36,10 +37,11 @@ pub(crate) fn fresh(file: &Path) -> Result<()> {
     }
 }
 
-/// The file of a plugin's name in a path: the one that a service takes, which is the first. An error when it is this one, as
-/// its name says, and cannot be read.
+/// The file of a plugin's name in a path: the one that a service takes, which is the first. An
+/// error when it is this one, as its name says, and cannot be read.
 pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
-    // As `plugin_elf::plugin_name` has it; a service goes through a directory in the order of names.
+    // As `plugin_elf::plugin_name` has it; a service goes through a directory in the order of
+    // names.
     let mut names = [format!("{name}.so"), format!("lib{}.so", name.replace('-', "_"))];
     names.sort();
     let mut files = plugin_path_entries(path).into_iter().flat_map(|entry| match entry.is_dir() {

@@ -1,5 +1,5 @@
-//! What cargo is told to build: a profile and a target, from this verb's options, from arguments that are passed on to cargo, or
-//! from cargo's own configuration.
+//! What cargo is told to build: a profile and a target, from this verb's options, from arguments
+//! that are passed on to cargo, or from cargo's own configuration.
 
 use std::ffi::OsString;
 
@@ -61,7 +61,8 @@ fn arguments(args: &Args) -> Vec<OsString> {
     arguments
 }
 
-/// The target that cargo builds for without being told: that of `CARGO_BUILD_TARGET`, or of `build.target`.
+/// The target that cargo builds for without being told: that of `CARGO_BUILD_TARGET`, or of
+/// `build.target`.
 fn configured_target(config: &Config) -> Result<Option<String>> {
     match &config.build_target_for_cli(None::<&str>)?[..] {
         [] => Ok(None),
@@ -73,7 +74,8 @@ fn configured_target(config: &Config) -> Result<Option<String>> {
     }
 }
 
-/// The value of an option among cargo's arguments: `--option value` or `--option=value`, the last one.
+/// The value of an option among cargo's arguments: `--option value` or `--option=value`, the last
+/// one.
 fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<_> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
@@ -98,8 +100,8 @@ mod tests {
         args: Args,
     }
 
-    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured by
-    /// `file` and `variables` alone.
+    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured
+    /// by `file` and `variables` alone.
     fn configured(
         words: &str,
         file: &str,

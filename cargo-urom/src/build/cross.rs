@@ -1,5 +1,6 @@
-//! What building for another machine takes: Rust's standard library for it, a linker with its C library, and UCX for plugins
-//! that use it. Everything that is missing is said at once. Nothing of the target's is run.
+//! What building for another machine takes: Rust's standard library for it, a linker with its C
+//! library, and UCX for plugins that use it. Everything that is missing is said at once. Nothing of
+//! the target's is run.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -12,11 +13,14 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_config2::{Config, ResolveOptions};
 
-/// The environment with which cargo builds for `triple`, in the working directory. `ucx` is cargo's target directory when the
-/// plugin is linked with UCX.
+use crate::elf::Machine;
+
+/// The environment with which cargo builds for `triple`, in the working directory. `ucx` is cargo's
+/// target directory when the plugin is linked with UCX.
 ///
 /// # Errors
-/// What is missing, and how to install it; or that rustc or cargo's configuration cannot be understood.
+/// What is missing, and how to install it; or that rustc or cargo's configuration cannot be
+/// understood.
 pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("cannot tell the working directory")?;
     let here = Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?;
@@ -38,25 +42,15 @@ fn lack(what: impl Display, remedies: &[String]) -> String {
     format!("\n  - {what}{remedies}")
 }
 
-/// What is known of a kind of machine.
-struct Machine {
-    /// The C compilers that build for it, by the names that Debian, crosstool-NG and Arm give them.
-    compilers: [String; 3],
-    /// Debian's packages of the first of them, and of its C library.
-    packages: [&'static str; 2],
-}
-
-impl Machine {
-    fn of(triple: &str) -> Result<Machine> {
-        let (arch, packages) = match triple.split('-').next() {
-            Some("aarch64") => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
-            Some("x86_64") => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
-            _ => bail!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux"),
-        };
-        let compilers = ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"]
-            .map(|end| format!("{arch}-{end}-gcc"));
-        Ok(Machine { compilers, packages })
-    }
+/// The C compilers that build for a machine, by the names that Debian, crosstool-NG and Arm give
+/// them, and Debian's packages of the first of them, and of its C library.
+fn compilers(machine: Machine) -> ([String; 3], [&'static str; 2]) {
+    let (arch, packages) = match machine {
+        Machine::Aarch64 => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
+        Machine::X86_64 => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
+    };
+    let ends = ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"];
+    (ends.map(|end| format!("{arch}-{end}-gcc")), packages)
 }
 
 impl Here {
@@ -75,16 +69,18 @@ impl Here {
         triple: &str,
         ucx: Option<&ucx_probe::Search>,
     ) -> Result<Vec<(String, String)>> {
-        let machine = Machine::of(triple)?;
+        let machine = Machine::of_target(triple).with_context(|| {
+            format!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux")
+        })?;
+        let (compilers, packages) = compilers(machine);
         let linker_variable =
             format!("CARGO_TARGET_{}_LINKER", triple.replace('-', "_").to_uppercase());
         let mut missing: Vec<String> = self.without_standard_library(triple)?.into_iter().collect();
         let mut environment = Vec::new();
-        let compilers = &machine.compilers;
         if self.has_linker_of_the_users(triple)? {
             missing.extend(self.without_configured_linker(triple)?);
         } else if let Some(compiler) = compilers.iter().find(|name| self.on_path(name).is_some()) {
-            missing.extend(self.without_c_library(compiler, &machine));
+            missing.extend(self.without_c_library(compiler, packages[1]));
             environment.push((linker_variable, compiler.clone()));
             let names = [
                 format!("CC_{triple}"),
@@ -98,7 +94,7 @@ impl Here {
             missing.push(lack(
                 format!("a linker for it: none of {} is on the PATH", compilers.join(", ")),
                 &[
-                    format!("apt-get install {}", machine.packages.join(" ")),
+                    format!("apt-get install {}", packages.join(" ")),
                     format!("{linker_variable}=PROGRAM, for one with another name"),
                 ],
             ));
@@ -164,12 +160,12 @@ impl Here {
     }
 
     /// Without recommended packages, Debian's cross compiler comes without a C library.
-    fn without_c_library(&self, compiler: &str, machine: &Machine) -> Option<String> {
+    fn without_c_library(&self, compiler: &str, package: &str) -> Option<String> {
         let program = self.on_path(compiler)?;
         let output = Command::new(program).arg("-print-file-name=libc.so").output();
         // It answers with the bare name when there is none.
         let has_one = output.is_ok_and(|output| output.stdout.contains(&b'/'));
-        let remedy = format!("apt-get install {}", machine.packages[1]);
+        let remedy = format!("apt-get install {package}");
         (!has_one).then(|| lack(format!("the C library that {compiler} links with"), &[remedy]))
     }
 

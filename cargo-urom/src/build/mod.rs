@@ -5,7 +5,6 @@ mod choice;
 pub(crate) mod cross;
 mod package;
 mod strip;
-mod ucx;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -22,27 +21,15 @@ use crate::check::{self, Image};
 use crate::elf::{ElfFile, Machine};
 use crate::{exit, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom build
-  cargo urom build --target aarch64-unknown-linux-gnu --image ubuntu-22.04
-  cargo urom build -p graph-plugin --debug -- --offline
-  cargo urom build --profile dist --strip
-  scp $(cargo urom build --target aarch64-unknown-linux-gnu) bluefield:plugins/
-
-The file is target/[TRIPLE/]release/urom/NAME.so. It has all that cargo put into it, so that the backtrace of a panic has
-functions, files and lines: a worker logs it where RUST_BACKTRACE=1 is set for the service. --strip leaves that out.
-Exit codes: 0 when the file is there and fit for a service, 1 when not, 2 for a wrong command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// The plugin's package; needed where a workspace has several.
     #[arg(short, long, value_name = "NAME")]
     package: Option<String>,
-    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; if not given, cargo's own (build.target in
-    /// its configuration, CARGO_BUILD_TARGET), else this machine.
+    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; if not given,
+    /// cargo's own (build.target in its configuration, CARGO_BUILD_TARGET), else this machine.
     #[arg(long, value_name = "TRIPLE", value_parser = triple)]
     target: Option<String>,
     /// The operating system of the BlueField it is for, as `cargo urom check` takes it.
@@ -54,7 +41,8 @@ pub(crate) struct Args {
     /// Builds with a profile of the workspace's; `release` if not given.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Takes symbol table and debug information off the file: it is smaller, and the backtrace of a panic has addresses alone.
+    /// Takes symbol table and debug information off the file: it is smaller, and the backtrace of a
+    /// panic has addresses alone.
     #[arg(long)]
     strip: bool,
     /// The Cargo.toml of the workspace or of the plugin.
@@ -63,7 +51,8 @@ pub(crate) struct Args {
     /// Prints what `cargo urom check --json` prints, and not the file's path alone.
     #[arg(long)]
     json: bool,
-    /// More arguments for `cargo build`; a profile or a target among them counts as if it was given to this command.
+    /// More arguments for `cargo build`; a profile or a target among them counts as if it was given
+    /// to this command.
     #[arg(last = true, value_name = "CARGO ARGUMENTS")]
     cargo: Vec<OsString>,
 }
@@ -80,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let machine = choice.target.as_deref().map_or_else(Machine::ours, Machine::of_target);
     let environment = match &choice.target {
         Some(triple) if machine != Machine::ours() => {
-            let uses_ucx = ucx::is_linked(&package.name, args.manifest_path.as_deref(), triple)?;
+            let uses_ucx = cargo::uses_ucx(&package.name, args.manifest_path.as_deref(), triple)?;
             cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
         }
         _ => Vec::new(),
@@ -104,8 +93,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     };
     if !args.strip && !has_lines {
         output::note(
-            "the profile leaves out line tables, so a backtrace will not say where a handler panicked: \
-             `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
+            "the profile leaves out line tables, so a backtrace will not say where a handler \
+             panicked: `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
         );
     }
     // Whoever loads the copy is to see when it is older than a source, as of cargo's own file.
@@ -140,8 +129,8 @@ fn name(bytes: &[u8]) -> Option<String> {
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Puts a file in its place at once, with the mode and the age of another. A service that has the old
-/// one goes on with it.
+/// Puts a file in its place at once, with the mode and the age of another. A service that has the
+/// old one goes on with it.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory)

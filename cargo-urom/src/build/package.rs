@@ -19,8 +19,8 @@ pub(super) struct PluginPackage {
     pub(super) target_directory: PathBuf,
 }
 
-/// Finds the plugin around the working directory, or the manifest: the package that is named, else the one the directory lies
-/// in, else the only one of the workspace.
+/// Finds the plugin around the working directory, or the manifest: the package that is named, else
+/// the one the directory lies in, else the only one of the workspace.
 ///
 /// # Errors
 /// There is no such package, or more than one.
@@ -74,8 +74,8 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     match &plugins[..] {
         [only] => Ok(only.clone()),
         [] => bail!(
-            "no package of the workspace {} is a plugin: one has `crate-type = [\"cdylib\"]` in its \
-             [lib] and depends on urom-pdk; `cargo urom new` makes one",
+            "no package of the workspace {} is a plugin: one has `crate-type = [\"cdylib\"]` in \
+             its [lib] and depends on urom-pdk; `cargo urom new` makes one",
             metadata.workspace_root
         ),
         _ => Err(usage(format!(

@@ -6,58 +6,63 @@ use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use urom_abi::{WORKER_ID_ANY, WorkerId};
 use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
-const HELP: &str = include_str!("help.txt");
-
 /// How many workers a domain may have.
 pub(super) const MOST_WORKERS: usize = 256;
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
-    /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH, also with --service: the file there says
-    /// what the commands are.
+    /// The plugin: its .so, or its name. A name is looked for in UROM_PLUGIN_PATH, also with
+    /// --service: the file there says what the commands are.
     #[arg(value_name = "FILE.so|NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(super) plugin: String,
-    /// The command and what it carries; loopback, Loopback and loop-back are the same. Further commands behind a `+`; `-` or
-    /// @FILE for commands in lines. Without any, those that there are are listed.
+    /// The command and what it carries; loopback, Loopback and loop-back are the same. Further
+    /// commands behind a `+`; `-` or @FILE for commands in lines. Without any, those that there are
+    /// are listed.
     #[arg(value_name = "COMMAND [FIELD=VALUE].. [+ ..]", conflicts_with = "raw")]
     pub(super) words: Vec<String>,
     /// The service to use, in place of one in this process.
     #[arg(long, value_name = "ADDR:PORT")]
     pub(super) service: Option<String>,
-    /// The key that the service asks for: a copy of its key file, of this user and of mode 0600. That of UROM_KEY_FILE if not
-    /// given.
+    /// The key that the service asks for: a copy of its key file, of this user and of mode 0600.
+    /// That of UROM_KEY_FILE if not given.
     #[arg(long, value_name = "FILE", requires = "service")]
     pub(super) key_file: Option<PathBuf>,
-    /// A plugin of the same protocol, whose file describes the commands: for plugins in C, and for those that are only on
-    /// the service's machine.
+    /// A plugin of the same protocol, whose file describes the commands: for plugins in C, and for
+    /// those that are only on the service's machine.
     #[arg(long, value_name = "FILE.so")]
     pub(super) protocol: Option<PathBuf>,
-    /// The command's bytes, tag and all, in place of a command and its fields: hex:.., @file or text.
+    /// The command's bytes, tag and all, in place of a command and its fields: hex:.., @file or
+    /// text.
     #[arg(long, value_name = "BYTES")]
     pub(super) raw: Option<String>,
-    /// The worker to send it to, which is started unless it runs; without it, a new one. A worker ends with its last host,
-    /// and this command is one.
+    /// The worker to send it to, which is started unless it runs; without it, a new one. A worker
+    /// ends with its last host, and this command is one.
     #[arg(long, value_name = "ID", allow_negative_numbers = true, value_parser = worker_id)]
     pub(super) worker: Option<WorkerId>,
-    /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the first one.
+    /// Starts so many workers and makes a domain of them. With --worker ID, that is the id of the
+    /// first one.
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "repeat",
         value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_WORKERS as u64))]
     pub(super) workers: Option<usize>,
     /// Sends the command so many times and prints what that took.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000_000))]
     pub(super) repeat: Option<usize>,
     /// How many of them are in flight at a time.
-    #[arg(long, value_name = "M", allow_negative_numbers = true, default_value_t = 1, requires = "repeat",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096))]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, default_value_t = 1,
+        requires = "repeat", value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096))]
     pub(super) in_flight: usize,
     /// How long to wait for an answer, in seconds.
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) timeout: u64,
-    /// The longest message in bytes, UROM's header of 24 or 32 bytes included; a service has its own limit.
+    /// The longest message in bytes, UROM's header of 24 or 32 bytes included; a service has its
+    /// own limit.
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
-        value_parser = RangedU64ValueParser::<usize>::new().range(MIN_MAX_MESSAGE as u64..=MAX_MAX_MESSAGE as u64))]
+        value_parser = RangedU64ValueParser::<usize>::new()
+            .range(MIN_MAX_MESSAGE as u64..=MAX_MAX_MESSAGE as u64))]
     pub(super) max_msg_size: Option<usize>,
     /// Prints JSON: an object for each command.
     #[arg(long)]

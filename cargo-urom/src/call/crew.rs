@@ -1,4 +1,5 @@
-//! The workers that commands go to: one, or a domain of several. They stay until the last command has been answered.
+//! The workers that commands go to: one, or a domain of several. They stay until the last command
+//! has been answered.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -47,8 +48,8 @@ pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>
     match last {
         Some(last) => Ok((first.0..=last).map(|id| Some(WorkerId(id))).collect()),
         None => Err(format!(
-            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: begin \
-             with a smaller one",
+            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: \
+             begin with a smaller one",
             WORKER_ID_ANY - 1
         )),
     }
@@ -172,7 +173,8 @@ impl Crew {
         self.flights.iter().filter(|flight| flight.number == number).count()
     }
 
-    /// Takes the answers that are there, once there are any; those to late commands lead to nothing.
+    /// Takes the answers that are there, once there are any; those to late commands lead to
+    /// nothing.
     fn take(&mut self, cx: &mut Context<'_>) -> Poll<Vec<(usize, Answer, Duration)>> {
         let (before, mut answers) = (self.flights.len(), Vec::new());
         self.flights.retain_mut(|flight| {

@@ -1,4 +1,5 @@
-//! Commands as they are written, in arguments or in a line of a file: `COMMAND FIELD=VALUE .. + WORKER:COMMAND ..`.
+//! Commands as they are written, in arguments or in a line of a file: `COMMAND FIELD=VALUE .. +
+//! WORKER:COMMAND ..`.
 
 use std::io::{BufRead, Read};
 
@@ -38,8 +39,8 @@ fn apart(word: &str) -> impl Iterator<Item = &str> {
     .flatten()
 }
 
-/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket that no
-/// later word closes may be part of a text, and joins nothing.
+/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket
+/// that no later word closes may be part of a text, and joins nothing.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let words: Vec<&str> = words.collect();
     let mut joined = Vec::new();
@@ -52,7 +53,8 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     joined
 }
 
-/// A word that leaves a bracket open, joined with the words behind it that close it; and their number.
+/// A word that leaves a bracket open, joined with the words behind it that close it; and their
+/// number.
 fn whole(word: &str, behind: &[&str]) -> Option<(String, usize)> {
     let mut whole = word.to_owned();
     for (index, next) in behind.iter().enumerate() {
@@ -113,8 +115,8 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
 }
 
-/// The lines of a text that have commands, as they are asked for, each with its place, such as `line 3 of
-/// FILE`. Words may be quoted as in a shell, and `#` begins a comment.
+/// The lines of a text that have commands, as they are asked for, each with its place, such as
+/// `line 3 of FILE`. Words may be quoted as in a shell, and `#` begins a comment.
 ///
 /// An error names its line. Further lines follow, unless the text cannot be read further.
 pub(super) fn lines(

@@ -35,7 +35,8 @@ const IN_FLIGHT: usize = 64;
 
 /// Commands that are in flight together, each with the number of its worker.
 struct Batch {
-    /// Where they are written, for messages: nothing for arguments, else such as `line 3 of FILE: `.
+    /// Where they are written, for messages: nothing for arguments, else such as `line 3 of FILE:
+    /// `.
     place: String,
     commands: Vec<(usize, Request)>,
 }
@@ -256,8 +257,8 @@ impl Call<'_> {
         Ok(code)
     }
 
-    /// Sends one command many times, and prints how long that took. An answer is followed at once by
-    /// the next command. Returns the exit code.
+    /// Sends one command many times, and prints how long that took. An answer is followed at once
+    /// by the next command. Returns the exit code.
     fn repeat(&mut self, command: &(usize, Request), asked: usize) -> Result<u8> {
         let (args, plugin, request) = (self.args, self.plugin, &command.1);
         let what = format!("{} of {plugin} {}", request.name, Count(asked, "time"));

@@ -90,8 +90,8 @@ pub(super) fn problems(
     };
     let reason = match (&answer.bytes, &args.service) {
         (None, _) if code == DocaError::TOO_BIG => {
-            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, and \
-             that of a `uromd` that is called"
+            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, \
+             and that of a `uromd` that is called"
         }
         (Some(_), Some(_)) => {
             "the plugin answered with this status; its reason is in the worker's log, which the \
@@ -101,8 +101,8 @@ pub(super) fn problems(
             "the plugin answered with this status; its reason, if it logged one, stands above"
         }
         (None, _) => {
-            "the service ended it without a notification; its log, which stands above for a service \
-             in this process, says why"
+            "the service ended it without a notification; its log, which stands above for a \
+             service in this process, says why"
         }
     };
     let reason = failure.as_deref().unwrap_or(reason);

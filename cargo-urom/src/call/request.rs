@@ -71,8 +71,9 @@ impl Request {
         if need > room {
             let message = need + size_of::<WorkerCmd>();
             bail!(
-                "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send less, or \
-                 give --max-msg-size {message} to `cargo urom call`, and to a `uromd` that it calls",
+                "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
+                 less, or give --max-msg-size {message} to `cargo urom call`, and to a `uromd` \
+                 that it calls",
                 Count(need, "byte"),
             );
         }

@@ -19,7 +19,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Finds a plugin by its file or its name. `remote`: a service elsewhere has it, so that nothing need be here.
+    /// Finds a plugin by its file or its name. `remote`: a service elsewhere has it, so that
+    /// nothing need be here.
     pub(super) fn find(plugin: &str, remote: bool) -> Result<Target> {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {
@@ -36,8 +37,8 @@ impl Target {
         match (remote, variable) {
             (true, _) => Ok(Target { name: plugin.to_owned(), file: None }),
             (false, Some(path)) => bail!(
-                "there is no plugin `{plugin}` in {PLUGIN_PATH_VARIABLE}, which is {}: give the path \
-                 of its .so, or the service that has it with --service ADDR",
+                "there is no plugin `{plugin}` in {PLUGIN_PATH_VARIABLE}, which is {}: give the \
+                 path of its .so, or the service that has it with --service ADDR",
                 path.display()
             ),
             (false, None) => bail!(
@@ -65,8 +66,8 @@ impl Target {
         let Some(file) = &self.file else {
             bail!(
                 "nothing on this machine describes the commands of `{}`: name a .so that does with \
-                 --protocol FILE.so, or the directory of one in {PLUGIN_PATH_VARIABLE}, or give the \
-                 command's bytes with --raw",
+                 --protocol FILE.so, or the directory of one in {PLUGIN_PATH_VARIABLE}, or give \
+                 the command's bytes with --raw",
                 self.name
             )
         };

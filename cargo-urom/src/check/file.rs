@@ -1,5 +1,5 @@
-//! What a plugin's file shows without being loaded: its machine, its names, its symbols, and what it
-//! needs of a BlueField's operating system.
+//! What a plugin's file shows without being loaded: its machine, its names, its symbols, and what
+//! it needs of a BlueField's operating system.
 
 use std::fmt::Display;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! All that `check` can find: a method of the report for each, with how bad it is, what scripts know
-//! it by, what it is, and what to do.
+//! All that `check` can find: a method of the report for each, with how bad it is, what scripts
+//! know it by, what it is, and what to do.
 
 use std::fmt::Display;
 
@@ -56,15 +56,15 @@ findings! {
         "take `panic = \"abort\"` out of the profile (Cargo.toml) or of RUSTFLAGS, and \
          `abort = \"allowed\"` out of `#[urom_plugin]`";
     unstripped(kib) => Note, "unstripped", "{kib} KiB of it serve backtraces and debuggers",
-        "keep them for readable backtraces; `cargo urom build --strip` makes a smaller file without \
-         them";
+        "keep them for readable backtraces; `cargo urom build --strip` makes a smaller file \
+         without them";
 }
 
 // Its symbols.
 findings! {
     no_symbol(name, declaration) => Error, "no-symbol", "it does not export `{name}`",
-        "put `#[urom_plugin]` on an implementation of the protocol's handler in the `cdylib` crate; \
-         in C, define `{declaration}` without `static` and with default visibility";
+        "put `#[urom_plugin]` on an implementation of the protocol's handler in the `cdylib` \
+         crate; in C, define `{declaration}` without `static` and with default visibility";
     no_function(name, declaration) => Error, "no-function",
         "it exports `{name}`, which is no function",
         "rename the variable and define the function `{declaration}`";
@@ -84,15 +84,15 @@ findings! {
 // What it needs of a BlueField's operating system.
 findings! {
     glibc_of_none(needs, images) => Error, "glibc", "it needs glibc {needs}, and {images}",
-        "build it on, or in a container of, the oldest image that is to run it; `--image` checks for \
-         one alone";
+        "build it on, or in a container of, the oldest image that is to run it; `--image` checks \
+         for one alone";
     glibc_of_some(needs, images) => Warning, "glibc", "it needs glibc {needs}, and {images}",
-        "build it on, or in a container of, the oldest image that is to run it; `--image` checks for \
-         one alone";
+        "build it on, or in a container of, the oldest image that is to run it; `--image` checks \
+         for one alone";
     library(name, images) => Warning, "library",
         "it needs {name}, which is not known to be in {images}",
-        "link it statically, or install the package that has {name} on the target; ignore this if it \
-         is there";
+        "link it statically, or install the package that has {name} on the target; ignore this if \
+         it is there";
     build_library(name, option) => Error, "build-library",
         "it needs {name}, which belongs to the machine that built it and is in no image",
         "build it without {option}";
@@ -117,16 +117,16 @@ findings! {
         "look into its destructors and what it does with threads: the daemon and its workers end \
          like this too";
     failed(symbol, code) => Error, "failed", "`{symbol}` fails: {code}",
-        "let `{symbol}` fill in what it is given and return DOCA_SUCCESS, whatever the machine has; \
-         what can fail belongs into `open`";
+        "let `{symbol}` fill in what it is given and return DOCA_SUCCESS, whatever the machine \
+         has; what can fail belongs into `open`";
     no_version_word(release) => Error, "no-version-word",
         "its interface carries no version (`__doca_api_version` is 0)",
-        "set `iface->__doca_api_version = DOCA_VERSION_EXACT` in `urom_plugin_get_iface`, and compile \
-         with DOCA {release} or newer";
+        "set `iface->__doca_api_version = DOCA_VERSION_EXACT` in `urom_plugin_get_iface`, and \
+         compile with DOCA {release} or newer";
     old_version_word(word, release) => Warning, "old-version-word",
         "its interface carries the version of DOCA {word}, which had another interface",
-        "set `iface->__doca_api_version = DOCA_VERSION_EXACT` in `urom_plugin_get_iface`, and compile \
-         with DOCA {release} or newer";
+        "set `iface->__doca_api_version = DOCA_VERSION_EXACT` in `urom_plugin_get_iface`, and \
+         compile with DOCA {release} or newer";
     no_methods(names) => Error, "no-methods", "its interface lacks {names}",
         "set all six in `urom_plugin_get_iface`; one that has nothing to do returns DOCA_SUCCESS \
          (`progress`: DOCA_ERROR_EMPTY)";

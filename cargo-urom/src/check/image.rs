@@ -1,8 +1,8 @@
 //! The operating systems that a BlueField is installed with, and what of them a plugin may rely on.
 //!
-//! From memory of the images' package lists: versions of glibc are those of the distributions' releases, and libraries those
-//! that every image installs with them, with DOCA or with its drivers. What is not here may be there all the same, so its
-//! absence is a warning and no error.
+//! From memory of the images' package lists: versions of glibc are those of the distributions'
+//! releases, and libraries those that every image installs with them, with DOCA or with its
+//! drivers. What is not here may be there all the same, so its absence is a warning and no error.
 
 use crate::elf::GlibcVersion;
 
@@ -67,7 +67,8 @@ impl Image {
     }
 }
 
-/// Whether a library is one of those that no image has, because they belong to the machine that built the file.
+/// Whether a library is one of those that no image has, because they belong to the machine that
+/// built the file.
 pub(crate) fn is_of_the_build_machine(library: &str) -> bool {
     const NAMES: [&str; 6] =
         ["libstd-", "librustc_driver-", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"];

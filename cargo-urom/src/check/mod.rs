@@ -20,25 +20,18 @@ use report::Report;
 pub(crate) use image::Image;
 pub(crate) use urom_service::examine::DEADLINE as LIMIT;
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom check target/release/urom/worker_graph.so
-  cargo urom check --image ubuntu-22.04 worker_graph.so
-  cargo urom check --json worker_graph.so | jq '.findings[].text'
-
-Exit codes: 0 when there is no error (warnings and notes do not count), 1 when there is one, 2 for a wrong command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// The plugin's shared object. It is loaded in a process of its own if it is for this machine.
     file: PathBuf,
-    /// The machine it has to be for, such as aarch64-unknown-linux-gnu; any that workers run on if not given.
+    /// The machine it has to be for, such as aarch64-unknown-linux-gnu; any that workers run on if
+    /// not given.
     #[arg(long, value_name = "TRIPLE", value_parser = machine)]
     target: Option<Machine>,
-    /// The operating system of the BlueField it is for: ubuntu-22.04, ubuntu-24.04, debian-12, oracle-8 or oracle-9. A file
-    /// for aarch64 is held against all of them if not given.
+    /// The operating system of the BlueField it is for: ubuntu-22.04, ubuntu-24.04, debian-12,
+    /// oracle-8 or oracle-9. A file for aarch64 is held against all of them if not given.
     #[arg(long, value_name = "NAME", value_parser = Image::named)]
     image: Option<&'static Image>,
     /// Prints JSON.
@@ -76,8 +69,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
 }
 
-/// Examines a file: for a machine, or any that workers run on, and one image, or all. `limit` is how
-/// long its functions may take.
+/// Examines a file: for a machine, or any that workers run on, and one image, or all. `limit` is
+/// how long its functions may take.
 ///
 /// # Errors
 /// The file cannot be read, or the process to try it in cannot be started.

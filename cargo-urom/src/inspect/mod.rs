@@ -14,22 +14,9 @@ use crate::elf::SYMBOLS;
 use crate::output::plain;
 use crate::{exit, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom inspect target/debug/libworker_graph.so
-  cargo urom inspect target/debug/libworker_graph.so --format json | jq '.protocol.commands.variants[].name'
-  cargo urom inspect target/debug/libworker_graph.so --format c-header > worker_graph.h
-
-The file is read and never loaded, so it may be for another machine, and need not be trusted. What it says of its messages is
-what this kit's #[urom_plugin] put into it. A plugin in C has no such thing: then there is what its ELF file says, and its
-header has the rest.
-
-Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise, such as for a
-library that is no plugin, 2 for a wrong command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// The plugin's file.
     #[arg(value_name = "FILE.so")]
@@ -65,7 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
             output::result(&lines)?;
         }
         (Format::CHeader, None) => bail!(
-            "{} does not describe its messages, so there is no header to be made: a plugin in C has one of its own",
+            "{} does not describe its messages, so there is no header to be made: a plugin in C \
+             has one of its own",
             file.path.display()
         ),
     }

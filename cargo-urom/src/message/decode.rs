@@ -4,7 +4,7 @@ use urom_abi::Count as Number;
 use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Type, Variant};
 
 use super::expr;
-use super::fields::{by_address, fields, is_byte, is_value, selector};
+use super::fields::{fields, is_byte, is_value, selector};
 use super::place::{self, Names, Place};
 use super::shown::Shown;
 
@@ -20,7 +20,8 @@ pub(crate) struct Decoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Takes a message apart. It is `expected` when its tag is one of that message's; otherwise whichever its tag says.
+/// Takes a message apart. It is `expected` when its tag is one of that message's; otherwise
+/// whichever its tag says.
 ///
 /// # Errors
 /// A sentence, when the tag is nobody's or the fixed part is not all there.
@@ -118,11 +119,7 @@ impl Reader<'_> {
                 return Shown::Registered(count.unwrap_or_default());
             }
         } else if let Some(when) = payload.when {
-            let there = match by_address(payload) {
-                true => address.map(|address| address != 0),
-                false => expr::holds(when, &self.names()),
-            };
-            match there {
+            match expr::holds(when, &self.names()) {
                 Some(true) => {}
                 Some(false) => return Shown::Absent,
                 None => return self.rest(payload, &format!("whether it is there says `{when}`")),

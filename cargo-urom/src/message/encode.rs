@@ -36,7 +36,8 @@ pub(crate) struct Encoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Puts a message together. What nobody sets is zero; the words of payloads are filled in, unless they are set too.
+/// Puts a message together. What nobody sets is zero; the words of payloads are filled in, unless
+/// they are set too.
 ///
 /// # Errors
 /// A sentence on what is missing, unknown, or does not fit.

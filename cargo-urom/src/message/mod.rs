@@ -1,9 +1,11 @@
-//! Messages by description: commands made of `field=value`, notifications taken apart, whatever the plugin.
+//! Messages by description: commands made of `field=value`, notifications taken apart, whatever the
+//! plugin.
 //!
-//! A typed program has encoders and decoders of its own, which the macros made. This module does the same from a
-//! [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as far as the description goes: conditions and
-//! lengths that the definition gives as Rust expressions are text here. [`expr`] computes the simple ones; of the others a
-//! remark says that nobody checked them.
+//! A typed program has encoders and decoders of its own, which the macros made. This module does
+//! the same from a [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as
+//! far as the description goes: conditions and lengths that the definition gives as Rust
+//! expressions are text here. [`expr`] computes the simple ones; of the others a remark says that
+//! nobody checked them.
 
 mod decode;
 mod encode;

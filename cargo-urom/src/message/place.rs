@@ -1,4 +1,5 @@
-//! Places within a message: a field, a member of a field, an element of an array, by a path like `params.keys[2]`.
+//! Places within a message: a field, a member of a field, an element of an array, by a path like
+//! `params.keys[2]`.
 
 use urom_abi::describe::{Field, Messages, Struct, StructField, Type, Variant};
 
@@ -88,7 +89,8 @@ pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place,
     })
 }
 
-/// The place of a path that begins with a field of the fixed part; `None` when there is no such place.
+/// The place of a path that begins with a field of the fixed part; `None` when there is no such
+/// place.
 pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
     let (root, steps) = split(path).ok()?;
     let field = fields(messages, variant).find(|field| field.name == root)?;

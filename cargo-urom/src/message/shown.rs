@@ -29,8 +29,8 @@ pub(crate) enum Shown {
 const MOST: usize = 256;
 
 impl Shown {
-    /// Bytes are an object of their number, their digits and, where they are one, their text. Integers are numbers, as
-    /// large as they are; what JSON has no number for is a string.
+    /// Bytes are an object of their number, their digits and, where they are one, their text.
+    /// Integers are numbers, as large as they are; what JSON has no number for is a string.
     pub(crate) fn json(&self) -> Value {
         match self {
             Shown::Int(value) => u64::try_from(*value)

@@ -22,21 +22,23 @@ const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
 
 /// What a library cannot be called: crates that it uses, and Rust's keywords, those that are only
 /// reserved too.
-const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_sys urom_abi urom_host \
-    urom_pdk urom_service \
-    abstract as async await become box break const continue crate do dyn else enum extern false final \
-    fn for gen if impl in let loop macro match mod move mut override priv pub ref return self static \
-    struct super trait true try type typeof unsafe unsized use virtual where while yield";
+const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_sys urom_abi \
+    urom_host urom_pdk urom_service \
+    abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
+    self static struct super trait true try type typeof unsafe unsized use virtual where while \
+    yield";
 
-/// Whether a name begins with a letter and has small letters and digits, in words with one separator
-/// between them.
+/// Whether a name begins with a letter and has small letters and digits, in words with one
+/// separator between them.
 fn is_words(text: &str, separator: char) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.split(separator).all(|word| !word.is_empty() && word.bytes().all(is_small))
 }
 
-/// A project's name: either `kebab-case` or `snake_case`, as cargo-generate turns all else into one of them.
+/// A project's name: either `kebab-case` or `snake_case`, as cargo-generate turns all else into one
+/// of them.
 ///
 /// # Errors
 /// Why this is none.
@@ -84,8 +86,8 @@ pub(super) fn plugin_name(text: &str) -> Result<String, String> {
     }
     if TAKEN.split_ascii_whitespace().any(|taken| taken == text) {
         return Err(format!(
-            "`{text}` is no name for a plugin: the library would be called that too, and in Rust it \
-             means something else"
+            "`{text}` is no name for a plugin: the library would be called that too, and in Rust \
+             it means something else"
         ));
     }
     Ok(text.to_owned())

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 pub(super) struct Kit {
     /// `registry`, `path` or `git`.
     pub(super) kind: &'static str,
-    /// A clone, absolute or as seen from the new workspace, or an address that cargo clones. Nothing
-    /// for the registry.
+    /// A clone, absolute or as seen from the new workspace, or an address that cargo clones.
+    /// Nothing for the registry.
     pub(super) source: String,
 }
 

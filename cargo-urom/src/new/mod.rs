@@ -2,7 +2,6 @@
 
 mod answers;
 mod kit;
-mod next;
 mod template;
 
 use std::path::{Path, PathBuf};
@@ -16,20 +15,14 @@ use kit::Kit;
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  cargo urom new calc
-  cargo urom new calc --ucx --c-header --plugin worker_calc2
-  cargo urom new calc --kit path=../kit
-
-What it makes is what `cargo generate` makes of templates/plugin.
-
-Exit codes: 0 when the workspace is there, 1 when it could not be made, 2 for a wrong command line.")]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
-    /// The directory to make. Its name is the project's: the packages are NAME-protocol, NAME-plugin and NAME-host.
+    /// The directory to make. Its name is the project's: the packages are NAME-protocol,
+    /// NAME-plugin and NAME-host.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one worker_].
+    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one
+    /// worker_].
     #[arg(long, value_name = "NAME", value_parser = answers::plugin_name)]
     plugin: Option<String>,
     /// The plugin talks UCX itself, to plugins of other workers.
@@ -38,8 +31,9 @@ pub(crate) struct Args {
     /// There is a C header of the messages, for hosts in C.
     #[arg(long)]
     c_header: bool,
-    /// Where the kit's crates come from: `registry`, `path=DIRECTORY` (absolute, or as seen from the new workspace) or
-    /// `git=ADDRESS` [default: the clone this tool was built from, or else the registry].
+    /// Where the kit's crates come from: `registry`, `path=DIRECTORY` (absolute, or as seen from
+    /// the new workspace) or `git=ADDRESS` [default: the clone this tool was built from, or else
+    /// the registry].
     #[arg(long, value_name = "PLACE")]
     kit: Option<Kit>,
 }
@@ -66,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let files = template::render(&answers)?;
     make(&args.path, &answers.kit, &files)?;
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));
-    next::print(&args.path, &answers)?;
+    print_next(&args.path, &answers)?;
     Ok(exit::DONE)
 }
 
@@ -98,4 +92,29 @@ fn write(directory: &Path, files: &[template::File]) -> Result<()> {
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// Prints the next steps to standard output, and what is missing for them to standard error.
+///
+/// # Errors
+/// Nobody reads it.
+fn print_next(directory: &Path, answers: &Answers) -> Result<()> {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let target_directory =
+        std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| directory.join("target").into());
+    let target_directory =
+        std::path::absolute(&target_directory).unwrap_or_else(|_| target_directory.into());
+    let search = ucx_probe::Search::new(&target).target_directory(target_directory);
+    if let Err(missing) = search.find() {
+        output::say(&format!("missing on this machine: {missing}"));
+    }
+    let (directory, plugin) = (directory.display(), &answers.plugin);
+    output::result(&format!(
+        "next:
+    cd {directory}
+    cargo run           # builds plugin and host, and prints what the plugin answers
+    cargo test          # in process, and through a service
+    cargo urom build    # {plugin}.so, as a service wants it
+"
+    ))
 }

@@ -1,8 +1,8 @@
 //! The template's files, as cargo-generate renders them.
 //!
-//! They lie in the tool, because a package leaves out what other packages lie in: `template.json` has each file of
-//! `templates/plugin` once for all answers, or once for each answer that its text depends on. Only names are left to be
-//! put in. `cargo xtask template --bless` makes it.
+//! They lie in the tool, because a package leaves out what other packages lie in: `template.json`
+//! has each file of `templates/plugin` once for all answers, or once for each answer that its text
+//! depends on. Only names are left to be put in. `cargo xtask template --bless` makes it.
 
 use std::path::PathBuf;
 
@@ -57,8 +57,8 @@ pub(super) fn render(answers: &Answers) -> anyhow::Result<Vec<File>> {
     Ok(rendered.collect())
 }
 
-/// The placeholders, under the names that they have in `cargo-generate.toml`; the first two are cargo-generate's own, the
-/// last one stands in the C header.
+/// The placeholders, under the names that they have in `cargo-generate.toml`; the first two are
+/// cargo-generate's own, the last one stands in the C header.
 fn names(answers: &Answers) -> [(&'static str, String); 5] {
     [
         ("{{project-name}}", answers.project.clone()),

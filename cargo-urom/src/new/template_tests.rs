@@ -1,5 +1,5 @@
-//! That the tool carries the template, and that each of its files is rendered as the template engine renders it.
-//! `UROM_BLESS=1` writes `template.json` anew.
+//! That the tool carries the template, and that each of its files is rendered as the template
+//! engine renders it. `UROM_BLESS=1` writes `template.json` anew.
 
 use std::collections::BTreeMap;
 use std::fs;

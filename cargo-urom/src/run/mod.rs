@@ -10,21 +10,9 @@ use urom_service::uromd::DaemonArgs;
 use crate::elf::Machine;
 use crate::{check, exit, output, plugin_path};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom run target/release/urom
-  cargo urom run target/release/urom/worker_graph.so --listen 127.0.0.1:0
-  cargo urom run $(cargo urom build)
-
-It is `uromd` with these plugins: each worker is a process of its own. A host program finds it by the address that is printed
-(`Service::builder().address(\"127.0.0.1:18700\")`), `cargo urom call` with --service ADDR.
-
-Exit codes: 0 when it was stopped by Ctrl-C or SIGTERM, 1 when it could not serve or the file is not fit for it, 2 for a wrong
-command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// A plugin's .so, or a directory of them.
     #[arg(value_name = "DIR|FILE.so")]
@@ -49,7 +37,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     }
     let key_file = args.daemon.key_file();
     args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
-        // Nobody may read what it says, and then it waits. The service asks itself as any other host.
+        // Nobody may read what it says, and then it waits. The service asks itself as any other
+        // host.
         std::thread::spawn(move || {
             say(&format!("listening on {address}"));
             tell_plugins(address, key_file);
@@ -77,7 +66,8 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     }
     match service.plugins().is_empty() {
         true => output::warning(
-            "it has no plugins, and hosts will find none: there is no .so in that directory, or the lines above say what is wrong with it",
+            "it has no plugins, and hosts will find none: there is no .so in that directory, or \
+             the lines above say what is wrong with it",
         ),
         false => say("Ctrl-C ends it"),
     }

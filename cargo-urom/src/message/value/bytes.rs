@@ -8,7 +8,8 @@ use urom_service::daemon::config::MAX_MAX_MESSAGE;
 /// How many bytes a message can have.
 const MOST: usize = MAX_MAX_MESSAGE;
 
-/// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@` and a file's path.
+/// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@`
+/// and a file's path.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     match raw(text) {
         Some(bytes) => bytes,
@@ -27,7 +28,10 @@ pub(super) fn raw(text: &str) -> Option<Result<Vec<u8>, String>> {
     let file = text.strip_prefix('@')?;
     Some(contents(file).map_err(|why| {
         let file = file.escape_debug();
-        format!("the file `{file}` cannot be read: {why}; write `text:@..` for a text that begins with `@`")
+        format!(
+            "the file `{file}` cannot be read: {why}; write `text:@..` for a text that begins with \
+             `@`"
+        )
     }))
 }
 

@@ -29,7 +29,8 @@ use scalar::{character, enumerated, float, integer, truth};
 pub(crate) use bytes::bytes;
 pub(crate) use list::is_open;
 
-/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without brackets, just one.
+/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without
+/// brackets, just one.
 pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
