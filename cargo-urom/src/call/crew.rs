@@ -43,16 +43,15 @@ pub(super) struct Shape {
 /// # Errors
 /// They would go beyond the largest id, or come to the one that asks for any worker.
 pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
-    let last =
-        first.0.checked_add(count.saturating_sub(1) as u64).filter(|last| *last != WORKER_ID_ANY);
-    match last {
-        Some(last) => Ok((first.0..=last).map(|id| Some(WorkerId(id))).collect()),
-        None => Err(format!(
+    let id = |number| first.0.checked_add(number).filter(|id| *id != WORKER_ID_ANY);
+    let ids = (0..count as u64).map(|number| id(number).map(|id| Some(WorkerId(id))));
+    ids.collect::<Option<_>>().ok_or_else(|| {
+        format!(
             "--worker {first} --workers {count}: the last id would be beyond {}, the largest: \
              begin with a smaller one",
             WORKER_ID_ANY - 1
-        )),
-    }
+        )
+    })
 }
 
 /// What came of a command.

@@ -6,7 +6,7 @@ use std::io::{BufRead, Read};
 use anyhow::{Context, Result, ensure};
 
 use crate::exit::usage;
-use crate::message::{Assignment, is_open};
+use crate::message::{Assignment, missing_bracket};
 
 /// What stands between two commands of a line.
 const AND: &str = "+";
@@ -45,36 +45,33 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let words: Vec<&str> = words.collect();
     let mut joined = Vec::new();
     let mut rest = &words[..];
-    while let Some((word, behind)) = rest.split_first() {
-        let (whole, count) = whole(word, behind).unwrap_or_else(|| ((*word).to_owned(), 0));
-        joined.push(whole);
-        rest = &behind[count..];
+    while !rest.is_empty() {
+        let (whole, behind) = rest.split_at(closed(rest).unwrap_or(1));
+        joined.push(whole.join(" "));
+        rest = behind;
     }
     joined
 }
 
-/// A word that leaves a bracket open, joined with the words behind it that close it; and their
-/// number.
-fn whole(word: &str, behind: &[&str]) -> Option<(String, usize)> {
-    let mut whole = word.to_owned();
-    for (index, next) in behind.iter().enumerate() {
-        let inner = open(&whole)?;
+/// How many words belong to the first one, because it leaves a bracket open that they close.
+fn closed(words: &[&str]) -> Option<usize> {
+    let mut whole = (*words.first()?).to_owned();
+    for (index, next) in words.iter().enumerate().skip(1) {
         // What looks like the next field is one, but for a structure's.
-        if *next == AND || (inner == '[' && is_field(next)) {
+        if *next == AND || (missing(&whole)? == ']' && is_field(next)) {
             return None;
         }
         whole = format!("{whole} {next}");
-        if open(&whole).is_none() {
-            return Some((whole, index + 1));
+        if missing(&whole).is_none() {
+            return Some(index + 1);
         }
     }
     None
 }
 
-/// The innermost bracket that a word's value leaves open.
-fn open(word: &str) -> Option<char> {
-    let (_, value) = word.split_once('=')?;
-    is_open(value)
+/// The bracket that a word's value lacks first at its end.
+fn missing(word: &str) -> Option<char> {
+    missing_bracket(word.split_once('=')?.1)
 }
 
 fn is_field(word: &str) -> bool {
@@ -105,8 +102,7 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     let spaced =
         behind.is_some_and(begins) || before.last().is_some_and(|last| last.ends_with('='));
     let word = word.escape_debug();
-    if let Some((first, bracket)) = before.iter().find_map(|word| Some((word, open(word)?))) {
-        let end = if bracket == '[' { ']' } else { '}' };
+    if let Some((first, end)) = before.iter().find_map(|word| Some((word, missing(word)?))) {
         return format!("`{word}`: {why}; `{}` has no `{end}` at its end", first.escape_debug());
     }
     if spaced {

@@ -24,4 +24,4 @@ pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, encode};
 pub(crate) use shown::Shown;
 pub(crate) use signature::{command, signatures};
-pub(crate) use value::{bytes, is_open};
+pub(crate) use value::{bytes, missing_bracket};

@@ -27,7 +27,7 @@ use list::{list, parts};
 use scalar::{character, enumerated, float, integer, truth};
 
 pub(crate) use bytes::bytes;
-pub(crate) use list::is_open;
+pub(crate) use list::missing_bracket;
 
 /// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without
 /// brackets, just one.
