@@ -13,10 +13,10 @@ use urom_service::plugin_elf;
 use crate::elf::{ElfFile, SYMBOLS, bytes_of};
 use crate::output::plain;
 
-/// How long a message can be, in bytes, before a description of it is taken for damage.
+/// The longest message in bytes that a description may have.
 const MOST: usize = 1 << 26;
 
-/// A plugin's file, as far as it can be known without running it.
+/// What a plugin's file shows without being run.
 #[derive(Debug)]
 pub(crate) struct PluginFile {
     pub(crate) path: PathBuf,
@@ -29,7 +29,7 @@ impl PluginFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// When there is none, when it is no shared object, or its description is damaged.
+    /// The file cannot be read, is no shared object, or its description is damaged.
     pub(crate) fn look(path: &Path) -> Result<PluginFile> {
         let shown = path.display();
         let elf = ElfFile::read(&bytes_of(path)?)
@@ -40,7 +40,7 @@ impl PluginFile {
         Ok(PluginFile { path: path.to_owned(), description, elf })
     }
 
-    /// Which function of a plugin the file has not, when nothing in it says that it is one.
+    /// An entry function that the file lacks, unless its description says that it is a plugin.
     pub(crate) fn missing(&self) -> Option<&'static str> {
         let known = self.description.is_some() || self.elf.sectionless;
         SYMBOLS.into_iter().find(|name| !known && self.elf.export(name).is_none())
@@ -49,7 +49,7 @@ impl PluginFile {
     /// What a service calls the plugin.
     ///
     /// # Errors
-    /// A service passes over a file of this name; why.
+    /// Why a service ignores a file of this name.
     pub(crate) fn plugin_name(&self) -> Result<String, String> {
         plugin_elf::plugin_name(
             &self.path,
@@ -58,8 +58,9 @@ impl PluginFile {
     }
 }
 
-/// Refuses what no macro writes: what would make this program ask for more memory than any message
-/// takes or write outside of one, and names that would do something to a terminal or to a C header.
+/// Refuses a description that no macro writes: sizes and offsets that would make this program
+/// allocate too much or write outside of a message, and names with control characters, which would
+/// act on a terminal or in a C header.
 ///
 /// # Errors
 /// A sentence on what is wrong.

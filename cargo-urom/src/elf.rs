@@ -1,4 +1,4 @@
-//! What a shared object's file says of itself, read without loading it. The file may be anything.
+//! What a shared object's file shows without being loaded. The file is not trusted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +35,7 @@ impl Machine {
         Machine::of_target(std::env::consts::ARCH)
     }
 
-    /// That of a target, as `rustc` names them, or of the target's first word alone.
+    /// The machine of a target triple, or of the triple's first word alone.
     pub(crate) fn of_target(triple: &str) -> Option<Machine> {
         match triple.split('-').next() {
             Some("x86_64") => Some(Machine::X86_64),
@@ -77,7 +77,7 @@ pub(crate) struct Glibc {
     pub(crate) symbols: Vec<String>,
 }
 
-/// The facts.
+/// What an ELF file shows.
 #[derive(Debug, Clone)]
 pub(crate) struct ElfFile {
     /// `Err` is another machine's name.
@@ -92,10 +92,9 @@ pub(crate) struct ElfFile {
     pub(crate) glibc: Option<Glibc>,
     /// How many bytes `strip` would take off.
     pub(crate) debug_bytes: u64,
-    /// Whether it has been stripped of what says where its symbols are: the loader finds them, and
-    /// nobody else.
+    /// Whether it has no section headers. Only the loader finds its symbols then.
     pub(crate) sectionless: bool,
-    /// What the plugin kit's macros say of it; files that were not made with them have nothing.
+    /// The description that this kit's macros put into the file; other files have none.
     pub(crate) description: Option<Result<Description, Unusable>>,
 }
 
@@ -105,12 +104,12 @@ pub(crate) enum Unusable {
     /// It cannot be read: services refuse the file.
     #[error("{0}")]
     Damaged(String),
-    /// It says what no macro writes. Services do not look at that.
+    /// It states something that no macro writes. Services do not check that.
     #[error("{0}")]
     Odd(String),
 }
 
-/// The largest file that is read, in bytes: what has more is no plugin, but full of holes.
+/// The largest file in bytes that is read. A larger one is no plugin but a sparse file.
 const MOST: u64 = 1 << 32;
 
 /// All bytes of a regular file.
@@ -133,7 +132,7 @@ impl ElfFile {
     /// Reads a file's bytes.
     ///
     /// # Errors
-    /// Why this is no ELF file of 64 bits, or which part of it cannot be.
+    /// Why this is no ELF file of 64 bits, or which part of it is damaged.
     pub(crate) fn read(bytes: &[u8]) -> Result<ElfFile, String> {
         if bytes.get(..4) != Some(&elf::ELFMAG) {
             return Err("it is no ELF file".to_owned());
@@ -203,7 +202,7 @@ pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
 fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
     let (endian, sections) = (file.endian(), file.elf_section_table());
     let mut wanted: BTreeMap<GlibcVersion, Vec<String>> = BTreeMap::new();
-    // A version may stand there without a symbol.
+    // The file may require a version without a symbol of it.
     if let Some((mut files, link)) = sections.gnu_verneed(endian, file.data())? {
         let strings = sections.strings(endian, file.data(), link)?;
         while let Some((_, mut names)) = files.next()? {

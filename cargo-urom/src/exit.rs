@@ -2,23 +2,21 @@
 
 use std::fmt;
 
-/// The verb did what it is for; `check` found nothing that keeps a service from taking the file.
+/// The verb succeeded. For `check`: the file has no errors.
 pub(crate) const DONE: u8 = 0;
 
-/// It could not: the reason is on standard error. Also what `check` ends with when it found
-/// something.
+/// The verb failed: the reason is on standard error. For `check`: the file has errors.
 pub(crate) const FAILED: u8 = 1;
 
-/// What was asked for makes no sense. Clap ends with this code, too, when the command line is
-/// wrong.
+/// The command line or a command is wrong. Clap uses this code, too.
 pub(crate) const USAGE: u8 = 2;
 
-/// Why what was asked for makes no sense.
+/// What is wrong with the command line or a command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Usage(String);
 
-/// An error of whoever wrote the command line, or the commands.
+/// An error in the command line or in a command.
 pub(crate) fn usage(why: impl fmt::Display) -> anyhow::Error {
     Usage(why.to_string()).into()
 }

@@ -41,11 +41,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-// What plugins log with, where this program is a service or one of its workers.
+// Plugins log with this function if this program is a service or one of its workers.
 urom_service::export_doca_log!();
 urom_service::remember_hangup!();
 
-/// The verb that makes this program `uromd`; for itself only, so no help names it.
+/// The verb that makes this program `uromd`. Only the program itself uses it, so no help names it.
 const UROMD: &str = "uromd";
 
 /// As cargo calls it: `cargo-urom urom VERB`; also without the word in between.
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
     };
     let code = result.unwrap_or_else(|error| {
-        // Without a reader there is nobody to tell, and what is left was not wanted.
+        // The reader of standard output has closed it: this is no error to report.
         if !output::is_closed(&error) {
             output::error(&error);
         }

@@ -10,7 +10,7 @@ use cargo_metadata::{ArtifactDebuginfo, Message};
 
 use super::package::PluginPackage;
 
-/// What a build made.
+/// The result of a build.
 #[derive(Debug)]
 pub(super) struct Made {
     /// The shared object.
@@ -29,7 +29,7 @@ fn cargo() -> Command {
 /// Builds a plugin's library; cargo and the compiler say what they do on standard error.
 ///
 /// # Errors
-/// Cargo cannot be run, or fails, for reasons it has told by then.
+/// Cargo cannot be run, or fails; it has printed why.
 pub(super) fn build(
     package: &PluginPackage,
     arguments: &[OsString],

@@ -97,11 +97,11 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
              panicked: `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
         );
     }
-    // Whoever loads the copy is to see when it is older than a source, as of cargo's own file.
+    // With the list of sources, a service sees that the copy is older than one of them.
     let list = file.with_extension("d");
     match freshness::list_of_copy(&made, &file) {
         Some(sources) => put(&list, &sources, &made)?,
-        // Of an earlier build.
+        // It belongs to an earlier build.
         None if list.exists() => {
             fs::remove_file(&list).with_context(|| format!("cannot remove {}", list.display()))?
         }
@@ -125,12 +125,12 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 /// The plugin's name, as the file says it.
 fn name(bytes: &[u8]) -> Option<String> {
     let name = ElfFile::read(bytes).ok()?.description?.ok()?.protocol.name;
-    // A name that is a path would lead elsewhere.
+    // A name with a path would lead to another directory.
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Puts a file in its place at once, with the mode and the age of another. A service that has the
-/// old one goes on with it.
+/// Replaces a file at once, with the mode and the time of another. A service that has loaded the
+/// old file keeps it.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory)

@@ -31,7 +31,7 @@ pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<Plugin
         command.manifest_path(manifest);
     }
     let metadata = command.exec().map_err(|error| match error {
-        // As cargo says it, and without what it puts around that.
+        // Cargo's own sentence, without its prefix.
         cargo_metadata::Error::CargoMetadata { stderr } => {
             let why = stderr.trim().strip_prefix("error: ").unwrap_or(stderr.trim()).to_owned();
             anyhow!("cannot ask cargo about the workspace: {why}")

@@ -1,4 +1,4 @@
-//! Takes off what serves debuggers only, for any machine and without its tools.
+//! Removes what serves debuggers only, for any machine and without its tools.
 
 use anyhow::Result;
 use object::build::elf::Builder;

@@ -22,8 +22,8 @@ pub(super) struct Crew {
     domain: Option<Domain>,
     /// How many commands each worker may have in flight.
     window: usize,
-    /// Commands without an answer, those that nobody waits for any longer among them: they take
-    /// room until they are answered.
+    /// Commands without an answer. Those that were given up are among them: they take room until
+    /// they are answered.
     flights: Vec<Flight>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Shape {
 /// The ids of `count` workers, from this one on.
 ///
 /// # Errors
-/// They would go beyond the largest id, or come to the one that asks for any worker.
+/// They would exceed the largest id.
 pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
     let id = |number| first.0.checked_add(number).filter(|id| *id != WORKER_ID_ANY);
     let ids = (0..count as u64).map(|number| id(number).map(|id| Some(WorkerId(id))));
@@ -118,7 +118,7 @@ impl Crew {
         limit: Duration,
         mut done: impl FnMut(usize, Outcome) -> bool,
     ) {
-        // What nobody waited for may have come since.
+        // Late answers may have come since.
         let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.take(cx)));
         // From where on a worker's next command is looked for.
         let mut next = vec![0; self.workers.len()];

@@ -9,7 +9,7 @@ mod target;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -35,13 +35,13 @@ const IN_FLIGHT: usize = 64;
 
 /// Commands that are in flight together, each with the number of its worker.
 struct Batch {
-    /// Where they are written, for messages: nothing for arguments, else such as `line 3 of FILE:
-    /// `.
+    /// A prefix for messages that says where they are written, such as `line 3 of FILE: `. Empty
+    /// for arguments.
     place: String,
     commands: Vec<(usize, Request)>,
 }
 
-/// What the arguments say that is to be sent.
+/// What the arguments ask to send.
 enum Words<'a> {
     Nothing,
     Raw(&'a str),
@@ -58,59 +58,50 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         None => vec![None; count],
     };
     let target = Target::find(&args.plugin, args.service.is_some())?;
-    let described = target.protocol(args.protocol.as_deref());
+    let plugin = &target.name;
     let mut protocol = None;
-    let batches = match words {
+    let mut reader = || -> Result<Reader<'_>> {
+        let described = target.protocol(args.protocol.as_deref())?;
+        Ok(Reader { args, plugin, protocol: protocol.insert(described) })
+    };
+    // All commands that are known are checked before anything is sent.
+    let mut known = Vec::new();
+    let mut input = None;
+    match words {
+        Words::Nothing => return Err(reader()?.no_command()),
         Words::Raw(raw) => {
             let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
-            // That nothing describes the plugin is why bytes are given. Whoever gives them answers
-            // for their layout.
+            let described = target.protocol(args.protocol.as_deref());
+            // A description is optional: bytes are given because there is none.
             let described = if args.protocol.is_some() { Some(described?) } else { described.ok() };
             let commands = vec![(0, Request::raw(bytes, described))];
-            Some(vec![Batch { place: String::new(), commands }])
+            known.push(Batch { place: String::new(), commands });
         }
-        words => {
-            let described = *protocol.insert(described?);
-            match words {
-                Words::Nothing | Words::Raw(_) => return Err(no_command(&target, described)),
-                Words::Input => None,
-                Words::Line(line) => {
-                    Some(vec![batch(args, &target, described, String::new(), line)?])
-                }
-                Words::File(file) => {
-                    let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
-                    let lines = line::lines(BufReader::new(text), file).map(|line| {
-                        let (place, line) = line?;
-                        batch(args, &target, described, place + ": ", line)
-                    });
-                    Some(lines.collect::<Result<_>>()?)
-                }
-            }
+        Words::Line(line) => known.push(reader()?.batch(String::new(), line)?),
+        Words::File(file) => {
+            let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
+            known = reader()?.batches(BufReader::new(text), file).collect::<Result<_>>()?;
         }
-    };
+        Words::Input => input = Some(reader()?.batches(io::stdin().lock(), "standard input")),
+    }
     let service = connect(args, &target)?;
+    // Bytes may be for any version of the plugin.
     let plugin = match protocol {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
     };
-    let lens = batches.iter().flatten().map(|batch| batch.commands.len());
-    let most = if batches.is_some() { lens.max().unwrap_or_default() } else { IN_FLIGHT };
+    let lens = known.iter().map(|batch| batch.commands.len());
+    let most = if input.is_some() { IN_FLIGHT } else { lens.max().unwrap_or_default() };
     let window = args.in_flight.max(most.min(IN_FLIGHT));
     let shape = Shape { workers, domain: args.workers.is_some(), window };
     let mut call = Call { args, plugin: &target.name, crew: Crew::start(&service, plugin, shape)? };
-    let done = match (&batches, args.repeat) {
-        (Some(batches), Some(count)) => call.repeat(&batches[0].commands[0], count),
-        (Some(batches), None) => {
-            batches.iter().try_fold(exit::DONE, |worst, batch| Ok(worst.max(call.send(batch)?)))
-        }
-        (None, _) => {
-            // What is wrong in a line keeps the other lines from nothing.
-            let mut lines = line::lines(io::stdin().lock(), "standard input").map(|line| {
-                let (place, line) = line?;
-                batch(args, &target, protocol.context("nothing describes it")?, place + ": ", line)
-            });
-            lines.try_fold(exit::DONE, |worst, batch| match batch {
+    let code = match args.repeat {
+        Some(count) => call.repeat(&known[0].commands[0], count),
+        None => {
+            let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
+            batches.try_fold(exit::DONE, |worst, batch| match batch {
                 Ok(batch) => Ok(worst.max(call.send(&batch)?)),
+                // An error in one line does not stop the other lines.
                 Err(error) if exit::is_usage(&error) => {
                     output::error(&error);
                     Ok(exit::USAGE)
@@ -120,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         }
     };
     let stopped = call.crew.stop();
-    let code = done?;
+    let code = code?;
     stopped?;
     Ok(code)
 }
@@ -144,36 +135,47 @@ fn words(args: &Args) -> Result<Words<'_>> {
     Ok(words)
 }
 
-/// Says which commands there are. Nothing was sent, so this is no success.
-fn no_command(target: &Target, protocol: &Protocol) -> anyhow::Error {
-    let list = message::signatures(&protocol.commands);
-    usage(format!("say which command to send to `{}`:\n  {}", target.name, list.join("\n  ")))
+/// Reads commands as they are written.
+struct Reader<'a> {
+    args: &'a Args,
+    plugin: &'a str,
+    protocol: &'static Protocol,
 }
 
-/// The commands of a line, as they will be sent.
-fn batch(
-    args: &Args,
-    target: &Target,
-    protocol: &'static Protocol,
-    place: String,
-    line: Vec<Written>,
-) -> Result<Batch> {
-    let one = |Written { worker, command, fields }: Written| {
-        if worker >= args.workers.unwrap_or(1) {
-            let command = command.escape_debug();
-            let remedy = match worker {
-                0..MOST_WORKERS => format!(": --workers {} starts it", worker + 1),
-                _ => format!(", and at most {MOST_WORKERS} can be"),
-            };
-            return Err(format!("there is no worker {worker} for {command}{remedy}"));
-        }
-        let request = Request::described(protocol, &command, &fields)
-            .map_err(|why| format!("plugin `{}`: {why}", target.name))?;
-        request.remarks.iter().for_each(|remark| output::note(&format!("{place}{remark}")));
-        Ok((worker, request))
-    };
-    let commands = line.into_iter().map(one).collect::<Result<_, String>>();
-    Ok(Batch { commands: commands.map_err(|why| usage(format!("{place}{why}")))?, place })
+impl Reader<'_> {
+    /// Says which commands there are. Nothing was sent, so this is no success.
+    fn no_command(&self) -> anyhow::Error {
+        let list = message::signatures(&self.protocol.commands).join("\n  ");
+        usage(format!("say which command to send to `{}`:\n  {list}", self.plugin))
+    }
+
+    /// The commands of a line, as they will be sent.
+    fn batch(&self, place: String, line: Vec<Written>) -> Result<Batch> {
+        let one = |Written { worker, command, fields }: Written| {
+            if worker >= self.args.workers.unwrap_or(1) {
+                let command = command.escape_debug();
+                let remedy = match worker {
+                    0..MOST_WORKERS => format!(": --workers {} starts it", worker + 1),
+                    _ => format!(", and at most {MOST_WORKERS} can be"),
+                };
+                return Err(format!("there is no worker {worker} for {command}{remedy}"));
+            }
+            let request = Request::described(self.protocol, &command, &fields)
+                .map_err(|why| format!("plugin `{}`: {why}", self.plugin))?;
+            request.remarks.iter().for_each(|remark| output::note(&format!("{place}{remark}")));
+            Ok((worker, request))
+        };
+        let commands = line.into_iter().map(one).collect::<Result<_, String>>();
+        Ok(Batch { commands: commands.map_err(|why| usage(format!("{place}{why}")))?, place })
+    }
+
+    /// Those of a text, a line at a time.
+    fn batches(self, text: impl BufRead, of: &str) -> impl Iterator<Item = Result<Batch>> {
+        line::lines(text, of).map(move |line| {
+            let (place, line) = line?;
+            self.batch(place + ": ", line)
+        })
+    }
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {
@@ -205,7 +207,7 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
         builder = builder.max_message_size(bytes);
     }
     builder.connect().map_err(|error| match error.code() {
-        // An address that is none, say: the service has not been asked for anything.
+        // For instance an invalid address: nothing was sent to a service.
         DocaError::INVALID_VALUE => usage(error),
         _ => error.into(),
     })
@@ -274,7 +276,7 @@ impl Call<'_> {
             |_, outcome| match outcome {
                 Outcome::Answered(answer, took) => {
                     times.push(report::nanoseconds(took));
-                    // Answers are alike as a rule, and then there is nothing to find out.
+                    // Most answers equal the one before and need no second look.
                     let problem: Option<String> = match last.take() {
                         Some((same, problem)) if same == answer => problem,
                         _ => {

@@ -16,11 +16,11 @@ use super::request::{Reading, Request};
 use crate::message::Shown;
 use crate::output::{self, plain};
 
-/// A notification, for people: its name, and its fields as one would give them. That of a failed
-/// command has a status, and zeros for the rest: nothing is printed of it.
+/// Prints a notification for people: its name, and its fields in the notation of arguments. A
+/// failed command's notification has only a status, so nothing is printed of it.
 ///
 /// # Errors
-/// Nobody reads it.
+/// Standard output is closed.
 pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Result<()> {
     if answer.status != DocaError::SUCCESS {
         return Ok(());

@@ -18,7 +18,7 @@ pub(super) struct Request {
     described: Option<Described>,
 }
 
-/// Who can read the answer.
+/// What describes the command and its answer.
 #[derive(Clone, Copy, Debug)]
 struct Described {
     protocol: &'static Protocol,
@@ -78,7 +78,7 @@ impl Request {
             );
         }
         task.submit(&self.bytes).map_err(|rejected| {
-            // The worker's own words name no call of a library.
+            // The worker's reason is plainer than the library's: it names no function.
             worker
                 .failure()
                 .map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)

@@ -78,7 +78,7 @@ pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
         }
     }
     names.dedup();
-    // By the kit's own function its workers hand over their log.
+    // The kit's workers call this function to hand over their log.
     names.retain(|name| !SYMBOLS.contains(name) && *name != SET_LOG_SYMBOL);
     if !names.is_empty() {
         report.other_exports(Count(names.len(), "symbol"), some(&names));

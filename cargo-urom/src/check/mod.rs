@@ -90,7 +90,7 @@ pub(crate) fn examine(
         }
     };
     let stated = elf.description.as_ref().and_then(|description| description.as_ref().ok());
-    // Why a service passes over the others is among the findings.
+    // The findings say why a service ignores a file of another name.
     if let Ok(name) =
         plugin_elf::plugin_name(path, stated.map(|description| description.protocol.name))
     {

@@ -8,7 +8,7 @@ use urom_abi::describe::{
 use crate::message::Shown;
 use crate::output::is_plain;
 
-/// Fields may come to it, and none goes.
+/// Fields may be added, and none is removed.
 pub(crate) fn protocol(of: &Protocol) -> Value {
     json!({
         "name": of.name, "version": of.version,
@@ -17,8 +17,8 @@ pub(crate) fn protocol(of: &Protocol) -> Value {
     })
 }
 
-/// A name in it that would do something to a terminal or to a C header. Documentation, and
-/// expressions in Rust, are no names.
+/// A name with control characters, which would act on a terminal or in a C header. Documentation
+/// and Rust expressions are no names.
 pub(super) fn odd_name(json: &Value) -> Option<&str> {
     match json {
         Value::String(name) => (!is_plain(name)).then_some(name),

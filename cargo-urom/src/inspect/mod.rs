@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
         (Format::Json, _) => output::json(&json_of(&file))?,
         (Format::Table, _) => output::result(&table::file(&file))?,
         (Format::CHeader, Some(description)) => {
-            // The documentation in it may be anybody's.
+            // The documentation in it is not trusted.
             let header = c_header(description.protocol);
             let lines: String = header.lines().map(|line| lined(line) + "\n").collect();
             output::result(&lines)?;
@@ -89,7 +89,7 @@ fn json_of(file: &PluginFile) -> Value {
     })
 }
 
-/// A line of a header, with the tabs that it has by right.
+/// A line of a header with control characters escaped, except tabs.
 fn lined(line: &str) -> String {
     line.split('\t').map(plain).collect::<Vec<_>>().join("\t")
 }

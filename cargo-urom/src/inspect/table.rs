@@ -58,7 +58,7 @@ that speaks the same protocol and describes it, and `--raw` sends bytes.
     out
 }
 
-// Names need no care here: a description is refused whose names would do something to a terminal.
+// Names are printed as they are: a description with control characters in a name is refused.
 
 fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
     let len = Number(of.len, "byte");

@@ -1,4 +1,4 @@
-//! Messages taken apart by their description. The bytes are a peer's: nothing in them is believed.
+//! Decodes messages by their description. The bytes come from a peer and are not trusted.
 
 use urom_abi::Count as Number;
 use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Type, Variant};
@@ -8,7 +8,7 @@ use super::fields::{fields, is_byte, is_value, selector};
 use super::place::{self, Names, Place};
 use super::shown::Shown;
 
-/// A message that was taken apart.
+/// A decoded message.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) variant: &'static Variant,
@@ -20,11 +20,11 @@ pub(crate) struct Decoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Takes a message apart. It is `expected` when its tag is one of that message's; otherwise
-/// whichever its tag says.
+/// Decodes a message. It is `expected` if it has one of that message's tags, otherwise the message
+/// that its tag names.
 ///
 /// # Errors
-/// A sentence, when the tag is nobody's or the fixed part is not all there.
+/// The tag is unknown, or the fixed part is too short.
 pub(crate) fn decode(
     messages: &Messages,
     expected: Option<&'static Variant>,
@@ -160,7 +160,7 @@ impl Reader<'_> {
         elements(&payload.ty, taken)
     }
 
-    /// All that is left, for want of knowing better.
+    /// Takes the rest of the message, because the payload's length is unknown.
     fn rest(&mut self, payload: &Payload, why: &str) -> Shown {
         self.decoded.remarks.push(format!(
             "`{}` is all that was left of the message: {why}, which is Rust and cannot be computed \

@@ -28,16 +28,16 @@ impl std::str::FromStr for Assignment {
     }
 }
 
-/// A message that was put together.
+/// An encoded message.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
-    /// What could not be checked, and what was done although it looks wrong.
+    /// What could not be checked, and what looks wrong but was requested.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Puts a message together. What nobody sets is zero; the words of payloads are filled in, unless
-/// they are set too.
+/// Encodes a message. Fields that are not given are zero. The words of payloads are filled in
+/// unless they are given, too.
 ///
 /// # Errors
 /// A sentence on what is missing, unknown, or does not fit.
@@ -74,7 +74,7 @@ pub(crate) fn encode(
     Ok(Encoded { bytes: fixed, remarks })
 }
 
-/// A message while it is put together.
+/// A message while it is encoded.
 struct Draft<'a> {
     messages: &'a Messages,
     variant: &'a Variant,
@@ -98,7 +98,7 @@ impl Draft<'_> {
             return self.payload(index, path, &steps, value).map_err(named);
         }
         let Some(field) = fields(messages, variant).find(|field| field.name == root) else {
-            // Those that a user sets as a rule: no words of payloads.
+            // The words of payloads are not listed: they are rarely given.
             let values = fields(messages, variant).filter(|field| is_value(field));
             let payloads = variant.payloads.iter().map(|payload| payload.name);
             let names = values.map(|field| field.name).chain(payloads);
@@ -199,7 +199,7 @@ impl Draft<'_> {
         if let (None, Count::Fixed(count), None) =
             (&self.payloads[index], payload.count, payload.when)
         {
-            // One of a length of its own, left out, is there all the same.
+            // A payload of a fixed length is always there.
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
         let bytes = self.payloads[index].as_deref();

@@ -1,11 +1,11 @@
-//! What to say when there is nothing of a name.
+//! Errors about unknown names.
 
 use crate::output::quoted;
 
-/// How alike two names are before one is taken for a slip of the other.
+/// How similar two names are for one to be suggested in place of the other.
 const ALIKE: f64 = 0.75;
 
-/// A name without what styles differ in.
+/// A name without case and separators.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

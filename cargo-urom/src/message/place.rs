@@ -65,7 +65,7 @@ pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, St
     })
 }
 
-/// Goes the steps from a place.
+/// Follows the steps from a place.
 pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place, String> {
     steps.iter().try_fold(from, |place, step| {
         let (ty, offset) = match (*step, place.ty) {

@@ -25,7 +25,7 @@ pub(crate) enum Shown {
     Registered(i128),
 }
 
-/// How many bytes are written out for people.
+/// How many bytes are shown to people.
 const MOST: usize = 256;
 
 impl Shown {
@@ -55,7 +55,7 @@ impl Shown {
     }
 }
 
-/// In the notation that values are given in, but for what was added to bytes.
+/// The notation of arguments; bytes have their number behind them.
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,7 +91,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes that are a text a terminal can take.
+/// Bytes as text, if they are printable.
 fn text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.is_empty() && is_plain(text)).then_some(text)

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-/// One place for all of them: the answers to two of the template's questions.
+/// The place of the kit's crates, as the answers to two of the template's questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kit {
     /// `registry`, `path` or `git`.
@@ -16,7 +16,7 @@ pub(super) struct Kit {
 }
 
 impl Kit {
-    /// Fails when it is a directory without the kit, as seen from a workspace.
+    /// Checks that a directory holds the kit, as seen from a workspace.
     pub(super) fn check_from(&self, workspace: &Path) -> Result<()> {
         ensure!(
             self.kind != "path" || is_clone(&workspace.join(&self.source)),

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Makes the directory with its files, or nothing at all. One that exists is somebody's.
+/// Makes the directory with its files, or nothing at all. A directory that exists is left alone.
 fn make(directory: &Path, kit: &Kit, files: &[template::File]) -> Result<()> {
     std::fs::create_dir(directory).with_context(|| {
         let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -77,7 +77,7 @@ fn make(directory: &Path, kit: &Kit, files: &[template::File]) -> Result<()> {
     })?;
     let made = kit.check_from(directory).and_then(|()| write(directory, files));
     if made.is_err() {
-        // It was empty a moment ago. What failed is worth more than what fails here.
+        // This function made the directory. The first error matters more than one of the removal.
         let _ = std::fs::remove_dir_all(directory);
     }
     made
@@ -97,7 +97,7 @@ fn write(directory: &Path, files: &[template::File]) -> Result<()> {
 /// Prints the next steps to standard output, and what is missing for them to standard error.
 ///
 /// # Errors
-/// Nobody reads it.
+/// Standard output is closed.
 fn print_next(directory: &Path, answers: &Answers) -> Result<()> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target_directory =

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
-    // A link has its own name, which is the plugin's.
+    // A link is not resolved: its own name is the plugin's.
     let path = std::path::absolute(&args.plugins)?;
     let kind =
         std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -37,8 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     }
     let key_file = args.daemon.key_file();
     args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
-        // Nobody may read what it says, and then it waits. The service asks itself as any other
-        // host.
+        // Writing blocks if nobody reads, so another thread does it. It asks the service as a host.
         std::thread::spawn(move || {
             say(&format!("listening on {address}"));
             tell_plugins(address, key_file);
@@ -49,14 +48,14 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 
 /// Asks the service what it has, as a host does.
 fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
-    // Whatever the environment names, the service is of this build.
+    // The environment may name another library, but the service is of this build.
     let mut builder = ServiceBuilder::with_library(Library::builtin()).address(address.to_string());
     if let Some(file) = key_file {
         builder = builder.key_file(file);
     }
     let service = match builder.connect() {
         Ok(service) => service,
-        // Why is in the log, or it was stopped just now.
+        // The log has the reason, or the service was stopped just now.
         Err(error) => {
             return output::warning(&format!("cannot ask the service for its plugins: {error}"));
         }
@@ -73,7 +72,7 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     }
 }
 
-/// Nobody may read it, which is no reason not to serve.
+/// Prints a line. The service goes on if nobody reads it.
 fn say(line: &str) {
     let _ = output::result(&format!("{line}\n"));
 }

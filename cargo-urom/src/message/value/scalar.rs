@@ -69,7 +69,7 @@ pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, St
     let number = Some(&digits).filter(|digits| !digits.starts_with(['+', '-']));
     let number = number.and_then(|digits| match i128::from_str_radix(digits, radix) {
         Ok(number) => Some(number),
-        // More than any integer here can be, whichever.
+        // Any value beyond the range will do.
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
         Err(_) => None,
     });
