@@ -12,10 +12,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cargo_config2::Config;
 use urom_service::freshness;
 
 use cargo::Made;
-use choice::Choice;
 
 use crate::check::{self, Image};
 use crate::elf::{ElfFile, Machine};
@@ -65,16 +65,17 @@ fn triple(text: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
     let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
-    let choice = Choice::of(args)?;
-    let machine = choice.target.as_deref().map_or_else(Machine::ours, Machine::of_target);
-    let environment = match &choice.target {
+    let target = choice::target(args, Config::load)?;
+    let machine = target.as_deref().map_or_else(Machine::ours, Machine::of_target);
+    let environment = match &target {
         Some(triple) if machine != Machine::ours() => {
             let uses_ucx = cargo::uses_ucx(&package.name, args.manifest_path.as_deref(), triple)?;
             cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
         }
         _ => Vec::new(),
     };
-    let Made { file: made, has_lines } = cargo::build(&package, &choice.arguments, environment)?;
+    let Made { file: made, has_lines } =
+        cargo::build(&package, &choice::arguments(args), environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);
     let directory = made.parent().context("cargo's file has no directory")?.join(freshness::COPIES);

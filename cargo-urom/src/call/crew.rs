@@ -27,17 +27,6 @@ pub(super) struct Crew {
     flights: Vec<Flight>,
 }
 
-/// What is to be started.
-#[derive(Debug, Clone)]
-pub(super) struct Shape {
-    /// How many workers there are, and their ids; ids of the service's choice if not given.
-    pub(super) workers: Vec<Option<WorkerId>>,
-    /// Whether they are in a domain.
-    pub(super) domain: bool,
-    /// How many commands each worker may have in flight.
-    pub(super) window: usize,
-}
-
 /// The ids of `count` workers, from this one on.
 ///
 /// # Errors
@@ -80,9 +69,16 @@ struct Flight {
 }
 
 impl Crew {
-    /// Starts workers, and makes a domain of them.
-    pub(super) fn start(service: &Service, plugin: Plugin, shape: Shape) -> Result<Crew> {
-        let tasks = shape.window.next_power_of_two().try_into()?;
+    /// Starts workers with these ids, or with ids of the service's choice, and makes a domain of them
+    /// if that is asked for. `window` is how many commands each may have in flight.
+    pub(super) fn start(
+        service: &Service,
+        plugin: Plugin,
+        ids: &[Option<WorkerId>],
+        is_domain: bool,
+        window: usize,
+    ) -> Result<Crew> {
+        let tasks = window.next_power_of_two().try_into()?;
         let start = |id: &Option<WorkerId>| {
             let mut worker = service.worker().plugin(plugin).max_inflight(tasks);
             if let Some(WorkerId(id)) = id {
@@ -90,8 +86,8 @@ impl Crew {
             }
             worker.start().wait()
         };
-        let workers = shape.workers.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        let domain = match shape.domain {
+        let workers = ids.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let domain = match is_domain {
             false => None,
             true => {
                 let members = (0..).zip(&workers);
@@ -100,7 +96,7 @@ impl Crew {
                 Some(domain.gather(InProcess::alone()).start().wait()?)
             }
         };
-        Ok(Crew { plugin, workers, domain, window: shape.window, flights: Vec::new() })
+        Ok(Crew { plugin, workers, domain, window, flights: Vec::new() })
     }
 
     /// Why a worker failed, if it did.

@@ -22,7 +22,7 @@ use crate::exit::usage;
 use crate::message;
 use crate::{exit, output, plugin_path};
 use args::MOST_WORKERS;
-use crew::{Crew, Outcome, Shape};
+use crew::{Crew, Outcome};
 use line::Written;
 use report::Tally;
 use request::Request;
@@ -53,7 +53,7 @@ enum Words<'a> {
 pub(crate) fn run(args: &Args) -> Result<u8> {
     let words = words(args)?;
     let count = args.workers.unwrap_or(1);
-    let workers = match args.worker {
+    let ids = match args.worker {
         Some(first) => crew::ids(first, count).map_err(usage)?,
         None => vec![None; count],
     };
@@ -93,8 +93,8 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let lens = known.iter().map(|batch| batch.commands.len());
     let most = if input.is_some() { IN_FLIGHT } else { lens.max().unwrap_or_default() };
     let window = args.in_flight.max(most.min(IN_FLIGHT));
-    let shape = Shape { workers, domain: args.workers.is_some(), window };
-    let mut call = Call { args, plugin: &target.name, crew: Crew::start(&service, plugin, shape)? };
+    let crew = Crew::start(&service, plugin, &ids, args.workers.is_some(), window)?;
+    let mut call = Call { args, plugin: &target.name, crew };
     let code = match args.repeat {
         Some(count) => call.repeat(&known[0].commands[0], count),
         None => {

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 }
 
 /// Makes the directory with its files, or nothing at all. A directory that exists is left alone.
-fn make(directory: &Path, kit: &Kit, files: &[template::File]) -> Result<()> {
+fn make(directory: &Path, kit: &Kit, files: &[(String, String)]) -> Result<()> {
     std::fs::create_dir(directory).with_context(|| {
         let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
         let hint = match parent.filter(|parent| !parent.exists()) {
@@ -83,12 +83,12 @@ fn make(directory: &Path, kit: &Kit, files: &[template::File]) -> Result<()> {
     made
 }
 
-fn write(directory: &Path, files: &[template::File]) -> Result<()> {
-    for file in files {
-        let path = directory.join(&file.path);
+fn write(directory: &Path, files: &[(String, String)]) -> Result<()> {
+    for (path, text) in files {
+        let path = directory.join(path);
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent)
-            .and_then(|()| std::fs::write(&path, &file.text))
+            .and_then(|()| std::fs::write(&path, text))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
