@@ -30,13 +30,11 @@ pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
 }
 
 /// `+loopback` as the two words that it stands for.
-fn apart(word: &str) -> impl Iterator<Item = &str> {
-    match word.strip_prefix(AND).filter(|command| !command.is_empty()) {
-        Some(command) => [Some(AND), Some(command)],
-        None => [Some(word), None],
+fn apart(word: &str) -> Vec<&str> {
+    match word.strip_prefix(AND) {
+        Some(command) if !command.is_empty() => vec![AND, command],
+        _ => vec![word],
     }
-    .into_iter()
-    .flatten()
 }
 
 /// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket

@@ -57,12 +57,8 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
         }
         (None, _) => vec![text],
     };
-    let mut all = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let mut element = vec![0; size];
-        write(ty, item, &mut element).map_err(|why| format!("element {index}: {why}"))?;
-        all.extend(element);
-    }
+    let mut all = vec![0; items.len().saturating_mul(size)];
+    array(ty, items.len(), &items, &mut all)?;
     Ok(all)
 }
 
