@@ -15,7 +15,7 @@ use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
 use urom_service::plugin_elf::{self, Export};
 
-use crate::description;
+use crate::description::sane::sane;
 
 /// The two functions that a worker looks up.
 pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
@@ -185,7 +185,7 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
         sectionless: sections.is_empty(),
         description: plugin_elf::description(&file)?.map(|read| {
             let description = read.map_err(|error| Unusable::Damaged(error.to_string()))?;
-            description::sane(description.protocol).map(|()| description).map_err(Unusable::Odd)
+            sane(description.protocol).map(|()| description).map_err(Unusable::Odd)
         }),
     })
 }
