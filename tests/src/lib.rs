@@ -3,11 +3,13 @@
 
 mod built;
 pub mod c;
+mod command;
 pub mod expected;
 mod participants;
 mod uromd;
 
 pub use built::{PluginDirectory, built, doca_library, plain_doca_library, profile_directory};
+pub use command::run;
 pub use participants::Participants;
 pub use uromd::Uromd;
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
+
+use crate::command::run;
 
 /// What every source must get along with. All of UROM is experimental to DOCA, whose headers want that asked for.
 const FLAGS: [&str; 7] =
@@ -12,17 +14,9 @@ const FLAGS: [&str; 7] =
 /// Compiles and links `source` into `output`.
 pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<()> {
     let mut command = Command::new("cc");
-    // What is linked comes after what needs it.
+    // Libraries come after what needs them.
     command.args(FLAGS).arg("-o").arg(output).arg(source).args(flags);
-    let result = command.output().context("cannot start cc: `cargo xtask setup` installs it")?;
-    if !result.status.success() {
-        bail!(
-            "{} does not compile ({}):\n{}\n{command:?}",
-            source.display(),
-            result.status,
-            String::from_utf8_lossy(&result.stderr)
-        );
-    }
+    run(&mut command)?;
     Ok(())
 }
 
@@ -32,11 +26,7 @@ pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<
 /// # Errors
 /// When the C compiler has none.
 pub fn asan_library() -> Result<PathBuf> {
-    let output = Command::new("cc")
-        .arg("-print-file-name=libasan.so")
-        .output()
-        .context("cannot start cc")?;
-    let name = String::from_utf8(output.stdout).context("cc printed something else than UTF-8")?;
+    let name = run(Command::new("cc").arg("-print-file-name=libasan.so"))?;
     // A file that it does not have is printed as it was given.
     let file = Path::new(name.trim());
     ensure!(file.is_absolute(), "cc has no libasan.so; Debian's gcc brings it along");

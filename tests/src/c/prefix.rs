@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::built::{built, profile_directory};
+use crate::command::run;
 
 /// What to do when the prefix is not there or not right.
 const REMEDY: &str = "run the tests with `cargo xtask test -p urom-tests`, which lays it out";
@@ -104,19 +105,7 @@ impl Prefix {
     pub fn pkg_config(&self, options: &[&str], modules: &[&str]) -> Result<Vec<String>> {
         let mut command = Command::new("pkg-config");
         command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig")).args(options).args(modules);
-        let output =
-            command.output().context("cannot start pkg-config: `cargo xtask setup` installs it")?;
-        if !output.status.success() {
-            bail!(
-                "{command:?} ended with {}:\n{}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        Ok(words(
-            &String::from_utf8(output.stdout)
-                .context("pkg-config printed something else than UTF-8")?,
-        ))
+        Ok(words(&run(&mut command)?))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use tempfile::TempDir;
 use urom_abi::DocaError;
 use urom_abi::host::Api;
@@ -32,12 +32,8 @@ impl Shim {
         let source = shim.directory.path().join("shim.c");
         std::fs::write(&source, code)?;
         let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"])
-            .arg(shim.path())
-            .arg(&source)
-            .args(libraries);
-        let output = cc.output()?;
-        ensure!(output.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&output.stderr));
+        cc.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"]).arg(shim.path());
+        urom_tests::run(cc.arg(&source).args(libraries))?;
         Ok(shim)
     }
 
