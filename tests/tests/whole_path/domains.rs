@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use urom_host::gather::InProcess;
 use urom_host::{Buffer, DocaError, ProgressEngine, State, block_on_for};
 
-use crate::provider::{Provider, graph, graph_worker, reader};
+use crate::provider::{Provider, faulty_worker, graph, graph_worker, reader};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -197,4 +197,38 @@ pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) 
     })?;
     assert!(began.elapsed() < LIMIT / 2, "took {:?}", began.elapsed());
     Ok(())
+}
+
+/// A domain that runs already is left to be stopped.
+pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
+    provider: &Provider,
+) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let service = provider.connect()?;
+    let (faulty, worker) = faulty_worker(&service)?;
+    let mut group = InProcess::group(2);
+    let mut starts =
+        [0, 1].map(|id| service.domain().worker(id, &worker).gather(group.remove(0)).start());
+    let running = starts
+        .iter_mut()
+        .map(|start| block_on_for(LIMIT, start))
+        .collect::<Result<Result<Vec<_>, _>, _>>()??;
+    let mut group = InProcess::group(2);
+    let starting = service.domain().worker(2, &worker).gather(group.remove(0)).start();
+    let crashed = block_on_for(LIMIT, faulty.task_crash(&worker).submit()?)?;
+    assert!(crashed.is_err() && worker.failure().is_some());
+    let healthy = service.worker().plugin(&faulty).start().wait()?;
+    let other = service.domain().worker(3, &healthy).gather(group.remove(0)).start();
+    let alone = InProcess::group(1).remove(0);
+    let next = service.domain().worker(4, &worker).gather(alone).start();
+    for start in [starting, next] {
+        let error = block_on_for(LIMIT, start)?.err().context("the worker is gone")?;
+        assert!(error.to_string().contains("worker"), "{error}");
+    }
+    // A domain runs everywhere or nowhere, and all participants are told why.
+    let error = block_on_for(LIMIT, other)?.err().context("the other participant failed")?;
+    assert!(error.to_string().contains("participant 0 of the domain failed"), "{error}");
+    running.into_iter().try_for_each(|domain| Ok(domain.stop()?))
 }

@@ -10,9 +10,10 @@ use reader_protocol::Client as Reader;
 use rustix::process::Pid;
 use sandbox_protocol::Client as Sandbox;
 use urom_host::{Host, Library, Service, ServiceBuilder, Worker};
+use urom_tests::c::{Source, prefix};
 use urom_tests::{Participants, PluginDirectory, Uromd, doca_library};
 
-/// A service with the graph plugin, the faulty one, the reader and the sandbox, and the library it is reached through.
+/// A service with plugins, and the library that reaches it.
 pub(crate) struct Provider {
     /// `None` for the built-in one.
     library: Option<PathBuf>,
@@ -22,8 +23,7 @@ pub(crate) struct Provider {
 
 impl Provider {
     /// Processes: a daemon of its own for each test.
-    pub(crate) fn uromd() -> Result<Provider> {
-        let plugins = plugins()?;
+    pub(crate) fn uromd(plugins: PluginDirectory) -> Result<Provider> {
         let daemon = Uromd::start_with(plugins.variable(), |command| {
             command.args(["--cpus", "0-7", "-l", "30"])
         })?;
@@ -31,8 +31,8 @@ impl Provider {
     }
 
     /// Threads of the test's own process.
-    pub(crate) fn embedded() -> Result<Provider> {
-        Ok(Provider { library: None, daemon: None, plugins: plugins()? })
+    pub(crate) fn embedded(plugins: PluginDirectory) -> Result<Provider> {
+        Ok(Provider { library: None, daemon: None, plugins })
     }
 
     /// The same, through a `libdoca_urom.so` that is loaded.
@@ -86,8 +86,19 @@ impl Provider {
     }
 }
 
-fn plugins() -> Result<PluginDirectory> {
+pub(crate) fn in_rust() -> Result<PluginDirectory> {
     PluginDirectory::with(&["worker_graph", "worker_faulty", "worker_reader", "worker_sandbox"])
+}
+
+/// The two plugins that there are in C, too. They share no code with those in Rust.
+pub(crate) fn in_c() -> Result<PluginDirectory> {
+    let mut plugins = PluginDirectory::with(&[])?;
+    let run_path = format!("-Wl,-rpath,{}", prefix()?.lib().display());
+    let graph = Source::new("graph_plugin.c").flag(&run_path);
+    plugins.add(&graph.plugin("worker_graph")?)?;
+    let sandbox = Source::new("sandbox_plugin.c").ucx().flag(&run_path);
+    plugins.add(&sandbox.plugin("worker_sandbox")?)?;
+    Ok(plugins)
 }
 
 /// The graph plugin of a service.

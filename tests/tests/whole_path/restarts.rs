@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use faulty_protocol::Client;
 use rustix::process::{Signal, kill_process};
 use urom_abi::WorkerId;
-use urom_host::{DocaError, Host, Worker};
+use urom_host::{DocaError, Host, State, Worker};
 
-use crate::deadlines::process;
+use crate::deadlines::{process, progress_until};
 use crate::provider::{Provider, faulty, faulty_worker};
 
 /// A deadline that has to be beaten by far.
@@ -46,6 +46,8 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
         kill_process(pid, Signal::KILL)?;
         let error = lost.wait().err().context("it was answered")?;
         assert_eq!(error.code(), DocaError::CONNECTION_RESET, "{error}");
+        progress_until(&service, || worker.state().is_ok_and(|state| state == State::Idle))?;
+        assert!(worker.failure().is_some() && worker.in_flight()? == 0);
         let again = worker.restart().wait()?;
         assert_eq!(
             (again.id(), again.group()?, again.max_inflight(), again.in_flight()?),
