@@ -41,9 +41,6 @@ impl Repeats {
     }
 
     /// A fault is played again, because of `error`.
-    ///
-    /// # Errors
-    /// That error, when it is too often.
     pub(crate) fn add(&mut self, error: anyhow::Error) -> Result<()> {
         if self.made == self.most {
             return Err(error.context(format!(
@@ -56,7 +53,6 @@ impl Repeats {
         Ok(())
     }
 
-    /// How often it was.
     pub(crate) fn figure(&self, suite: &str) -> Figure {
         let note = format!(
             "times a fault was played again, because a bystander was slow beside it; {} may be",
@@ -102,9 +98,6 @@ pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant)
 impl Paces {
     /// Whether half of the answers take at most `factor` times as long as before, as many of them come as follows from that,
     /// and none is kept back.
-    ///
-    /// # Errors
-    /// Which of these it is not.
     pub(crate) fn check(&self, factor: u32) -> Result<()> {
         let Paces { before, beside } = self;
         let usual = before.median.max(WOKEN);

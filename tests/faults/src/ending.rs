@@ -10,7 +10,6 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::vitals::{LOOK_AGAIN, file, until};
 
-/// How long a process is asked whether it is dying.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// How long the kernel may take over a process that is dying. Under load a kernel was seen to keep threads of its own waiting for a
@@ -78,7 +77,6 @@ fn is_killed(status: &str) -> Result<bool> {
     Ok(pending & 1 << (Signal::KILL.as_raw() - 1) != 0)
 }
 
-/// Whether a process ends within a limit.
 fn ends(pid: Pid, limit: Duration) -> Result<bool> {
     let process = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(process) => process,

@@ -11,10 +11,8 @@ use rustix::process::Pid;
 /// How often the kernel is asked: it tells nobody when a process opens or closes something.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// What a process holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Vitals {
-    /// Open descriptors.
     pub(crate) descriptors: usize,
     /// Memory of its own in KiB (`RssAnon`: neither files nor what it shares with others).
     pub(crate) memory: u64,
@@ -30,7 +28,6 @@ pub(crate) fn file(pid: Pid, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
 }
 
-/// What a process holds now.
 pub(crate) fn vitals(pid: Pid) -> Result<Vitals> {
     let status = std::fs::read_to_string(file(pid, "status"))?;
     let memory = kilobytes(&status, "RssAnon:");

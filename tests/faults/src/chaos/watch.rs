@@ -1,15 +1,12 @@
 //! What the processes of a lane hold, from round to round.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Pid;
 
+use crate::process::END;
 use crate::vitals::{Vitals, connections, descriptors, kinds, orphaned, until, vitals};
-
-/// How long a process may take to let go of what it has no more use for.
-const END: Duration = Duration::from_secs(10);
 
 /// By how much what a process holds may differ from round to round in KiB: UCX keeps some of what it once needed, and how much
 /// depends on how many tasks were in flight. In a full run hosts and workers grow by up to 540 KiB, most of it when they first try
@@ -18,7 +15,6 @@ const END: Duration = Duration::from_secs(10);
 /// `turnover` tells.
 const TOLERANCE: u64 = 1024;
 
-/// The processes of a lane, by their names.
 pub(super) type Everybody = [(&'static str, Pid); 5];
 
 /// A process with what it held when it was first at rest.
@@ -31,7 +27,6 @@ struct Watched {
     kinds: BTreeMap<String, usize>,
 }
 
-/// What each process held when it was first at rest.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     known: Vec<Watched>,

@@ -14,7 +14,6 @@ use urom_host::{DocaError, Library};
 use super::obey::say;
 use super::words::Word;
 
-/// A task that is allocated.
 #[derive(Default)]
 struct Counted {
     callback: Option<CmdTaskCallback>,
@@ -97,18 +96,14 @@ unsafe extern "C" fn completed(task: *mut CmdTask, task_data: Data, ctx_data: Da
 #[cfg(test)]
 mod tests {
     use anyhow::Result;
-    use urom_tests::PluginDirectory;
 
     use crate::host::{Call, Order};
-    use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
+    use crate::process::{Logs, PATIENCE, Service, Transports};
 
     #[test]
     fn a_task_that_completes_twice_is_seen() -> Result<()> {
-        let logs = Logs::new()?;
-        let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let daemon = start_daemon(&plugins, Transports::All, &logs)?;
-        let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
-        host.connect(daemon.address())?;
+        let service = Service::start(Transports::All, &Logs::new()?)?;
+        let mut host = service.host("host")?;
         host.start_worker(1)?;
         assert_eq!(host.call(1, Call::Echo(1), PATIENCE)?.0, Ok(1));
         host.tell(&Order::CompleteTwice)?;

@@ -15,7 +15,6 @@ use crate::measure::now;
 /// One in so many commands takes its time in the worker.
 const SLOW: u8 = 24;
 
-/// A load on a worker.
 pub(super) struct Load {
     worker: Rc<Worker>,
     plugin: Client<Host>,
@@ -25,20 +24,16 @@ pub(super) struct Load {
     meter: RefCell<Meter>,
     /// How many more answers until one is announced.
     mark: Cell<u64>,
-    /// Nothing more is sent.
     halted: Cell<bool>,
     over: Cell<bool>,
 }
 
-/// A task in flight.
 struct Open {
     /// What it must end with, if its command has a value.
     value: Option<u64>,
-    /// When it was submitted.
     since: u64,
 }
 
-/// The tasks of a load.
 #[derive(Default)]
 struct Ledger {
     last: u64,
@@ -93,7 +88,6 @@ impl Ledger {
 }
 
 impl Load {
-    /// Puts tasks in flight.
     pub(super) fn begin(
         worker: Rc<Worker>,
         plugin: Client<Host>,
@@ -158,7 +152,6 @@ impl Load {
         }
     }
 
-    /// A task has ended.
     fn ended(self: &Rc<Load>, task: u64, end: Result<u64>) {
         let good = self.ledger.borrow_mut().close(task, end, &mut self.meter.borrow_mut());
         if !good {
@@ -187,7 +180,6 @@ impl Load {
         say(&Word::Paced { worker: self.worker.id(), pace });
     }
 
-    /// Sends nothing more.
     pub(super) fn halt(&self) {
         self.halted.set(true);
         self.check_over();

@@ -25,7 +25,6 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Answers per second.
     pub(crate) fn rate(&self) -> f64 {
         self.answers as f64 / self.within.as_secs_f64().max(f64::EPSILON)
     }
@@ -54,7 +53,6 @@ impl Meter {
         Meter { since: now(), buckets: vec![0; OCTAVES * STEPS], longest: 0 }
     }
 
-    /// A command was answered after so many nanoseconds.
     pub(super) fn add(&mut self, took: u64) {
         self.buckets[bucket(took)] += 1;
         self.longest = self.longest.max(took);
@@ -90,7 +88,6 @@ fn bucket(nanos: u64) -> usize {
     octave as usize * STEPS + (nanos >> (octave - 3)) as usize % STEPS
 }
 
-/// The longest time of a bucket.
 fn end(bucket: usize) -> u64 {
     let (octave, step) = (bucket / STEPS, bucket % STEPS);
     (((STEPS + step + 1) as u128) << octave >> 3) as u64 - 1

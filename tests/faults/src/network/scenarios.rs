@@ -21,7 +21,6 @@ const SHORT_CUT: Duration = Duration::from_secs(1);
 /// which a silent peer is given up.
 const STILL_SHORT: Duration = Duration::from_millis(1600);
 
-/// How often a short cut is tried.
 const TRIES: u32 = 3;
 
 /// How long a bad link is used: longer than anybody's patience.
@@ -50,7 +49,6 @@ enum Act {
     StartThroughCut,
 }
 
-/// One of them, with a name.
 #[derive(Debug, Clone)]
 pub(super) struct Scenario {
     pub(super) name: String,
@@ -58,7 +56,6 @@ pub(super) struct Scenario {
     act: Act,
 }
 
-/// Every scenario, so many times.
 pub(super) fn all(times: u32) -> Vec<Scenario> {
     let mut acts = Vec::new();
     for cut in Cut::ALL {

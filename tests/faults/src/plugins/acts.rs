@@ -43,7 +43,6 @@ const CORRUPTIONS: [&str; 7] = [
 /// How often a worker starts whose plugin's progress panics: in one of four starts or so commands are quicker than its first turn.
 const STARTS: usize = 20;
 
-/// All of them.
 pub(super) fn all(length: Length) -> Vec<Act> {
     let (block, each, starts, limits) = match length {
         Length::Short => (Duration::from_secs(2), 64 << 10, 1, &[2][..]),

@@ -17,7 +17,6 @@ use urom_service::wire::stream::{self, StreamError};
 /// How long an answer may take on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One end of a stream.
 pub(super) struct Link<In, Out> {
     outgoing: mpsc::UnboundedSender<Out>,
     incoming: std_mpsc::Receiver<Result<In, StreamError>>,
@@ -28,7 +27,6 @@ where
     In: DeserializeOwned + Send + 'static,
     Out: Serialize + Send + 'static,
 {
-    /// Connects and greets.
     pub(super) fn open(
         address: SocketAddr,
         expected: Role,
@@ -54,7 +52,6 @@ where
         let _ = self.outgoing.send(message);
     }
 
-    /// The next message.
     pub(super) fn receive(&self) -> Result<In> {
         let message = self
             .incoming
@@ -63,7 +60,6 @@ where
         message.context("a control stream")
     }
 
-    /// A message, if there is one.
     pub(super) fn try_receive(&self) -> Option<Result<In>> {
         self.incoming.try_recv().ok().map(|message| message.context("a control stream"))
     }

@@ -19,7 +19,7 @@ use urom_service::wire::stream;
 
 use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 
-/// How it is rude.
+/// Ways in which a host misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Manner {
     /// Uses a task slot beyond those that it asked for.
@@ -34,7 +34,6 @@ pub enum Manner {
     AsksWithoutReading,
 }
 
-/// What it says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Outcry {
     /// It is let in, and begins.
@@ -55,9 +54,6 @@ const ROOM: u32 = 4096;
 const ENCORE: Duration = Duration::from_secs(1);
 
 /// Is rude until this process is killed.
-///
-/// # Errors
-/// When it is not let in.
 pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("asking to end with the parent")?;
     if manner == Manner::AsksWithoutReading {

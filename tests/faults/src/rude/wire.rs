@@ -50,7 +50,6 @@ pub(super) struct Ware {
 }
 
 impl Ware {
-    /// What suits how it is rude.
     pub(super) fn of(manner: Manner) -> Result<Ware> {
         let (command, in_flight) = match manner {
             Manner::Floods => (encoded(&Sleep { micros: SLOW })?, MAX_IN_FLIGHT),
@@ -86,7 +85,6 @@ impl Daemon {
         }
     }
 
-    /// Starts or joins a worker.
     pub(super) fn start(self, id: u64) -> Result<Started> {
         let plugin = self.plugins.iter().find(|plugin| plugin.name == "worker_faulty");
         let plugin = plugin.context("there is no faulty plugin")?;
@@ -105,7 +103,6 @@ impl Daemon {
     }
 }
 
-/// A connection to a worker.
 pub(super) struct Wire {
     pub(super) link: Link<WorkerToHost, HostToWorker>,
     // In this order: an endpoint goes before its worker.
@@ -114,12 +111,10 @@ pub(super) struct Wire {
     started: Started,
     channel: u16,
     ware: Ware,
-    /// The last message that was sent.
     sending: Option<Request<Vec<u8>>>,
 }
 
 impl Wire {
-    /// Is let in.
     pub(super) fn attach(started: Started, ware: Ware) -> Result<Wire> {
         let link = Link::open(started.address, Role::Worker, || HostToWorker::Ping)?;
         let worker = context().build()?.worker()?;

@@ -73,7 +73,6 @@ impl Crowd {
         Ok((Crowd { runtime, ends }, begin.elapsed()))
     }
 
-    /// Whether all of them are still there.
     pub(crate) fn is_there(&mut self) -> Result<()> {
         let gone = self.runtime.block_on(async { self.ends.try_join_next() });
         ensure!(gone.is_none(), "a host was lost: {gone:?}");

@@ -31,7 +31,6 @@ pub(super) struct Held {
     release: UnixStream,
 }
 
-/// The command's end of it.
 #[derive(Debug)]
 pub(super) struct Asked(UnixStream);
 
@@ -69,7 +68,6 @@ impl Held {
         self.holds.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until one is.
     pub(super) fn wait(&self, limit: std::time::Duration) -> Result<()> {
         self.held.recv_timeout(limit).map_err(|_| anyhow!("no look-up was held within {limit:?}"))
     }
@@ -155,7 +153,6 @@ fn question(listener: &OwnedFd) -> Option<libc::seccomp_notif> {
     (told == 0).then_some(question)
 }
 
-/// The path that a `statx` is about.
 fn path_of(question: &libc::seccomp_notif) -> Option<String> {
     let memory = std::fs::File::open(format!("/proc/{}/mem", question.pid)).ok()?;
     let mut bytes = [0; 4096];
