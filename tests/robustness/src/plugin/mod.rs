@@ -97,10 +97,6 @@ impl<'a> Step<'a> {
 }
 
 /// Runs a program.
-///
-/// # Panics
-/// When the plugin does not do what it must: exactly one notification for each command, in the order in which they
-/// ended, with the right status and bytes; nothing left when it is closed.
 pub fn run(input: &[u8]) {
     let Some((choice, mut steps)) = input.split_first() else { return };
     let (subject, iface) = match choice % 3 {
