@@ -9,9 +9,6 @@ use anyhow::{Context, Result, ensure};
 use crate::c::prefix;
 
 /// The directory of the running program's profile, such as `target/debug`, where cargo puts programs and shared objects.
-///
-/// # Errors
-/// When the operating system does not say where the running program is.
 pub fn profile_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut directory = program.parent().context("this program's file has no directory")?;
@@ -22,9 +19,6 @@ pub fn profile_directory() -> Result<PathBuf> {
 }
 
 /// Something that was built beside the running test.
-///
-/// # Errors
-/// When it was not: cargo builds shared objects of other packages only when told to.
 pub fn built(name: &str) -> Result<PathBuf> {
     let file = profile_directory()?.join(name);
     ensure!(
@@ -36,18 +30,12 @@ pub fn built(name: &str) -> Result<PathBuf> {
 }
 
 /// The `libdoca_urom.so` of the prefix beside the running test.
-///
-/// # Errors
-/// As [`prefix`].
 pub fn doca_library() -> Result<PathBuf> {
     Ok(prefix()?.lib().join("libdoca_urom.so"))
 }
 
 /// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`, with a
 /// `libdoca_common` that is its own.
-///
-/// # Errors
-/// When the library was not built, or cannot be copied.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
     const COMMON: &[u8] = b"libdoca_common.so.2\0";
@@ -101,9 +89,6 @@ pub struct PluginDirectory {
 
 impl PluginDirectory {
     /// Links each plugin, named as its file is without `.so` (`worker_graph`), into a new directory.
-    ///
-    /// # Errors
-    /// When a plugin was not built, or the directory cannot be made.
     pub fn with(plugins: &[&str]) -> Result<PluginDirectory> {
         let directory = PluginDirectory { directory: tempfile::tempdir()? };
         for plugin in plugins {
@@ -113,9 +98,6 @@ impl PluginDirectory {
     }
 
     /// Links one more plugin, a file that has its name already, such as one in C.
-    ///
-    /// # Errors
-    /// When there is one of this name, or the path has none.
     pub fn add(&mut self, plugin: &Path) -> Result<()> {
         let name = plugin
             .file_stem()

@@ -5,9 +5,6 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Runs a command that must succeed, and returns its standard output.
-///
-/// # Errors
-/// When it does not start, fails, or prints no UTF-8. The error has the command and its outputs.
 pub fn run(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| {
         format!("cannot start {command:?}: `cargo xtask setup` installs what tests need")

@@ -32,17 +32,11 @@ const LAST_LINES: Duration = Duration::from_secs(2);
 impl Uromd {
     /// Starts a daemon that serves the plugins of one path. What it logs is part of the running test's output, which is shown
     /// when the test fails.
-    ///
-    /// # Errors
-    /// When it was not built, or does not come up; it says why on its standard error.
     pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_with(plugin_path, |command| command)
     }
 
     /// The same, after `set` has added arguments and variables, or has sent its log elsewhere.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_with(
         plugin_path: impl AsRef<OsStr>,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -54,17 +48,11 @@ impl Uromd {
     }
 
     /// Starts `command`, which is some `uromd`, on a port of its own.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_command(command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_at(command, "127.0.0.1:0", plugin_path)
     }
 
     /// Starts `command`, which is some `uromd`, to listen at an address.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_at(
         mut command: Command,
         listen: &str,
@@ -107,26 +95,17 @@ impl Uromd {
     }
 
     /// Sends a signal.
-    ///
-    /// # Errors
-    /// When the process is gone.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(kill_process(self.pid(), signal)?)
     }
 
     /// Ends it in order, with SIGTERM, and waits.
-    ///
-    /// # Errors
-    /// When it is gone already.
     pub fn stop(self) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         self.wait()
     }
 
     /// Waits for its end.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub fn wait(mut self) -> Result<ExitStatus> {
         Ok(self.child.wait()?)
     }

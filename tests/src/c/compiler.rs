@@ -22,9 +22,6 @@ pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<
 
 /// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it and loads a plugin that
 /// was built with it.
-///
-/// # Errors
-/// When the C compiler has none.
 pub fn asan_library() -> Result<PathBuf> {
     let name = run(Command::new("cc").arg("-print-file-name=libasan.so"))?;
     // A file that it does not have is printed as it was given.

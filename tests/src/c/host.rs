@@ -98,9 +98,6 @@ impl Host {
     }
 
     /// Starts it, its standard input and outputs piped.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start(&self, service: &Service) -> Result<Running> {
         let launcher = launcher();
         let slower = if launcher.is_some() { SLOWER } else { 1 };
@@ -134,9 +131,6 @@ impl Host {
     }
 
     /// Starts it with nothing to read and waits for its end, whatever that is.
-    ///
-    /// # Errors
-    /// When it cannot be started, or does not end in time; with what it has said until then.
     pub fn run(&self, service: &Service) -> Result<Output> {
         self.start(service)?.finish()
     }
@@ -154,17 +148,11 @@ impl Running {
     }
 
     /// Sends a signal to it alone.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(rustix::process::kill_process(self.pid(), signal)?)
     }
 
     /// Waits for its end, whatever that is. Kills what hangs.
-    ///
-    /// # Errors
-    /// When the limit is over before; with what it has said.
     pub fn finish(mut self) -> Result<Output> {
         drop(self.child.stdin.take());
         let ended = self.wait()?;
@@ -216,9 +204,6 @@ impl Drop for Running {
 
 impl Output {
     /// This output, of a program that ended with success and in which no sanitizer found anything.
-    ///
-    /// # Errors
-    /// When it did not, with all it said.
     pub fn success(self) -> Result<Output> {
         if !self.status.success() || self.stderr.contains("Sanitizer") {
             bail!("the program ended with {}\n{}", self.status, self.words());

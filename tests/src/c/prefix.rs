@@ -20,9 +20,6 @@ pub struct Prefix {
 }
 
 /// The installed prefix beside the running test: `target/debug/prefix`.
-///
-/// # Errors
-/// When it was not laid out, or is of an older build.
 pub fn prefix() -> Result<Prefix> {
     let root = profile_directory()?.join("prefix");
     let prefix = Prefix { root };
@@ -99,9 +96,6 @@ impl Prefix {
     }
 
     /// Asks pkg-config about modules, as a user would who has set `PKG_CONFIG_PATH`.
-    ///
-    /// # Errors
-    /// When pkg-config does not run, or does not know one of them; with what it said.
     pub fn pkg_config(&self, options: &[&str], modules: &[&str]) -> Result<Vec<String>> {
         let mut command = Command::new("pkg-config");
         command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig")).args(options).args(modules);

@@ -78,18 +78,12 @@ impl Source {
     }
 
     /// A program, linked with DOCA's three libraries.
-    ///
-    /// # Errors
-    /// When there is no prefix, or it does not compile; with the compiler's words.
     pub fn program(&self) -> Result<PathBuf> {
         let name = self.file.file_stem().context("a source has a name")?.to_string_lossy();
         self.make(&name, &[], &["doca-urom", "doca-common", "doca-argp"])
     }
 
     /// A plugin, `NAME.so` in a directory of its own, linked with `libdoca_common` alone.
-    ///
-    /// # Errors
-    /// As [`program`](Self::program).
     pub fn plugin(&self, name: &str) -> Result<PathBuf> {
         self.make(&format!("{name}.so"), &["-shared", "-fPIC"], &["doca-common"])
     }

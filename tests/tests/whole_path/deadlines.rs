@@ -57,8 +57,7 @@ fn answer_late(
 pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let start = Instant::now();
     let slow = faulty.task_await(&worker, 1, 11).deadline(SHORT).submit()?;
     let error = slow.wait().err().context("it was answered")?;
@@ -80,8 +79,7 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
 pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     block_on_for(LIMIT, async {
         let (soon, later) = (
             faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?,
@@ -97,8 +95,7 @@ pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(
 
 pub(crate) fn a_deadline_makes_the_event_handle_readable(provider: &Provider) -> Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let engine = service.engine();
     for round in 0..3 {
         let slow = faulty.task_await(&worker, round, 1).deadline(SHORT).submit()?;
@@ -120,8 +117,7 @@ pub(crate) fn a_deadline_makes_the_event_handle_readable(provider: &Provider) ->
 }
 
 pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let notes = Notes::default();
     for value in 0..3 {
         faulty.task_await(&worker, 5, value).deadline(SHORT).submit_with(note(&notes))?;
@@ -137,8 +133,7 @@ pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provid
 }
 
 pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let mut command = [0; 64];
     // What the typed task sends, sent by hand.
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
@@ -212,8 +207,7 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
 pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let slow = faulty.task_await(&worker, 1, 1).deadline(Duration::ZERO).submit()?;
     assert!(!slow.is_complete(), "nothing has looked yet");
     progress_until(&service, || slow.is_complete())?;
@@ -225,8 +219,7 @@ pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
 pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let slow = faulty.task_await(&worker, 1, 1).submit()?;
     let handle = slow.handle();
     assert!(slow.cancel() && !slow.cancel() && !handle.cancel());
@@ -251,8 +244,7 @@ pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
 pub(crate) fn a_callback_may_cancel_a_future_and_another_callback(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let notes = Notes::default();
     let future = faulty.task_await(&worker, 1, 1).submit()?;
     let one = future.handle();
@@ -333,8 +325,7 @@ pub(crate) fn a_worker_with_late_tasks_stops_and_can_be_dropped(provider: &Provi
 }
 
 pub(crate) fn deadlines_fire_while_the_worker_is_blocked(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let start = Instant::now();
     let blocks = faulty.task_stall(&worker, 1500).submit()?;
     let waits = faulty.task_echo(&worker, 1).deadline(SHORT).submit()?;
@@ -355,8 +346,7 @@ pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) ->
     if !provider.has_processes() {
         return Ok(());
     }
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let pid = process(&faulty, &worker)?;
     kill_process(pid, Signal::STOP)?;
     let start = Instant::now();

@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use urom_host::gather::InProcess;
 use urom_host::{Buffer, DocaError, ProgressEngine, State, block_on_for};
 
-use crate::provider::{Provider, faulty_worker, graph, graph_worker, reader};
+use crate::provider::{Provider, graph, reader};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -115,8 +115,7 @@ pub(crate) fn several_domains_share_a_worker_and_end_one_by_one(provider: &Provi
 pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (service, graph, worker) = provider.graph()?;
     let mut group = InProcess::group(2);
     let start = service.domain().worker(0, &worker).gather(group.remove(0)).start();
     drop(group);
@@ -131,8 +130,7 @@ pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(
 pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, worker) = graph_worker(&service)?;
+    let (service, _graph, worker) = provider.graph()?;
     let group = InProcess::group(2);
     let starts =
         group.into_iter().map(|gather| service.domain().worker(7, &worker).gather(gather).start());
@@ -144,8 +142,7 @@ pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(
 }
 
 pub(crate) fn a_setting_that_is_refused_is_explained(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, worker) = graph_worker(&service)?;
+    let (service, _graph, worker) = provider.graph()?;
     let domain = || service.domain().worker(3, &worker).gather(InProcess::group(1).remove(0));
     let refusal = |builder: urom_host::DomainBuilder| {
         block_on_for(LIMIT, builder.start())?.err().context("it cannot start")
@@ -172,8 +169,7 @@ pub(crate) fn a_domain_is_on_the_engine_of_its_workers(provider: &Provider) -> R
 }
 
 pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, worker) = graph_worker(&service)?;
+    let (service, _graph, worker) = provider.graph()?;
     let mut group = InProcess::group(2);
     let mut start = service.domain().worker(0, &worker).gather(group.remove(0)).start();
     let before = clock_gettime(ClockId::ThreadCPUTime);
@@ -188,8 +184,7 @@ pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) 
     let began = Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| -> Result<()> {
-            let service = provider.connect()?;
-            let (_graph, worker) = graph_worker(&service)?;
+            let (service, _graph, worker) = provider.graph()?;
             drop(block_on_for(LIMIT, service.domain().worker(1, &worker).gather(late).start())??);
             Ok(())
         });
@@ -206,8 +201,7 @@ pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
     if !provider.has_processes() {
         return Ok(());
     }
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let mut group = InProcess::group(2);
     let mut starts =
         [0, 1].map(|id| service.domain().worker(id, &worker).gather(group.remove(0)).start());

@@ -6,13 +6,12 @@ use urom_abi::DocaError;
 use urom_host::block_on_for;
 
 use crate::deadlines::LIMIT;
-use crate::provider::{Provider, faulty, faulty_worker};
+use crate::provider::{Provider, faulty};
 
 pub(crate) fn a_task_that_never_ends_is_answered_when_its_worker_stops(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let tasks: Vec<_> =
         (0..10).map(|_| faulty.task_hang(&worker).submit()).collect::<Result<_, _>>()?;
     let stopping = worker.stop();
@@ -38,8 +37,7 @@ pub(crate) fn a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight(
     provider: &Provider,
 ) -> Result<()> {
     let Some(daemon) = provider.pid() else { return Ok(()) };
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let pending = faulty.task_hang(&worker).submit()?;
     kill_process(daemon, Signal::TERM)?;
     let error = block_on_for(LIMIT, pending)?.err().context("the worker is gone")?;

@@ -84,6 +84,21 @@ impl Provider {
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(self.builder().connect()?)
     }
+
+    /// A connection, and a worker with the graph plugin.
+    pub(crate) fn graph(&self) -> Result<(Service, Graph<Host>, Worker)> {
+        let service = self.connect()?;
+        let graph = graph(&service)?;
+        let worker = service.worker().plugin(&graph).start().wait()?;
+        Ok((service, graph, worker))
+    }
+
+    /// The same with the faulty plugin.
+    pub(crate) fn faulty(&self) -> Result<(Service, Faulty<Host>, Worker)> {
+        let service = self.connect()?;
+        let (faulty, worker) = faulty_worker(&service)?;
+        Ok((service, faulty, worker))
+    }
 }
 
 pub(crate) fn in_rust() -> Result<PluginDirectory> {
@@ -109,13 +124,6 @@ pub(crate) fn graph(service: &Service) -> Result<Graph<Host>> {
 /// The faulty plugin of a service.
 pub(crate) fn faulty(service: &Service) -> Result<Faulty<Host>> {
     Ok(service.plugin::<faulty_protocol::Protocol>()?)
-}
-
-/// A worker with the graph plugin.
-pub(crate) fn graph_worker(service: &Service) -> Result<(Graph<Host>, Worker)> {
-    let graph = graph(service)?;
-    let worker = service.worker().plugin(&graph).start().wait()?;
-    Ok((graph, worker))
 }
 
 /// A worker with the faulty plugin.

@@ -9,14 +9,13 @@ use urom_abi::WorkerId;
 use urom_host::{DocaError, Host, State, Worker};
 
 use crate::deadlines::{process, progress_until};
-use crate::provider::{Provider, faulty, faulty_worker};
+use crate::provider::{Provider, faulty};
 
 /// A deadline that has to be beaten by far.
 const LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let error = worker.restart().wait().err().context("it was restarted")?;
     assert_eq!(error.code(), DocaError::IN_USE);
     let text = error.to_string();
@@ -94,8 +93,7 @@ pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
 
 pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result<()> {
     let Some(daemon) = provider.pid() else { return Ok(()) };
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let lost = faulty.task_await(&worker, 1, 1).submit()?;
     kill_process(daemon, Signal::KILL)?;
     assert!(lost.wait().is_err());
