@@ -48,34 +48,6 @@ pub(crate) fn tool_with<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> 
     Ok(command)
 }
 
-/// Runs every example of a verb's help by a shell in a directory that has what they name: plugins in Rust where cargo puts
-/// them, `worker_graph.so` in C, and a service. What comes behind a `|` or a `>` is left out.
-pub(crate) fn examples_of(verb: &str) -> Result<Vec<(String, Said)>> {
-    let place = tempfile::tempdir()?;
-    let built = place.path().join("target/release/urom");
-    fs::create_dir_all(&built)?;
-    std::os::unix::fs::symlink(profile_directory()?, place.path().join("target/debug"))?;
-    fs::copy(rust("worker_graph")?, built.join("worker_graph.so"))?;
-    fs::copy(in_c("worker_graph")?, place.path().join("worker_graph.so"))?;
-    let (daemon, _plugins) = daemon(&["worker_graph"])?;
-    let program = profile_directory()?.join("cargo-urom");
-    let program = format!("{} urom", program.to_str().context("a path in UTF-8")?);
-
-    let help = tool_with([verb, "--help"])?.output()?.stdout;
-    let help = String::from_utf8(help)?;
-    let (_, examples) = help.split_once("Examples:\n").context("no examples")?;
-    let examples = examples.lines().map_while(|line| line.strip_prefix("  "));
-    let run_one = |example: &str| {
-        let line = example.split(['|', '>']).next().unwrap_or_default();
-        let line =
-            line.replace("cargo urom", &program).replace("127.0.0.1:18700", daemon.address());
-        let mut shell = Command::new("bash");
-        shell.args(["-c", &line]).current_dir(place.path()).stdin(Stdio::null());
-        Ok((example.to_owned(), run(with_doca(&mut shell)?)?))
-    };
-    examples.map(run_one).collect()
-}
-
 /// Runs it to its end.
 pub(crate) fn run(command: &mut Command) -> Result<Said> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
@@ -91,7 +63,7 @@ pub(crate) fn tool_says<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> 
 impl Said {
     /// Standard output of a run that went well.
     pub(crate) fn good(self) -> Result<String> {
-        ensure!(self.code == Some(0), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
+        ensure!(self.code == Some(0), "it failed: {self:?}");
         Ok(self.out)
     }
 
@@ -112,14 +84,18 @@ impl Said {
     }
 
     fn ended_with(self, code: i32) -> Result<String> {
-        ensure!(
-            self.code == Some(code),
-            "it ended with {:?}:\n{}{}",
-            self.code,
-            self.out,
-            self.err
-        );
+        ensure!(self.code == Some(code), "it did not end with {code}: {self:?}");
         Ok(self.err)
+    }
+
+    /// Checks that a run ended with this code, printed nothing, and says all of this on standard error.
+    pub(crate) fn refused(self, code: i32, parts: &[&str]) -> Result<()> {
+        ensure!(self.out.is_empty(), "it printed something: {self:?}");
+        let error = self.ended_with(code)?;
+        for part in parts {
+            ensure!(error.contains(part), "no {part:?} in {error}");
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ mod build;
 mod call;
 mod check;
 mod common;
+mod examples;
 mod fresh;
 mod images;
 mod inspect;

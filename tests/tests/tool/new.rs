@@ -39,12 +39,7 @@ impl Place {
 
     /// Makes none, and ends with this code, for a reason that has these words.
     fn refuse(&self, code: i32, arguments: &[&str], words: &[&str]) -> Result<()> {
-        let output = self.new_in(arguments)?;
-        assert!(output.code == Some(code) && output.out.is_empty(), "{arguments:?}: {output:?}");
-        for word in words {
-            assert!(output.err.contains(word), "{arguments:?}: {word}: {output:?}");
-        }
-        Ok(())
+        self.new_in(arguments)?.refused(code, words).with_context(|| format!("{arguments:?}"))
     }
 
     fn is_empty(&self) -> Result<bool> {

@@ -3,21 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use super::{call, says};
-use crate::common::{daemon, examples_of, run, rust, tool};
-
-#[test]
-fn the_examples_of_the_help_work() -> Result<()> {
-    let examples = examples_of("call")?;
-    ensure!(examples.len() == 9, "{examples:?}");
-    for (example, said) in examples {
-        said.good().context(example)?;
-    }
-    Ok(())
-}
+use crate::common::{daemon, run, rust, tool};
 
 #[test]
 fn nothing_is_left_behind() -> Result<()> {
