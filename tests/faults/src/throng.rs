@@ -79,7 +79,7 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let begin = Instant::now();
     let (mut crowd, took) = Crowd::come(service.address().parse()?, key.as_ref(), many, || Ok(()))?;
     // They stay for longer than anybody's patience with one that is silent.
-    while begin.elapsed() < Duration::from_secs(5) {
+    while begin.elapsed() < Duration::from_millis(4500) {
         for (number, host) in (0..).zip(&mut hosts) {
             host.pass_within(LONG, 10_000 + number, 10)?;
         }

@@ -25,7 +25,8 @@ macro_rules! on_provider {
             $($(
                 #[test]
                 fn $test() -> anyhow::Result<()> {
-                    crate::$module::$test(&$provider?)
+                    let provider = $provider?;
+                    crate::$module::$test(Given::given(&provider)?)
                 }
             )*)*
         }

@@ -21,6 +21,17 @@ pub(crate) struct Provider {
     plugins: PluginDirectory,
 }
 
+/// What a test is given of its provider.
+pub(crate) trait Given<'a>: Sized {
+    fn given(provider: &'a Provider) -> Result<Self>;
+}
+
+impl<'a> Given<'a> for &'a Provider {
+    fn given(provider: &'a Provider) -> Result<Self> {
+        Ok(provider)
+    }
+}
+
 impl Provider {
     /// Processes: a daemon of its own for each test.
     pub(crate) fn uromd(plugins: PluginDirectory) -> Result<Provider> {

@@ -24,7 +24,7 @@ const STILL_SHORT: Duration = Duration::from_millis(1600);
 const TRIES: u32 = 3;
 
 /// How long a bad link is used: longer than anybody's patience.
-const LONG: Duration = Duration::from_secs(6);
+const LONG: Duration = Duration::from_millis(4500);
 
 /// What is done to a link.
 #[derive(Debug, Clone, Copy)]

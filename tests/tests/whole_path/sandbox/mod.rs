@@ -14,7 +14,7 @@ use sandbox_protocol::{Client, TagReceived, TagSent};
 use urom_host::gather::InProcess;
 use urom_host::{Data, Domain, Host, Received, Service, Worker, block_on_for};
 
-use crate::provider::{Provider, sandbox};
+use crate::provider::{Given, Provider, sandbox};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
@@ -29,8 +29,8 @@ pub(crate) struct Pair {
     pub(crate) service: Service,
 }
 
-impl Pair {
-    pub(crate) fn new(provider: &Provider) -> Result<Pair> {
+impl Given<'_> for Pair {
+    fn given(provider: &Provider) -> Result<Pair> {
         let service = provider.connect()?;
         let sandbox = sandbox(&service)?;
         let worker = || service.worker().plugin(&sandbox).max_inflight(128).start().wait();
@@ -38,7 +38,9 @@ impl Pair {
         let domain = join(&service, &workers)?;
         Ok(Pair { domain, workers, sandbox, service })
     }
+}
 
+impl Pair {
     /// Sends from worker 0 to worker 1, and waits until it is reported.
     pub(crate) fn send<'a>(&self, tag: u64, data: impl Into<Data<'a>>) -> Result<TagSent> {
         let data: Data<'_> = data.into();
