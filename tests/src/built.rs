@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::c::prefix;
 
-/// The directory of the running program's profile, such as `target/debug`, where cargo puts programs and shared objects.
+/// The directory of the running program's profile, such as `target/debug`.
 pub fn profile_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut directory = program.parent().context("this program's file has no directory")?;
@@ -34,12 +34,12 @@ pub fn doca_library() -> Result<PathBuf> {
     Ok(prefix()?.lib().join("libdoca_urom.so"))
 }
 
-/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`, with a
-/// `libdoca_common` that is its own.
+/// The same library without this project's extensions, which is what any other libdoca_urom is;
+/// made in `directory`, with a `libdoca_common` that is its own.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
     const COMMON: &[u8] = b"libdoca_common.so.2\0";
-    // As long as the real name, so that it has room in the file; and one that no other copy in the process has.
+    // As long as the real name, for which the file has room; no other copy in the process has it.
     static MADE: AtomicU32 = AtomicU32::new(0);
     let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
     const NAMES: [&[u8]; 11] = [
@@ -81,14 +81,14 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// A directory for `UROM_PLUGIN_PATH` with the plugins a test asks for, under the names the service wants.
+/// A directory for `UROM_PLUGIN_PATH` with a test's plugins, under the names of the service.
 #[derive(Debug)]
 pub struct PluginDirectory {
     directory: tempfile::TempDir,
 }
 
 impl PluginDirectory {
-    /// Links each plugin, named as its file is without `.so` (`worker_graph`), into a new directory.
+    /// Links each plugin, named as its file without `.so`, into a new directory.
     pub fn with(plugins: &[&str]) -> Result<PluginDirectory> {
         let directory = PluginDirectory { directory: tempfile::tempdir()? };
         for plugin in plugins {

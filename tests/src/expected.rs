@@ -1,4 +1,4 @@
-//! What the hosts in C print of the plugins, whoever made the plugin and wherever it runs: a transcript for each protocol.
+//! What the hosts in C print of any plugin of a protocol, wherever it runs: a transcript.
 
 /// What a host prints of the graph plugin.
 pub const GRAPH: &str = "\

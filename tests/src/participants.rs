@@ -17,9 +17,9 @@ pub struct Participants {
 }
 
 impl Participants {
-    /// Starts `count` processes of an example of this package. Its arguments are `argument`, where the processes meet, its
-    /// index, and the count. The first is told to meet at `here`; it listens on a port of its choice and prints the
-    /// address as its first line.
+    /// Starts `count` processes of an example of this package. Its arguments are `argument`, where
+    /// the processes meet, its index, and the count. The first is told to meet at `here`; it
+    /// listens on a port of its choice and prints the address as its first line.
     pub fn start(example: &str, argument: &OsStr, count: u32) -> Result<Participants> {
         Participants::start_with(example, argument, count, |command| command)
     }

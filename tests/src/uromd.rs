@@ -30,8 +30,8 @@ pub struct Uromd {
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 impl Uromd {
-    /// Starts a daemon that serves the plugins of one path. What it logs is part of the running test's output, which is shown
-    /// when the test fails.
+    /// Starts a daemon that serves the plugins of one path. What it logs is part of the running
+    /// test's output, which is shown when the test fails.
     pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_with(plugin_path, |command| command)
     }
@@ -62,7 +62,8 @@ impl Uromd {
             .args(["--listen", listen])
             .env("UROM_PLUGIN_PATH", plugin_path)
             .stdout(Stdio::piped());
-        // Workers find nothing of its environment that nobody asked for, and their reports would go to some log.
+        // Workers find nothing of its environment that nobody asked for, and their reports would go
+        // to some log.
         if std::env::var_os("UROM_SANITIZED").is_some() {
             command.args(SANITIZERS.iter().flat_map(|name| ["--worker-env", name]));
         }
@@ -123,7 +124,7 @@ impl Drop for Uromd {
     }
 }
 
-/// Prints a log as output of the running test, which a thread has in common with the one that starts it.
+/// Prints a log as output of the running test, which the thread takes from its maker.
 fn print(log: ChildStderr) -> Receiver<()> {
     let (printing, printed) = channel::<()>();
     std::thread::spawn(move || {

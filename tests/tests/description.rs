@@ -1,4 +1,4 @@
-//! What a plugin's file says of itself, read from files that cargo built in every way a plugin is built, and never loaded.
+//! What a plugin's file says of itself, however cargo built it; it is never loaded.
 
 use std::env;
 use std::fs;

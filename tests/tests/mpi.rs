@@ -6,7 +6,6 @@ use std::process::Command;
 use anyhow::Result;
 use urom_tests::{MPI_DIRECTORY, doca_library, profile_directory};
 
-/// Runs the participants; what they print is shown when one of them fails.
 fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     let program = profile_directory()?.join("examples/mpi_participant");
     let directory = tempfile::tempdir()?;

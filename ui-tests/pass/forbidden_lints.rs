@@ -1,4 +1,4 @@
-//! A crate can forbid every lint that its own code keeps: what the macros make needs no exception from any of them.
+//! A crate can forbid every lint: what the macros make needs no exception from any of them.
 
 #![forbid(warnings, unused, dead_code, deprecated, non_snake_case, non_upper_case_globals, non_camel_case_types)]
 #![forbid(unreachable_patterns, unused_variables, unused_mut, async_fn_in_trait, missing_docs, unsafe_op_in_unsafe_fn)]

@@ -1,4 +1,4 @@
-//! Generated code has documentation and no warning, also for items that nobody uses or that are private.
+//! Generated code has documentation and no warning, whether it is used or private.
 
 #![deny(warnings, missing_docs, unreachable_pub, missing_debug_implementations, unused_qualifications)]
 #![deny(clippy::all, clippy::pedantic)]

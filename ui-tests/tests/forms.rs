@@ -58,8 +58,8 @@ fn without_address(mut command: Command<'_>) -> Command<'_> {
     command
 }
 
-/// The bytes say exactly `command`; less or more of them says nothing, and others say another one or
-/// are refused.
+/// The bytes say exactly `command`; less or more of them says nothing, and others say another one
+/// or are refused.
 fn is_exactly(bytes: &[u8], command: Command<'_>) {
     assert_eq!(Command::decode(bytes), Ok(command));
     for len in 0..bytes.len() {

@@ -25,7 +25,7 @@ fn protocol(commands: usize) -> String {
     text + "}\n"
 }
 
-/// The user time in seconds that rustc takes for a source with this `urom-abi`; nothing where it refuses it.
+/// The user time in seconds that rustc takes for a source; nothing where it refuses it.
 fn check(source: &str, dependencies: &Path, urom_abi: &Path) -> Option<f64> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = directory.join("large.rs");

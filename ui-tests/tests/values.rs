@@ -1,4 +1,4 @@
-//! `bool`, `char`, enums and text in messages: what travels, what is refused and in which words, and what zero is.
+//! `bool`, `char`, enums and text in messages: what travels, what is refused, what zero is.
 
 mod protocol {
     use urom_abi::{Described, urom_command, urom_notification};

@@ -1,9 +1,11 @@
 //! Keeps a virtual machine's timers going while a suite runs, and says how late they were.
 //!
-//! On some virtual machines a processor with nothing to do now and then seems to miss its timer, and whoever sleeps there gets up
-//! seconds late, unless something else wakes the processor. No process can tell that from being stopped, so what the suites
-//! allow for noticing a loss would be spent by the machine. A thread on every processor that is woken a hundred times a second
-//! leaves no timer alone for long; how late these threads themselves get up shows what the machine did meanwhile.
+//! On some virtual machines a processor with nothing to do now and then seems to miss its timer,
+//! and whoever sleeps there gets up seconds late, unless something else wakes the processor. No
+//! process can tell that from being stopped, so what the suites allow for noticing a loss would be
+//! spent by the machine. A thread on every processor that is woken a hundred times a second leaves
+//! no timer alone for long; how late these threads themselves get up shows what the machine did
+//! meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! A host that nothing is done to: while others are broken, it is answered nearly as quickly as before.
+//! A host that nothing is done to: while others are broken, its answers come nearly as quickly.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -19,12 +19,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How long no answer may take, whatever else this machine has to do.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// A load that sleeps is woken so soon. Whether it does, or is quick enough to find an answer while it looks, depends on what else
-/// this machine has to do: half of its answers take some 2 or some 60 us.
+/// A load that sleeps is woken so soon. Whether it does, or is quick enough to find an answer while
+/// it looks, depends on what else this machine has to do: half of its answers take some 2 or some
+/// 60 us.
 const WOKEN: Duration = Duration::from_micros(60);
 
-/// How often a fault is played before the bystander counts as kept waiting. A fault does that each time; what else this machine
-/// has to do does not.
+/// How often a fault is played before the bystander counts as kept waiting. A fault does that each
+/// time; what else this machine has to do does not.
 pub(crate) const TRIES: u32 = 3;
 
 /// How often faults were played again in a run of a suite.
@@ -35,7 +36,8 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// For a run in which it may be so often: what keeps a bystander waiting now and then shows in how often it is.
+    /// For a run in which it may be so often: what keeps a bystander waiting now and then shows in
+    /// how often it is.
     pub(crate) fn at_most(most: u32) -> Repeats {
         Repeats { most, made: 0 }
     }
@@ -96,8 +98,8 @@ pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant)
 }
 
 impl Paces {
-    /// Whether half of the answers take at most `factor` times as long as before, as many of them come as follows from that,
-    /// and none is kept back.
+    /// Whether half of the answers take at most `factor` times as long as before, as many of them
+    /// come as follows from that, and none is kept back.
     pub(crate) fn check(&self, factor: u32) -> Result<()> {
         let Paces { before, beside } = self;
         let usual = before.median.max(WOKEN);

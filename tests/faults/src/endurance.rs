@@ -1,5 +1,5 @@
-//! A hundred million loopbacks in one run: every value comes back, and nobody needs more memory at the end than soon after the
-//! beginning.
+//! A hundred million loopbacks in one run: every value comes back, and nobody needs more memory at
+//! the end than soon after the beginning.
 
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,8 @@ const MARK_LIMIT: Duration = Duration::from_secs(300);
 /// In so many hundredths everybody makes what is made at the first use.
 const WARM_UP: usize = 10;
 
-/// By how much a process may be larger afterwards than it ever was in the warm-up, in KiB. With a byte lost for each command
-/// a full run would show 90 MiB.
+/// By how much a process may be larger afterwards than it ever was in the warm-up, in KiB. With a
+/// byte lost for each command a full run would show 90 MiB.
 const TOLERANCE: u64 = 1024;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {

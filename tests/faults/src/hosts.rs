@@ -1,5 +1,5 @@
-//! Hosts that flood, or stop reading: they are thrown out or left waiting, and those who share a worker or a daemon with them
-//! go on.
+//! Hosts that flood, or stop reading: they are thrown out or left waiting, and those who share a
+//! worker or a daemon with them go on.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -36,14 +36,16 @@ const BUDGET: Duration = Duration::from_secs(5);
 /// How many answers show that the other host goes on.
 const A_FEW: u64 = 500;
 
-/// How long the other host is watched beside a rude one at least: for as long as one goes on that was thrown out.
+/// How long the other host is watched beside a rude one at least: for as long as one goes on that
+/// was thrown out.
 const BESIDE: Duration = Duration::from_secs(1);
 
-/// How many times as long its answers may take, or how many fewer come. Both hosts use the same worker, and these three busy
-/// processes may have two processors: beside a flood a third of the answers come, and where other programs are as busy a tenth.
+/// How many times as long its answers may take, or how many fewer come. Both hosts use the same
+/// worker, and these three busy processes may have two processors: beside a flood a third of the
+/// answers come, and where other programs are as busy a tenth.
 const SLOWER: u32 = 20;
 
-/// By how much a worker or the daemon may ever be larger while somebody is rude, in KiB: the floods are of hundreds of MiB.
+/// By how much one may grow while somebody is rude, in KiB: floods are of hundreds of MiB.
 const HIGH_WATER: u64 = 16 * 1024;
 
 /// By how much it may be larger afterwards, in KiB: the C library gives memory back as it likes.
@@ -62,7 +64,7 @@ const UNREAD: u64 = 2 << 20;
 /// besides.
 const HOARD: u64 = 3 * 1024;
 
-/// How often a run may play a manner again: of a bystander that waits beside one fault in ten there is more.
+/// How often a run may play a manner again: one fault in ten that keeps others waiting is over it.
 const REPEATS: u32 = 4;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -191,7 +193,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The good host is at work, and what is made for the second host is there before anything is compared.
+    /// The good host is at work, and all is made for the second host before anything is compared.
     fn settle(&mut self) -> Result<()> {
         self.before.clear();
         self.attend(Manner::StopsReading)?;
@@ -200,8 +202,9 @@ impl Scene {
         Ok(())
     }
 
-    /// Gets answers for the good host, after a rude one was killed. If that was while it sent over shared memory, the good one
-    /// is told that the receive queue is blocked, and starts the worker again.
+    /// Gets answers for the good host, after a rude one was killed. If that was while it sent over
+    /// shared memory, the good one is told that the receive queue is blocked, and starts the worker
+    /// again.
     fn goes_on(&mut self) -> Result<()> {
         let Some(tally) = self.good.pass_or_over(END, WORKER, A_FEW)? else { return Ok(()) };
         names_the_queue(&tally, WORKER)?;
@@ -223,8 +226,8 @@ impl Scene {
         [("the worker", self.worker), ("the daemon", self.service.pid())]
     }
 
-    /// Lets a host be rude; how long it took until it was thrown out, or the other host had its answers beside it. The other is
-    /// nearly as quick as before, if not the first time.
+    /// Lets a host be rude; how long it took until it was thrown out, or the other host had its
+    /// answers beside it. The other is nearly as quick as before, if not the first time.
     fn play(&mut self, manner: Manner, repeats: &mut Repeats) -> Result<Duration> {
         for tries in 1.. {
             let (took, paces) = self.attend(manner)?;

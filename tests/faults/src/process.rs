@@ -155,7 +155,7 @@ impl Logs {
         Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
     }
 
-    /// The longest turn of a daemon's loop, and the longest time in which one slept, as its log tells at the end.
+    /// The longest turn of a daemon's loop and its longest sleep, as its log tells at the end.
     pub(crate) fn turns(&self, name: &str) -> Result<[Duration; 2]> {
         let text = std::fs::read_to_string(self.path(name))?;
         let told = text.lines().rev().find_map(|line| {
@@ -384,8 +384,8 @@ impl HostProcess {
         })
     }
 
-    /// Waits until so many more commands of a load were answered, or until it ends because its worker was lost: then its
-    /// tally.
+    /// Waits until so many more commands of a load were answered, or until it ends because its
+    /// worker was lost: then its tally.
     pub(crate) fn pass_or_over(
         &mut self,
         limit: Duration,

@@ -1,5 +1,5 @@
-//! As many workers on one daemon, plugins in one worker and hosts of one daemon as there may be: all of them used at the same
-//! time, then stopped, and nothing of them is left.
+//! As many workers on one daemon, plugins in one worker and hosts of one daemon as there may be:
+//! all of them used at the same time, then stopped, and nothing of them is left.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ const MANY: u64 = 50_000;
 /// How many hosts the workers are shared out to.
 pub(crate) const HOSTS: u64 = 4;
 
-/// What the daemon may keep of what it had for all of them, in KiB: the C library gives memory back as it likes.
+/// What the daemon may keep of all of them, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 4 * 1024;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -47,7 +47,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     Ok(Outcome::Passed { done, figures })
 }
 
-/// A host that is connected, and has seen a worker come and go, so that everybody has what is made for the first one.
+/// A host that is connected, and has seen a worker come and go, so that everybody has what is made
+/// for the first one.
 fn host(name: &str, service: &Service) -> Result<HostProcess> {
     let mut host = service.host(name)?;
     let worker = host.start_worker(0)?;
@@ -98,7 +99,7 @@ fn workers(count: u64, logs: &Logs) -> Result<Figure> {
     Ok(Figure::new("scale/workers-on-one-daemon", "", count as f64, note))
 }
 
-/// As many plugins as there are ids, all in one worker: the loopback plugin in C under many names, and the faulty one.
+/// As many plugins as there are ids in one worker: one in C under many names, and the faulty one.
 fn plugins(logs: &Logs) -> Result<Figure> {
     let libraries = prefix()?.lib();
     let plugin = Source::new("graph_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
@@ -178,8 +179,8 @@ fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     Ok(Figure::new("scale/hosts-on-one-daemon", "", count as f64, note))
 }
 
-/// So many hosts at one worker. First one of them alone has a command in flight, then some do at the same time, who share
-/// the worker's one receive queue and the machine's processors.
+/// So many hosts at one worker. First one of them alone has a command in flight, then some do at
+/// the same time, who share the worker's one receive queue and the machine's processors.
 fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>> {
     const SHARED: u64 = 1;
     let service = Service::start(Transports::All, logs)?;

@@ -174,7 +174,7 @@ impl Outcome {
         }
     }
 
-    /// Whether everything was in time, and whether a suite may be left out here: not in CI, whose machine can run all of them.
+    /// Whether everything was in time, and a suite may be left out here: not in CI.
     pub fn check(&self, suite: &Suite) -> Result<()> {
         let late: Vec<String> = self.late().into_iter().map(Figure::to_string).collect();
         ensure!(late.is_empty(), "noticed too late:\n{}", late.join("\n"));
@@ -188,7 +188,7 @@ impl Outcome {
     }
 }
 
-/// Something that was measured on the way. As JSON (`urom-faults --json`) it is a figure as the benchmark reads it.
+/// What was measured. As JSON (`urom-faults --json`) it is a figure of the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// What it is: `losses/killed/worker`.
@@ -241,9 +241,10 @@ impl fmt::Display for Figure {
 /// The variable that sets the seed where no argument can.
 const SEED_VARIABLE: &str = "UROM_FAULTS_SEED";
 
-/// The seed that was given, or that of the variable `UROM_FAULTS_SEED`, or a new one; printed, so that a run can be repeated.
+/// The seed that was given, that of `UROM_FAULTS_SEED`, or a new one; printed to be repeated.
 ///
-/// The plan of a run follows from it: what is broken and after how many commands. The processes' timing does not.
+/// The plan of a run follows from it: what is broken and after how many commands. The processes'
+/// timing does not.
 pub fn seed_from(given: Option<u64>) -> Result<u64> {
     let seed = match (given, std::env::var(SEED_VARIABLE)) {
         (Some(seed), _) => seed,

@@ -1,5 +1,6 @@
-//! A thousand hosts that come to one daemon within a second and stay, beside 256 workers and hosts that send commands all the
-//! time. Control connections are what they cost the daemon, so few processes play them.
+//! A thousand hosts that come to one daemon within a second and stay, beside 256 workers and hosts
+//! that send commands all the time. Control connections are what they cost the daemon, so few
+//! processes play them.
 
 use std::time::{Duration, Instant};
 

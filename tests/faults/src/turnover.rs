@@ -1,5 +1,5 @@
-//! One host after the other dies at a worker that goes on, and one worker after the other under a host that does: nobody needs more
-//! memory for the next one.
+//! One host after the other dies at a worker that goes on, and one worker after the other under a
+//! host that does: nobody needs more memory for the next one.
 
 mod workers;
 
@@ -24,20 +24,22 @@ const A_FEW: u64 = 500;
 /// The thread that tries the worker's receive queue after a loss. It has a UCX of its own.
 const PROBE: &str = "urom-probe";
 
-/// With so many losses everybody makes what is made for the first ones: over shared memory a worker grows by some 600 KiB, most of
-/// it for the first test of its receive queue.
+/// With so many losses everybody makes what is made for the first ones: over shared memory a worker
+/// grows by some 600 KiB, most of it for the first test of its receive queue.
 const WARM_UP: u64 = 16;
 
-/// How many hosts die one after the other over each of the transports, in the short form and in full.
+/// How many hosts die one after the other over each transport, in the short form and in full.
 const HOSTS: [u32; 2] = [64, 200];
 
-/// What a worker may keep of each host, and a host of each worker, in KiB. UCX keeps that it has met a peer, until the worker ends: a program of nothing but UCX,
-/// in which 100 peers get messages of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
+/// What a worker may keep of each host, and a host of each worker, in KiB. UCX keeps that it has
+/// met a peer, until the worker ends: a program of nothing but UCX, in which 100 peers get messages
+/// of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
 /// TCP.
 const EACH: u64 = 1;
 
-/// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who was answered when. The daemon has
-/// no UCX, and so no more than that: it grows by some 170 KiB with a thousand hosts, and by nothing with the next five hundred.
+/// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who
+/// was answered when. The daemon has no UCX, and so no more than that: it grows by some 170 KiB
+/// with a thousand hosts, and by nothing with the next five hundred.
 const HOLES: u64 = 256;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -67,8 +69,9 @@ fn turn_over(
 ) -> Result<[Figure; 2]> {
     let mut scene = Scene::new(transports, logs)?;
     for host in 1..=hosts {
-        // One in two dies while its commands are on their way, but not over shared memory: there that may block the worker's receive
-        // queue, and the next hosts would be those of another worker. The suite `chaos` does it.
+        // One in two dies while its commands are on their way, but not over shared memory: there
+        // that may block the worker's receive queue, and the next hosts would be those of another
+        // worker. The suite `chaos` does it.
         let idle = host % 2 == 0 || transports == Transports::All;
         scene.lose(random.u64(1..300), idle).with_context(|| format!("host {host} of {hosts}"))?;
     }
@@ -101,7 +104,7 @@ impl Scene {
         self.stays.pass(WORKER, A_FEW)
     }
 
-    /// A host comes and dies after so many answers; `idle` says whether it waits for the others first.
+    /// A host comes and dies after so many answers; if `idle`, it waits for the others first.
     fn lose(&mut self, after: u64, idle: bool) -> Result<()> {
         let had = attached(self.worker.pid)?;
         let mut host = self.service.host("host")?;

@@ -1,4 +1,4 @@
-//! The descriptions of these protocols as bytes, which the compiler makes as it does for a plugin's file.
+//! The descriptions of these protocols as bytes, made by the compiler as for a plugin's file.
 
 use test_protocols::{rdmo, ucc};
 use urom_abi::describe::section::{self, Build, Panic};

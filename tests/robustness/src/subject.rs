@@ -1,4 +1,4 @@
-//! The four protocols as values: what [`check`](crate::check) asks of generated code, without its types.
+//! The four protocols as values: what [`check`](crate::check) asks of generated code.
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ pub struct Subject {
     pub commands: &'static [fn(&[u8]) -> Again],
     /// Reads a notification of any kind.
     pub notification: fn(&[u8]) -> Again,
-    /// Reads a notification of one kind, as the answer to a command whose echoed field, if it has one, has this value.
+    /// Reads one kind of notification, as the answer to a command whose echoed field is this.
     pub replies: &'static [fn(&[u8], u64) -> Again],
     /// The bytes of the answer to what cannot be served.
     pub refusal: fn(&[u8]) -> Vec<u8>,
@@ -47,7 +47,7 @@ pub trait Answered: Reply + Clone + Debug + PartialEq {
     fn echo(value: u64) -> Self::Echo;
 }
 
-/// What a message writes into exactly the room it takes, after it was seen to leave less room alone.
+/// What a message writes into the room it takes, after it was seen to leave less room alone.
 ///
 /// `encode` and `len` are the message's own.
 pub fn written(

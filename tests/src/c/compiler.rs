@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 
 use crate::command::run;
 
-/// What every source must get along with. All of UROM is experimental to DOCA, whose headers want that asked for.
+/// What every source must get along with. All of UROM is experimental to DOCA, whose headers want
+/// that asked for.
 const FLAGS: [&str; 7] =
     ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API="];
 
@@ -20,8 +21,8 @@ pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<
     Ok(())
 }
 
-/// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it and loads a plugin that
-/// was built with it.
+/// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it
+/// and loads a plugin that was built with it.
 pub fn asan_library() -> Result<PathBuf> {
     let name = run(Command::new("cc").arg("-print-file-name=libasan.so"))?;
     // A file that it does not have is printed as it was given.

@@ -24,8 +24,8 @@ pub fn prefix() -> Result<Prefix> {
     let root = profile_directory()?.join("prefix");
     let prefix = Prefix { root };
     ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
-    // The name in the build tree belongs to the last build of this very file. For uromd that says nothing: tests of
-    // urom-service build it again.
+    // The name in the build tree belongs to the last build of this very file. For uromd that says
+    // nothing: tests of urom-service build it again.
     let libraries = ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
     let mut pairs = libraries
         .map(|name| Ok((prefix.lib().join(name), built(name)?)))
@@ -84,7 +84,7 @@ impl Prefix {
         self.root.join("bin/uromd")
     }
 
-    /// The value of `LD_LIBRARY_PATH` with which its programs run: its libraries, and its UCX when it brings one.
+    /// The `LD_LIBRARY_PATH` of its programs: its libraries, and its UCX when it brings one.
     pub fn library_path(&self) -> OsString {
         let mut path = self.lib().into_os_string();
         let ucx = self.lib().join("urom-ucx/libucx/lib");

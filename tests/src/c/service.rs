@@ -47,7 +47,7 @@ impl Service {
         Service::daemon_of(&prefix()?, plugins, set)
     }
 
-    /// A `uromd` that can load plugins built with the address sanitizer. Their errors end the worker; leaks are not looked for.
+    /// A `uromd` for plugins with the address sanitizer: errors end the worker, leaks do not.
     pub fn sanitized(plugins: PluginDirectory) -> Result<Service> {
         let library = asan_library()?;
         Service::daemon_with(plugins, |command| {

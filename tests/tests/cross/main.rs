@@ -1,7 +1,8 @@
-//! Host programs of this machine, and a service of another that an emulator runs: `cargo xtask cross`, which builds all but
-//! the plugins and says in `UROM_EMULATED` what is emulated and by what.
+//! Host programs of this machine, and a service of another that an emulator runs: `cargo xtask
+//! cross`, which builds all but the plugins and says in `UROM_EMULATED` what is emulated and by
+//! what.
 //!
-//! Both sides talk over TCP. The plugins are built as a user builds them, with `cargo urom build --target`.
+//! Both sides talk over TCP. Plugins are built with `cargo urom build --target`, as by users.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,7 @@ use urom_tests::{PluginDirectory, expected, profile_directory};
 /// An emulator takes its time, for a domain's start above all.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// The other machine.
 struct Emulated {
-    /// Its triple.
     target: String,
     /// What starts its programs, in words.
     emulator: Vec<String>,
@@ -101,7 +100,6 @@ fn ensure_of(emulated: &Emulated, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a host of this machine.
 fn run(program: impl Into<PathBuf>, service: &Service) -> Result<Output> {
     Host::new(program).env("UCX_TLS", "tcp").limit(LIMIT).run(service)?.success()
 }

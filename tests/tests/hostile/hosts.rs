@@ -12,7 +12,7 @@ fn services() -> Result<[Service; 2]> {
     Ok([Service::daemon(plugins()?)?, Service::embedded(plugins()?)?])
 }
 
-/// Runs a program plain and with the address sanitizer, at a daemon and embedded. It has to find nothing to complain of.
+/// Runs a program plain and with the address sanitizer, at a daemon and embedded.
 fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> Result<()> {
     for source in Source::new(source).each_way() {
         let program = source.program()?;

@@ -36,7 +36,6 @@ mount -t tmpfs tmpfs "$root/dev/shm"
 exec chroot "$root" "$@"
 "#;
 
-/// The contents of an image in a folder.
 struct Image {
     root: tempfile::TempDir,
     variables: Vec<(String, String)>,
@@ -156,7 +155,6 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The files that the loader takes for a program.
 fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
     let text = run(Command::new("ldd").arg(program))?;
     Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())

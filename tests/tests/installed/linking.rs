@@ -74,7 +74,7 @@ fn each_library_exports_its_own_functions_and_no_others() -> Result<()> {
     Ok(())
 }
 
-/// The functions of the list of DOCA's interface, but for those that a plugin has, and those that are in the headers.
+/// The functions of DOCA's interface without a plugin's, and those in the headers.
 fn functions() -> Vec<&'static str> {
     const NAMES: &str = include_str!("../../../urom-abi/tests/docas_interface.txt");
     let prototypes =
@@ -185,7 +185,6 @@ fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<(
     Ok(())
 }
 
-/// Checks a file as C and as C++.
 fn compiles(file: &Path, flags: &[String]) -> Result<()> {
     for (name, language) in [("cc", ["-std=c11", "-x", "c"]), ("c++", ["-std=c++17", "-x", "c++"])]
     {
@@ -210,7 +209,7 @@ fn a_header_of_the_programs_own_is_found_whichever_folder_comes_first() -> Resul
     compiles(&file, &[theirs, own])
 }
 
-/// UCX's own lists and sets of CPUs are taken where its headers are, whichever folder and whichever header comes first.
+/// UCX's own lists and sets of CPUs are taken where its headers are, whichever comes first.
 #[test]
 fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
     let prefix = prefix()?;

@@ -1,4 +1,4 @@
-//! Programs that have some of the libraries only, or load them themselves, in any order, or more than one of a kind.
+//! Programs that have some of the libraries, or load them, in any order, or several of a kind.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,6 @@ use urom_tests::c::prefix;
 
 use crate::compiler;
 
-/// The prefix's libraries in a directory of their own.
 fn copied(names: &[&str]) -> Result<TempDir> {
     let directory = tempfile::tempdir()?;
     for name in names {
@@ -20,7 +19,7 @@ fn copied(names: &[&str]) -> Result<TempDir> {
     Ok(directory)
 }
 
-/// Compiles a program of `tests/c` with `libdoca_common` alone, and runs it with the libraries of a directory.
+/// Runs a program of `tests/c`, linked with `libdoca_common` alone, with a directory's libraries.
 fn run(source: &str, libraries: &Path, arguments: &[&Path]) -> Result<Output> {
     let directory = tempfile::tempdir()?;
     let program = directory.path().join("program");

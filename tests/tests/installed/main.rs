@@ -1,4 +1,4 @@
-//! The installed prefix: what lies in it, what compilers and loaders make of it, and that it can be moved.
+//! The installed prefix: what is in it, what compilers and loaders make of it, and its moves.
 
 mod container;
 mod documented;

@@ -1,5 +1,5 @@
-//! A host and a plugin that meson builds against the prefix: they link as with pkg-config alone, and go on working when the
-//! prefix is moved.
+//! A host and a plugin that meson builds against the prefix: they link as with pkg-config alone,
+//! and go on working when the prefix is moved.
 
 use std::fs;
 use std::path::Path;

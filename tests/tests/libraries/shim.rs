@@ -8,13 +8,12 @@ use tempfile::TempDir;
 use urom_abi::DocaError;
 use urom_abi::host::Api;
 
-/// A library in a directory of its own.
 pub(crate) struct Shim {
     directory: TempDir,
 }
 
 impl Shim {
-    /// With all functions but those that are `missing`; `version` is the C expression that `doca_version_runtime` gives.
+    /// With all functions but the `missing`; `version` is a C expression for that of DOCA.
     pub(crate) fn new(version: Option<&str>, missing: &[&str]) -> Result<Shim> {
         let mut code = String::new();
         if let Some(version) = version {

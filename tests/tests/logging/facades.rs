@@ -1,5 +1,5 @@
-//! Lines of plugins in Rust through `urom_pdk::log`, `log` and `tracing`: in `uromd`, in an embedded service, in a C
-//! program's.
+//! Lines of plugins in Rust through `urom_pdk::log`, `log` and `tracing`: in `uromd`, in an
+//! embedded service, in a C program's.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn say(service: &Service, id: u64) -> Result<()> {
     Ok(worker.stop().wait()?)
 }
 
-/// `(level, text)` of what [`say`] has a plugin log, from `most` lines of each crate, the gravest ones.
+/// `(level, text)` of what [`say`] has a plugin log: `most` lines of each crate, the gravest.
 fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
     let levels =
         [("ERR", "error"), ("WRN", "warn"), ("INF", "info"), ("DBG", "debug"), ("TRC", "trace")];
@@ -96,7 +96,6 @@ fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Re
     Ok(())
 }
 
-/// Where in the plugin's code a text stands.
 fn place_of(text: &str) -> String {
     let code = include_str!("../../plugins/talkative/src/lib.rs");
     let line = code.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
@@ -107,7 +106,7 @@ fn embedded(plugins: &PluginDirectory) -> Result<Service> {
     Ok(Service::builder().embedded().plugin_path(plugins.variable()).connect()?)
 }
 
-/// The other process of the next test: two workers of one process have the plugin's library in common.
+/// The other process of the next test: workers of one process share the plugin's library.
 #[test]
 #[ignore = "the other process of a test in this file"]
 fn embedded_with_a_subscriber() -> Result<()> {

@@ -1,9 +1,9 @@
-//! Host programs in C, paired with plugins in C and in Rust, with a daemon and embedded. Hosts in Rust are paired with plugins
-//! in C by `whole_path`.
+//! Host programs in C, paired with plugins in C and in Rust, with a daemon and embedded. Hosts in
+//! Rust are paired with plugins in C by `whole_path`.
 //!
-//! The programs and plugins in C were written from the description of the interface and of the messages, and share no code
-//! with those in Rust. Each host prints what it sees, line by line. `urom_tests::expected` has these lines: they are the same
-//! for every plugin.
+//! The programs and plugins in C were written from the description of the interface and of the
+//! messages, and share no code with those in Rust. Each host prints what it sees, line by line.
+//! `urom_tests::expected` has these lines: they are the same for every plugin.
 
 mod side_by_side;
 
@@ -13,7 +13,6 @@ use anyhow::{Context, Result};
 use urom_tests::c::{Host, Output, Service, Source};
 use urom_tests::{PluginDirectory, expected};
 
-/// Who made a program or plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Make {
     /// Plugins alone.
@@ -23,7 +22,6 @@ enum Make {
     SanitizedC,
 }
 
-/// Where the plugins run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Uromd,
@@ -32,7 +30,6 @@ enum Place {
     Embedded,
 }
 
-/// Which messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Graph,
@@ -47,7 +44,6 @@ impl Protocol {
         }
     }
 
-    /// What a host prints.
     fn transcript(self) -> &'static str {
         match self {
             Protocol::Graph => expected::GRAPH,
@@ -92,7 +88,6 @@ fn service(place: Place, plugins: PluginDirectory) -> Result<Service> {
     }
 }
 
-/// One pairing.
 fn check(protocol: Protocol, host: Make, plugin: Make, place: Place) -> Result<()> {
     let service = service(place, plugins(&[(protocol, plugin)])?)?;
     let program = host_program(&format!("{}_host", protocol.name()), host)?;
@@ -114,7 +109,6 @@ macro_rules! pairings {
     };
 }
 
-/// The same pairings for a protocol.
 macro_rules! all_pairings {
     ($($module:ident: $protocol:ident;)*) => {
         $(

@@ -12,7 +12,7 @@ use crate::common::{Said, run, tool_with};
 
 const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// A workspace with the members that a test asks for. All of them build into one directory, which stays.
+/// A workspace with the members a test asks for. All build into one directory, which stays.
 struct Workspace {
     root: tempfile::TempDir,
 }
@@ -36,7 +36,6 @@ impl Workspace {
         self.root.path()
     }
 
-    /// A plugin with the graph protocol.
     fn plugin(&self, name: &str, library: &str) -> Result<()> {
         let source = fs::read_to_string(format!("{KIT}/plugins/graph-rs/plugin/src/lib.rs"))?;
         let manifest = format!(
@@ -64,7 +63,6 @@ impl Workspace {
         Ok(fs::write(directory.join("src/lib.rs"), source)?)
     }
 
-    /// `cargo urom build` in one of its directories.
     fn build(&self, place: &str, arguments: &[&str]) -> Result<Said> {
         run(&mut self.command(place, arguments)?)
     }
@@ -113,7 +111,6 @@ fn deeper() -> Result<Done> {
 }
 "#;
 
-/// Where the tests of this file build.
 fn target() -> Result<PathBuf> {
     Ok(profile_directory()?.join("tool"))
 }

@@ -11,7 +11,6 @@ use urom_tests::c::Source;
 
 use crate::common::{copy_of, for_the_other_machine, patch, run, tool_says, tool_with};
 
-/// What `check --json` says of a file.
 pub(crate) fn check(file: &Path, more: &[&str]) -> Result<Value> {
     let arguments = [OsStr::new("check"), OsStr::new("--json"), file.as_os_str()];
     // Plugins in C are linked with DOCA's library.
@@ -332,7 +331,8 @@ fn symbols_that_only_the_loader_finds_are_left_to_it() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
     let mut bytes = fs::read(&file)?;
-    // `e_shoff`, and `e_shentsize`, `e_shnum` and `e_shstrndx`: a file without sections, as tools that strip hard leave it.
+    // `e_shoff`, and `e_shentsize`, `e_shnum` and `e_shstrndx`: a file without sections, as tools
+    // that strip hard leave it.
     bytes[40..48].fill(0);
     bytes[58..64].fill(0);
     fs::write(&file, bytes)?;

@@ -10,7 +10,6 @@ use serde_json::Value;
 use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
-/// How a run of the tool ended, and what it said.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -18,7 +17,7 @@ pub(crate) struct Said {
     pub(crate) err: String,
 }
 
-/// `cargo-urom urom`, as cargo starts it, without the variables that would say where services and plugins are.
+/// `cargo-urom urom`, as cargo starts it, without variables that name services and plugins.
 pub(crate) fn tool() -> Result<Command> {
     let program = profile_directory()?.join("cargo-urom");
     ensure!(
@@ -41,39 +40,33 @@ pub(crate) fn tool() -> Result<Command> {
     Ok(command)
 }
 
-/// The same with words.
 pub(crate) fn tool_with<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Command> {
     let mut command = tool()?;
     command.args(words);
     Ok(command)
 }
 
-/// Runs it to its end.
 pub(crate) fn run(command: &mut Command) -> Result<Said> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
 }
 
-/// Runs it with these words.
 pub(crate) fn tool_says<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Said> {
     run(&mut tool_with(words)?)
 }
 
 impl Said {
-    /// Standard output of a run that went well.
     pub(crate) fn good(self) -> Result<String> {
         ensure!(self.code == Some(0), "it failed: {self:?}");
         Ok(self.out)
     }
 
-    /// The same as JSON.
     pub(crate) fn json(self) -> Result<Value> {
         let text = self.good()?;
         serde_json::from_str(&text).with_context(|| text.clone())
     }
 
-    /// Standard error of a run that failed, with 1.
     pub(crate) fn bad(self) -> Result<String> {
         self.ended_with(1)
     }
@@ -88,7 +81,7 @@ impl Said {
         Ok(self.err)
     }
 
-    /// Checks that a run ended with this code, printed nothing, and says all of this on standard error.
+    /// The run ended with this code, printed nothing, and says all of this on standard error.
     pub(crate) fn refused(self, code: i32, parts: &[&str]) -> Result<()> {
         ensure!(self.out.is_empty(), "it printed something: {self:?}");
         let error = self.ended_with(code)?;
@@ -99,13 +92,11 @@ impl Said {
     }
 }
 
-/// The file of a plugin in Rust, as cargo built it.
 pub(crate) fn rust(plugin: &str) -> Result<String> {
     let file = profile_directory()?.join(format!("lib{plugin}.so"));
     Ok(file.to_str().context("a path in UTF-8")?.to_owned())
 }
 
-/// The file of a plugin in C, compiled now.
 pub(crate) fn in_c(plugin: &str) -> Result<String> {
     let source = match plugin {
         "worker_sandbox" => Source::new("sandbox_plugin.c").ucx(),
@@ -114,7 +105,6 @@ pub(crate) fn in_c(plugin: &str) -> Result<String> {
     Ok(source.plugin(plugin)?.to_str().context("a path in UTF-8")?.to_owned())
 }
 
-/// A daemon with plugins in Rust.
 pub(crate) fn daemon(plugins: &[&str]) -> Result<(Uromd, PluginDirectory)> {
     let plugins = PluginDirectory::with(plugins)?;
     Ok((Uromd::start(plugins.path())?, plugins))
@@ -125,7 +115,7 @@ pub(crate) fn with_doca(command: &mut Command) -> Result<&mut Command> {
     Ok(command.env("LD_LIBRARY_PATH", prefix()?.library_path()))
 }
 
-/// A copy of a plugin in Rust that was built beside the test, under another name; it may be changed.
+/// A copy of a plugin that was built beside the test, under another name; it may be changed.
 pub(crate) fn copy_of(plugin: &str, directory: &Path, name: &str) -> Result<PathBuf> {
     let plugins = PluginDirectory::with(&[plugin])?;
     let file = directory.join(name);

@@ -1,5 +1,5 @@
-//! What `cargo urom new` makes never runs an old plugin: however its host is started, the plugin is as its sources are, or
-//! there is an error that says what to do.
+//! What `cargo urom new` makes never runs an old plugin: however its host is started, the plugin is
+//! as its sources are, or there is an error that says what to do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl Calc {
         Ok(())
     }
 
-    /// Makes what was built so far older than what is edited from now on, by any clock, and its sources older yet.
+    /// Makes what was built older than later edits by any clock, and its sources older yet.
     fn age(&self, plugin: &str) -> Result<()> {
         let set = |file: PathBuf, seconds| -> Result<()> {
             let file = fs::File::options().append(true).open(file)?;
@@ -164,7 +164,7 @@ fn a_missing_build_an_edit_during_one_and_a_lost_source_are_told_with_the_comman
     }
     build()?;
 
-    // As if the linker had taken long: edited after the compiler had read the file, and before the library was there.
+    // As if edited after the compiler had read the file, and before the library was there.
     let library = calc.target.join("debug/libworker_during.so");
     let later = SystemTime::now() + Duration::from_secs(2);
     fs::File::options().append(true).open(&library)?.set_modified(later)?;

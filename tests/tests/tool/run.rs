@@ -14,10 +14,8 @@ use urom_tests::c::Source;
 
 use crate::common::{copy_of, run, tool_with};
 
-/// How long a line may take to come.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A service that was started by the tool.
 struct Running {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -77,7 +75,8 @@ impl Drop for Running {
 #[test]
 fn its_last_lines_are_written_before_it_ends() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    // A thread writes the lines to a file, as those to a terminal, and it is not slower than the end every time.
+    // A thread writes the lines to a file, as those to a terminal, and it is not slower than the
+    // end every time.
     for _ in 0..6 {
         let log = tempfile::NamedTempFile::new()?;
         let mut tool = tool_with(["run", "--listen", "127.0.0.1:0"])?;

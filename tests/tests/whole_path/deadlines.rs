@@ -1,4 +1,4 @@
-//! Tasks that are given up before their answer is there: by their deadline, or because the program says so.
+//! Tasks that are given up before their answer is there: by deadline, or by the program.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,12 +14,11 @@ use crate::provider::{Provider, faulty, faulty_worker};
 
 pub(crate) const SHORT: Duration = Duration::from_millis(20);
 
-/// What a test waits for at most, and what a deadline has to beat by far where nothing else would end the task.
+/// What a test waits for at most, and what a deadline beats where nothing else ends the task.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 type Notes = Rc<RefCell<Vec<Result<u64, DocaError>>>>;
 
-/// A callback that notes what it gets.
 fn note(notes: &Notes) -> impl FnOnce(Result<Echoed, Error>) + use<> {
     let notes = Rc::clone(notes);
     move |answer| {
@@ -336,7 +335,6 @@ pub(crate) fn deadlines_fire_while_the_worker_is_blocked(provider: &Provider) ->
     progress_until(&service, || worker.late_answers() == 1)
 }
 
-/// The process of a worker.
 pub(crate) fn process(faulty: &Client<Host>, worker: &Worker) -> Result<Pid> {
     let pid = faulty.task_pid(worker).submit()?.wait()?.pid;
     Pid::from_raw(pid.try_into()?).context("a worker without a process")

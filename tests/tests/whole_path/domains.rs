@@ -19,7 +19,6 @@ pub(crate) fn eight_workers_in_four_processes_read_each_other_s_buffers(
     provider.participants("domain_participant", 4)?.finish()
 }
 
-/// What participant `index` puts in.
 fn buffers(index: u64, count: u64) -> impl Iterator<Item = Buffer> {
     (0..count).map(move |number| Buffer {
         address: ((index + 1) << 32) + number * 0x1000,
@@ -179,7 +178,8 @@ pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) 
     let used = clock_gettime(ClockId::ThreadCPUTime) - before;
     let used = Duration::new(used.tv_sec.try_into()?, used.tv_nsec.try_into()?);
     assert!(used < wait / 2, "{used:?} of computing in {wait:?} of waiting");
-    // Nothing but the library's own notice wakes the thread for what the other participant, elsewhere, does.
+    // Nothing but the library's own notice wakes the thread for what the other participant,
+    // elsewhere, does.
     let late = group.remove(0);
     let began = Instant::now();
     thread::scope(|scope| {

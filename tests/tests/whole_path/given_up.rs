@@ -1,4 +1,4 @@
-//! Answers that nobody waits for any more: to futures that were dropped, and to questions for the workers of a group.
+//! Answers nobody waits for: to dropped futures, and to questions for a group's workers.
 
 use std::time::{Duration, Instant};
 

@@ -12,7 +12,6 @@ use crate::provider::{Provider, faulty};
 /// then.
 const BLOCKED: Duration = Duration::from_secs(10);
 
-/// How long a change may take to be told.
 const TOLD: Duration = Duration::from_secs(8);
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {

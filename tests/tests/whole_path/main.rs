@@ -1,6 +1,6 @@
-//! The whole path, host program to plugin and back: each test body runs against `uromd` as processes of its own and
-//! against the embedded service, with the built-in library and with a `libdoca_urom.so` that is loaded. What plugins in C
-//! do as well runs with those, too.
+//! The whole path, host program to plugin and back: each test body runs against `uromd` as
+//! processes of its own and against the embedded service, with the built-in library and with a
+//! `libdoca_urom.so` that is loaded. What plugins in C do as well runs with those, too.
 
 mod commands;
 mod deadlines;
@@ -158,7 +158,7 @@ on_every_provider! {
     }
 }
 
-// What takes seconds is tried with each place of the workers and with each library, and not in all pairs.
+// What takes seconds is tried with each place of the workers and each library, not in all pairs.
 macro_rules! on_two_providers {
     ($plugins:ident: $first:ident, $second:ident; $($tests:tt)*) => {
         on_provider! { $first: Provider::uromd($plugins()?)?.loaded(); $($tests)* }

@@ -56,12 +56,10 @@ impl Provider {
         self.daemon.as_ref().map(Uromd::pid)
     }
 
-    /// Whether workers are processes.
     pub(crate) fn has_processes(&self) -> bool {
         self.daemon.is_some()
     }
 
-    /// A connection to be set up.
     pub(crate) fn builder(&self) -> ServiceBuilder {
         let builder = match &self.library {
             Some(library) => Service::builder().library(library),
@@ -96,7 +94,6 @@ impl Provider {
         Ok(self.builder().connect()?)
     }
 
-    /// A connection, and a worker with the graph plugin.
     pub(crate) fn graph(&self) -> Result<(Service, Graph<Host>, Worker)> {
         let service = self.connect()?;
         let graph = graph(&service)?;
@@ -104,7 +101,6 @@ impl Provider {
         Ok((service, graph, worker))
     }
 
-    /// The same with the faulty plugin.
     pub(crate) fn faulty(&self) -> Result<(Service, Faulty<Host>, Worker)> {
         let service = self.connect()?;
         let (faulty, worker) = faulty_worker(&service)?;
@@ -127,29 +123,24 @@ pub(crate) fn in_c() -> Result<PluginDirectory> {
     Ok(plugins)
 }
 
-/// The graph plugin of a service.
 pub(crate) fn graph(service: &Service) -> Result<Graph<Host>> {
     Ok(service.plugin::<graph_protocol::Protocol>()?)
 }
 
-/// The faulty plugin of a service.
 pub(crate) fn faulty(service: &Service) -> Result<Faulty<Host>> {
     Ok(service.plugin::<faulty_protocol::Protocol>()?)
 }
 
-/// A worker with the faulty plugin.
 pub(crate) fn faulty_worker(service: &Service) -> Result<(Faulty<Host>, Worker)> {
     let faulty = faulty(service)?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     Ok((faulty, worker))
 }
 
-/// The reader plugin of a service.
 pub(crate) fn reader(service: &Service) -> Result<Reader<Host>> {
     Ok(service.plugin::<reader_protocol::Protocol>()?)
 }
 
-/// The sandbox plugin of a service.
 pub(crate) fn sandbox(service: &Service) -> Result<Sandbox<Host>> {
     Ok(service.plugin::<sandbox_protocol::Protocol>()?)
 }

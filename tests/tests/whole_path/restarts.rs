@@ -11,7 +11,6 @@ use urom_host::{DocaError, Host, State, Worker};
 use crate::deadlines::{process, progress_until};
 use crate::provider::{Provider, faulty};
 
-/// A deadline that has to be beaten by far.
 const LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result<()> {
@@ -68,7 +67,7 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
     Ok(())
 }
 
-/// The host notices the silence of such a worker, the service ends it some time later, and until then it would be joined as it is.
+/// The host notices first; until the service ends the worker it would be joined as it is.
 pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
     provider: &Provider,
 ) -> Result<()> {

@@ -1,7 +1,7 @@
 //! One lane: a daemon, two workers and two hosts, and the rounds they go through.
 //!
-//! Host `a` uses worker 1, host `b` workers 1 and 2. Worker 1, the daemon or host `a` is broken; worker 2 and host `b` show
-//! that the rest goes on.
+//! Host `a` uses worker 1, host `b` workers 1 and 2. Worker 1, the daemon or host `a` is broken;
+//! worker 2 and host `b` show that the rest goes on.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(super) struct Lane {
     watch: Watch,
     transports: Transports,
     logs: Logs,
-    /// How often somebody died while it sent, and blocked the queue of somebody who lost nothing else.
+    /// How often somebody died while it sent, and blocked the queue of one who lost nothing else.
     blocked: u32,
 }
 
@@ -81,8 +81,8 @@ impl Lane {
         Ok(())
     }
 
-    /// One round; how long it took until the last of those concerned had noticed. Whether that is soon enough is judged when
-    /// all is over.
+    /// One round; how long it took until the last of those concerned had noticed. Whether that is
+    /// soon enough is judged when all is over.
     pub(super) fn play(&mut self, round: &Round) -> Result<Duration> {
         self.watch.remember(self.processes())?;
         self.shares(round.victim)?;
@@ -119,7 +119,7 @@ impl Lane {
         let pid = self.victim(victim);
         let begin = now();
         signal(pid, Signal::STOP)?;
-        // Whatever else goes on meanwhile, the pause lasts in full; its last answers may come after it.
+        // Whatever goes on meanwhile, the pause lasts in full; its last answers may come after it.
         let unfinished = loop {
             let left = PAUSE.saturating_sub(between(begin, now()));
             if left.is_zero() {
@@ -141,8 +141,8 @@ impl Lane {
         Ok(paused)
     }
 
-    /// Host `b` still gets answers from a worker, unless the victim died while it sent into a queue that they share: then `b`
-    /// is told, and leaves the worker; when it was told.
+    /// Host `b` still gets answers from a worker, unless the victim died while it sent into a queue
+    /// that they share: then `b` is told, and leaves the worker; when it was told.
     fn goes_on(&mut self, worker: u64) -> Result<Option<u64>> {
         let Some(tally) = self.b.pass_or_over(END, worker, A_FEW)? else {
             self.b.halt(worker)?;
@@ -159,8 +159,8 @@ impl Lane {
         Ok(Some(tally.last_end))
     }
 
-    /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host whose queue that blocked may come to
-    /// know only now, and has to start it again.
+    /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host
+    /// whose queue that blocked may come to know only now, and has to start it again.
     fn start_worker(
         &mut self,
         host: impl Fn(&mut Lane) -> &mut HostProcess,
@@ -204,7 +204,7 @@ impl Lane {
         self.a.leave(ONE)?;
         self.b.leave(ONE)?;
         if let Some(told) = self.goes_on(TWO)? {
-            // Its own queue is blocked. It has a new one, and the old one until it lets go of its engine.
+            // Its own queue is blocked: it has a new one, and the old one as long as its engine.
             last = last.max(told);
             let pid = self.b.pid();
             self.watch.forget(pid);
@@ -256,7 +256,7 @@ impl Lane {
         let before = (descriptors(worker)?, descriptors(daemon)?);
         let begin = now();
         strike(host, blow)?;
-        // The worker and the daemon say nothing to those who stay; that they let go of the host's connections shows.
+        // Worker and daemon say nothing to those who stay; they let go of the host's connections.
         until(PATIENCE, "the lost host is let go", || {
             Ok(descriptors(worker)? < before.0 && descriptors(daemon)? < before.1)
         })?;
@@ -303,8 +303,8 @@ impl Lane {
         ]
     }
 
-    /// Looks that memory of a victim would be missed: somebody who stays has some of it attached, unless it is the daemon, which
-    /// shares none, or all goes over TCP.
+    /// Looks that memory of a victim would be missed: somebody who stays has some of it attached,
+    /// unless it is the daemon, which shares none, or all goes over TCP.
     fn shares(&self, victim: Victim) -> Result<()> {
         let pid = self.victim(victim);
         let rest: Vec<Pid> =
@@ -345,7 +345,7 @@ fn lost(host: &mut HostProcess, worker: u64, cause: Cause) -> Result<u64> {
     Ok(tally.last_end)
 }
 
-/// A host that is connected, and has seen a worker come and go: what is opened for the first of them stays open.
+/// A connected host that has seen a worker come and go, so that all first things are made.
 fn new_host(name: &str, service: &Service) -> Result<HostProcess> {
     let mut host = service.host(name)?;
     host.start_worker(ANY)?;

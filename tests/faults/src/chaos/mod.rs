@@ -1,7 +1,7 @@
 //! Processes that die, crash and stop at random moments under load.
 //!
-//! Several *lanes* go side by side, each with a daemon, two workers and two hosts that live for as long as nobody breaks
-//! them: what they hold is compared over all the rounds.
+//! Several *lanes* go side by side, each with a daemon, two workers and two hosts that live for as
+//! long as nobody breaks them: what they hold is compared over all the rounds.
 
 mod judge;
 mod lane;
@@ -16,13 +16,14 @@ use crate::suite::{Extent, Figure, Outcome, in_lanes};
 use lane::Lane;
 use plan::{Blow, Round};
 
-/// Most of a round in which something is stopped is waiting, so several fit on one core. Every other lane is over TCP.
+/// Most of a round with a stop is waiting, so several fit on a core. Every other is over TCP.
 const LANES: usize = 4;
 
 const FULL: u32 = 200;
 
-/// In one of how many losses over shared memory a queue may be blocked, besides [`BY_CHANCE`]: who is stopped at any moment is seldom
-/// between two instructions. Who takes each loss for it, or each of one kind, is found out.
+/// In one of how many losses over shared memory a queue may be blocked, besides [`BY_CHANCE`]: who
+/// is stopped at any moment is seldom between two instructions. Who takes each loss for it, or each
+/// of one kind, is found out.
 const SELDOM: usize = 8;
 const BY_CHANCE: usize = 2;
 

@@ -16,7 +16,7 @@ pub(super) enum Blow {
     Crash,
     /// SIGSTOP until everybody has noticed, then SIGKILL.
     StopThenKill,
-    /// SIGSTOP until everybody has noticed, then SIGCONT: it comes back into a world that has given it up.
+    /// SIGSTOP until everybody has noticed, then SIGCONT: everybody has given it up by then.
     StopThenContinue,
     /// SIGSTOP, then SIGCONT before anybody can have noticed: nothing is lost.
     Pause,
@@ -83,8 +83,8 @@ impl fmt::Display for Round {
 }
 
 impl Round {
-    /// Whether somebody is broken who sends into a queue that others share: the daemon's workers die with it when it is killed, and
-    /// end in order when it is stopped.
+    /// Whether somebody is broken who sends into a queue that others share: the daemon's workers
+    /// die with it when it is killed, and end in order when it is stopped.
     pub(super) fn may_block(&self) -> bool {
         match self.victim {
             Victim::Worker | Victim::Host => self.blow != Blow::Pause,
@@ -92,7 +92,7 @@ impl Round {
         }
     }
 
-    /// The name of the figure for how long it took everybody to notice, or for how long the victim paused.
+    /// The name of the figure for how long everybody took to notice, or the victim paused.
     pub(super) fn figure(&self) -> String {
         let (class, how) = match self.blow {
             Blow::Kill => ("losses/killed", ""),
@@ -122,8 +122,9 @@ pub(super) fn plan(rounds: u32, seed: u64) -> Vec<Round> {
     pairs.into_iter().cycle().take(rounds as usize).map(&mut round).collect()
 }
 
-/// The rounds of one of several lanes, each with its place in the plan. Those that break the daemon come last, so that the
-/// first daemon lives through all losses of workers and hosts, and a leak of little for each adds up.
+/// The rounds of one of several lanes, each with its place in the plan. Those that break the daemon
+/// come last, so that the first daemon lives through all losses of workers and hosts, and a leak of
+/// little for each adds up.
 pub(super) fn of_lane(plan: &[Round], lane: usize, lanes: usize) -> Vec<(usize, &Round)> {
     let mut rounds: Vec<_> = plan.iter().enumerate().skip(lane).step_by(lanes).collect();
     rounds.sort_by_key(|(_, round)| round.victim == Victim::Daemon);

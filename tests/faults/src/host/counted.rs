@@ -1,8 +1,9 @@
 //! The library's table of C functions, with a counter of completions in it.
 //!
-//! A callback that Rust code waits with is taken when it is called, so a task that ends twice would not show there. In the table,
-//! where programs in C have their callbacks, each completion is one call. A task that is not in flight must not complete. One that
-//! ended and was submitted again ends too early if its first command ends again: then its value is not the right one.
+//! A callback that Rust code waits with is taken when it is called, so a task that ends twice would
+//! not show there. In the table, where programs in C have their callbacks, each completion is one
+//! call. A task that is not in flight must not complete. One that ended and was submitted again
+//! ends too early if its first command ends again: then its value is not the right one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! A worker that is kept busy, and the ledger of its tasks: each is opened once and must be closed once.
+//! A worker that is kept busy, and a ledger in which each task is opened and closed once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,6 @@ pub(super) struct Load {
     random: RefCell<fastrand::Rng>,
     ledger: RefCell<Ledger>,
     meter: RefCell<Meter>,
-    /// How many more answers until one is announced.
     mark: Cell<u64>,
     halted: Cell<bool>,
     over: Cell<bool>,
@@ -110,7 +109,6 @@ impl Load {
         load
     }
 
-    /// One more command, with a value of its own.
     fn submit(self: &Rc<Load>) {
         let (value, times, slow) = {
             let mut random = self.random.borrow_mut();
@@ -191,7 +189,8 @@ impl Load {
             ledger.tally.errors = std::mem::take(&mut ledger.errors).into_iter().collect();
             say(&Word::Over { worker: self.worker.id(), tally: ledger.tally.clone() });
         } else if let (true, Some(violation)) = (self.over.get(), ledger.tally.violations.last()) {
-            // Too late for the tally. Nobody waits for this word, and one that nobody waited for fails the round.
+            // Too late for the tally. Nobody waits for this word, and one that nobody waited for
+            // fails the round.
             let tally = Tally { violations: vec![violation.clone()], ..Tally::default() };
             say(&Word::Over { worker: self.worker.id(), tally });
         }

@@ -14,17 +14,15 @@ use crate::measure::now;
 /// How often a run says how far it is.
 pub(crate) const MARKS: u64 = 100;
 
-/// A run on a worker. A task's callback is called once or never; that so many calls came as there were commands shows the
-/// rest.
+/// A run on a worker. A task's callback is called once or never; that so many calls came as there
+/// were commands shows the rest.
 pub(super) struct Loopbacks {
     worker: Rc<Worker>,
     plugin: Client<Host>,
     commands: u64,
-    /// How many are still to be sent, and how many are in flight.
     left: Cell<u64>,
     open: Cell<u64>,
     good: Cell<u64>,
-    /// How many more answers until the next mark.
     until_mark: Cell<u64>,
     seed: u64,
     errors: RefCell<BTreeMap<Trouble, u64>>,

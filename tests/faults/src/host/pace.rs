@@ -14,7 +14,6 @@ const OCTAVES: usize = 64;
 /// How quickly commands were answered from one order to tell it to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pace {
-    /// How many answers came, and within which time.
     pub(crate) answers: u64,
     pub(crate) within: Duration,
     /// How long half of the commands took at most, and 99 of a hundred.
@@ -58,7 +57,7 @@ impl Meter {
         self.longest = self.longest.max(took);
     }
 
-    /// What was counted since the last time; the oldest command that is not answered was sent at `oldest`.
+    /// What was counted since the last time; the oldest unanswered command was sent at `oldest`.
     pub(super) fn take(&mut self, oldest: Option<u64>) -> Pace {
         let Meter { since, buckets, longest } = std::mem::replace(self, Meter::new());
         let waits = oldest.map_or(0, |oldest| self.since.saturating_sub(oldest));

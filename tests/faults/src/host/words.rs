@@ -23,7 +23,7 @@ pub(crate) enum Order {
     Connect {
         address: String,
     },
-    /// Start or join a worker with the faulty plugin and these, and with these variables in its environment.
+    /// Start or join a worker with the faulty plugin and these, and with these variables.
     Start {
         worker: u64,
         plugins: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) enum Order {
         in_flight: u32,
         seed: u64,
     },
-    /// Put so many tasks in flight on a worker, and a new one in the place of each that is answered.
+    /// Put so many tasks in flight on a worker, and a new one in place of each answered one.
     Load {
         worker: u64,
         kind: Kind,
@@ -116,7 +116,7 @@ pub(crate) enum Word {
         worker: u64,
         pace: Pace,
     },
-    /// Every task that was in flight has ended: after an order to halt, or because the worker was lost.
+    /// Every task in flight has ended: after an order to halt, or because the worker was lost.
     Over {
         worker: u64,
         tally: Tally,

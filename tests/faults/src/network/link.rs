@@ -1,4 +1,4 @@
-//! Two network namespaces joined by a veth pair, and what can be done to it. Needs root, `ip`, `tc` and `nft`.
+//! Two network namespaces joined by a veth pair. Needs root, `ip`, `tc` and `nft`.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::vitals::until;
 
-/// The service's address. Each pair of namespaces is a world of its own, so all of them can have the same.
+/// The service's address: each pair of namespaces is a world of its own.
 pub(super) const SERVICE: &str = "10.118.0.2";
 const HOST: &str = "10.118.0.1";
 
@@ -148,7 +148,7 @@ impl Link {
         Ok([at(&self.host)?, at(&self.service)?])
     }
 
-    /// How often a packet had to wait at the host's end and at the service's, since they let through so much only.
+    /// How often a packet had to wait for the rate limit at the host's end and at the service's.
     pub(super) fn held_back(&self) -> Result<[u64; 2]> {
         let at = |namespace| {
             let shape =

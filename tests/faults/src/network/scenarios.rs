@@ -13,12 +13,13 @@ use crate::measure::{between, now};
 use crate::process::{in_time, signal};
 use crate::vitals::{descriptors, until};
 
-/// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s after a packet was lost, and the
-/// last heartbeat may be a second old by then: after longer cuts it depends on the moment.
+/// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s
+/// after a packet was lost, and the last heartbeat may be a second old by then: after longer cuts
+/// it depends on the moment.
 const SHORT_CUT: Duration = Duration::from_secs(1);
 
-/// What is still short: the kernel tries again after at most as long as the cut has lasted, which must be before the 3.5 s after
-/// which a silent peer is given up.
+/// What is still short: the kernel tries again after at most as long as the cut has lasted, which
+/// must be before the 3.5 s after which a silent peer is given up.
 const STILL_SHORT: Duration = Duration::from_millis(1600);
 
 const TRIES: u32 = 3;
@@ -167,7 +168,7 @@ fn lost(scene: &mut Scene, cut: Cut, kind: Kind) -> Result<Duration> {
     Ok(took)
 }
 
-/// A short cut, played again where it was not short: other scenes that come and go keep the kernel from changing a link.
+/// A short cut, played again where it was not short: others keep the kernel busy with links.
 fn restored_soon(cut: Cut) -> Result<Duration> {
     for _ in 0..TRIES {
         let mut took = Duration::ZERO;

@@ -20,12 +20,12 @@ pub(super) const BUDGET: Duration = Duration::from_secs(5);
 
 pub(super) const ONE: u64 = 1;
 
-/// What an error says while a link is cut: nobody's farewell comes through. Which of these it is depends on who is sent to first.
+/// What an error says while a link is cut: which depends on who is sent to first.
 pub(super) const CUT_OFF: [&str; 4] =
     ["was silent for", "UCX says", "the connection broke", "the connection to it broke"];
 
-/// What it says when the link is there again, and the other side's kernel knows of no connection: that it says, so there is no
-/// silence.
+/// What it says when the link is there again, and the other side's kernel knows of no connection:
+/// that it says, so there is no silence.
 pub(super) const GONE: [&str; 4] =
     ["closed by the other side", "UCX says", "the connection broke", "the connection to it broke"];
 
@@ -75,7 +75,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until every task has ended with an error that names one of these causes; how long that took.
+    /// Waits until every task has ended with an error that names one of these causes; how long.
     pub(super) fn noticed(&mut self, begin: u64, causes: &[&str]) -> Result<Duration> {
         let Tally { errors, last_end, .. } = self.host.over(ONE, PATIENCE)?;
         ensure!(!errors.is_empty(), "nothing failed");
@@ -89,7 +89,8 @@ impl Scene {
         Ok(between(begin, last_end))
     }
 
-    /// Once the link is there again: the lost worker has ended, a new one works, and nobody holds more than before.
+    /// Once the link is there again: the lost worker has ended, a new one works, and nobody holds
+    /// more than before.
     pub(super) fn recovers(&mut self, lost: Pid, before: usize) -> Result<()> {
         wait_for_end(lost, END, "the worker that lost its host")?;
         self.host.leave(ONE)?;

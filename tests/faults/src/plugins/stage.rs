@@ -1,5 +1,5 @@
-//! A daemon with two hosts: one at a worker whose plugin misbehaves, and a bystander at another worker, under load from the
-//! first act to the last.
+//! A daemon with two hosts: one at a worker whose plugin misbehaves, and a bystander at another
+//! worker, under load from the first act to the last.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,10 @@ use crate::host::{Call, Kind, Trouble};
 use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Service, Transports};
 use crate::vitals::{Vitals, returns, vitals};
 
-/// How many answers may come before the own progress of a plugin whose worker had no turn yet when the first commands came: UCX
-/// finds several in one look then. The plugin's progress has every second call whatever is ready, and what is ready is sent
-/// (`urom-pdk/tests/commands.rs` has both). Mostly it has had its turn before.
+/// How many answers may come before the own progress of a plugin whose worker had no turn yet when
+/// the first commands came: UCX finds several in one look then. The plugin's progress has every
+/// second call whatever is ready, and what is ready is sent (`urom-pdk/tests/commands.rs` has
+/// both). Mostly it has had its turn before.
 const ANSWERED_BEFORE: usize = 2;
 
 const ONE: u64 = 1;
@@ -43,13 +44,13 @@ const LATE: Duration = Duration::from_secs(1);
 
 const A_FEW: u64 = 200;
 
-/// How many times as long the bystander's answers may take beside a worker that is blocked, which leaves it a processor.
+/// How many times as long the bystander's answers may take beside a blocked worker.
 const SLOWER: u32 = 5;
 
 /// How often a run may play again the one act beside which the bystander is measured.
 const REPEATS: u32 = 1;
 
-/// What everybody but the worker may keep of an act, in KiB: the C library gives memory back as it likes.
+/// What everybody but the worker may keep of an act, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 3 * 1024;
 
 pub(super) struct Stage {
@@ -60,7 +61,6 @@ pub(super) struct Stage {
     two: Pid,
     /// What the rest had before the first act.
     before: Vec<Vitals>,
-    /// How often an act was played again.
     pub(super) repeats: Repeats,
     logs: Logs,
 }
@@ -82,7 +82,7 @@ impl Stage {
         bystander.load(TWO, Kind::Busy, 8, 1)?;
         let (before, repeats) = (Vec::new(), Repeats::at_most(REPEATS));
         let mut stage = Stage { host, bystander, service, two, before, repeats, logs };
-        // What is made for the first worker and the first commands is there before anything is compared.
+        // What the first worker and commands need is there before anything is compared.
         let worker = stage.host.start_worker(ONE)?;
         stage.answers(Call::Echo(1))?;
         stage.leave(worker)?;
@@ -106,7 +106,6 @@ impl Stage {
         ]
     }
 
-    /// Plays an act; how long it took until the host knew.
     pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
         let traces = self.traces(act)?;
         let took = match act {
@@ -160,7 +159,6 @@ impl Stage {
         wait_for_end(worker, END, "a worker that its host has left")
     }
 
-    /// A call that nothing keeps from being answered.
     fn answers(&mut self, call: Call) -> Result<u64> {
         let (end, _) = self.host.call(ONE, call.clone(), PATIENCE)?;
         end.map_err(|trouble| anyhow!("{call:?}: {}", trouble.text))
@@ -378,7 +376,8 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    /// The worker may die of it, or go round in circles: its host gets errors or the right values, and can leave it.
+    /// The worker may die of it, or go round in circles: its host gets errors or the right values,
+    /// and can leave it.
     fn corrupts(&mut self, how: u64) -> Result<Duration> {
         let worker = self.start(&[CORRUPT], "")?;
         let begin = Instant::now();

@@ -1,4 +1,5 @@
-//! A control stream with heartbeats, carried by a thread, for a program whose own thread is busy with being rude.
+//! A control stream with heartbeats, carried by a thread, for a program whose own thread is busy
+//! with being rude.
 
 use std::net::SocketAddr;
 use std::sync::mpsc as std_mpsc;

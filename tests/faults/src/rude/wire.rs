@@ -1,4 +1,4 @@
-//! The private protocol as a host speaks it: to the daemon, then to a worker, and commands as frames.
+//! The private protocol as a host speaks it to the daemon and to a worker, with frames.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -24,8 +24,8 @@ use super::link::Link;
 /// How many tasks a rude host asks to have in flight.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
 
-/// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB: more than UCX's queues and the kernel's
-/// buffers hold.
+/// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB:
+/// more than UCX's queues and the kernel's buffers hold.
 const MANY_IN_FLIGHT: u16 = 48 * 1024;
 
 /// What a rude host is called in its frames.

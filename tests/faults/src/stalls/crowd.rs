@@ -1,4 +1,4 @@
-//! Many hosts as the daemon sees them: control connections that greet, are welcomed and stay. One thread plays them all.
+//! Many hosts as the daemon sees them: control connections that stay, played by one thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are connected, and before they are
-    /// waited for. How long it took until the last one was welcomed.
+    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are
+    /// connected, and before they are waited for. How long it took until the last one was welcomed.
     pub(crate) fn come(
         daemon: SocketAddr,
         key: Option<&Key>,

@@ -1,7 +1,7 @@
 //! Look-ups of files that take as long as a test wants: a slow file system, without one.
 //!
-//! The kernel asks this process about each `statx` of another one and of its children, and lets it go on when it is told so
-//! (seccomp's user notifications).
+//! The kernel asks this process about each `statx` of another one and of its children, and lets it
+//! go on when it is told so (seccomp's user notifications).
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -41,7 +41,7 @@ pub(super) fn ask(command: &mut Command) -> Result<Asked> {
         let listener = listen()?;
         send_one(theirs.as_fd(), listener.as_fd())
     };
-    // SAFETY: between fork and exec the closure makes plain system calls, takes no lock and allocates nothing.
+    // SAFETY: between fork and exec the closure makes plain system calls: no lock, no allocation.
     unsafe { command.pre_exec(send) };
     Ok(Asked(ours))
 }
@@ -72,7 +72,6 @@ impl Held {
         self.held.recv_timeout(limit).map_err(|_| anyhow!("no look-up was held within {limit:?}"))
     }
 
-    /// Lets all go on.
     pub(super) fn release(&mut self) -> Result<()> {
         self.holds.store(false, Ordering::SeqCst);
         Ok(self.release.write_all(&[1])?)

@@ -1,4 +1,4 @@
-//! What would stall a daemon whose loop waits for anything: a slow file system, a log that nobody reads, a crowd, a pause.
+//! What would stall a daemon that waits: slow files, an unread log, a crowd, a pause.
 
 pub(crate) mod crowd;
 mod held;
@@ -127,7 +127,6 @@ fn ends_in_order(daemon: Uromd, what: &str) -> Result<()> {
     ends(daemon, what)
 }
 
-/// Waits for the end of a daemon that was told to end.
 fn ends(daemon: Uromd, what: &str) -> Result<()> {
     let pid = daemon.pid();
     let gone = std::thread::spawn(move || daemon.wait());
@@ -137,7 +136,7 @@ fn ends(daemon: Uromd, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Daemon, worker and host are stopped together, as with their machine, for longer than anybody's patience.
+/// Daemon, worker and host are stopped together, for longer than anybody's patience.
 fn paused(logs: &Logs) -> Result<()> {
     for transports in [Transports::All, Transports::Tcp] {
         let service = Service::start(transports, logs)?;
@@ -176,7 +175,6 @@ fn crowd(many: usize, logs: &Logs) -> Result<Duration> {
     Ok(took)
 }
 
-/// A new key in a file that only this user reads.
 pub(crate) fn key_file(directory: &TempDir) -> Result<std::path::PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let file = directory.path().join("key");

@@ -1,5 +1,5 @@
-//! One worker after the other dies under a host that goes on and starts the next: the host needs no more memory for it, nor does the
-//! daemon.
+//! One worker after the other dies under a host that goes on and starts the next: the host needs no
+//! more memory for it, nor does the daemon.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
@@ -30,7 +30,7 @@ pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Res
     Ok(grown.map(|grown| grown.figure(transports)))
 }
 
-/// A worker is started, answers, and dies while commands wait at it: not while it sends, which may block the host's receive queue.
+/// A worker answers, and dies while commands wait, not while it sends: that may block a queue.
 fn lose(host: &mut HostProcess) -> Result<()> {
     let worker = host.start_worker(WORKER)?;
     host.load(WORKER, Kind::Busy, IN_FLIGHT, 0)?;

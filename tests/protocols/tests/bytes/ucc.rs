@@ -1,4 +1,4 @@
-//! The byte tables of UCC's protocol: 64-byte commands, 24-byte notifications, a 32-bit tag with padding behind it.
+//! UCC's byte tables: commands of 64 bytes, notifications of 24, a padded 32-bit tag.
 
 use bytemuck::Zeroable;
 use test_protocols::ucc::{

@@ -13,7 +13,6 @@ use urom_tests::{PluginDirectory, Uromd};
 
 use crate::common::{Said, daemon, run, rust, tool_says, tool_with};
 
-/// Calls with these words, separated by spaces.
 fn call(words: &str) -> Result<Said> {
     tool_says(["call"].into_iter().chain(words.split_whitespace()))
 }
@@ -49,7 +48,6 @@ fn says(said: Said, parts: &[&str]) -> Result<()> {
     in_one_line(&said.bad()?, parts)
 }
 
-/// The same of a call that was wrong.
 fn is_wrong(said: Said, parts: &[&str]) -> Result<()> {
     in_one_line(&said.wrong()?, parts)
 }
@@ -61,7 +59,6 @@ fn in_one_line(error: &str, parts: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What the tool says when it is given these lines to read.
 fn call_with_input(words: &str, lines: impl AsRef<[u8]>) -> Result<Said> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("lines");

@@ -22,7 +22,7 @@ fn a_repeated_call_reports_every_command() -> Result<()> {
         let latency = ["min", "p50", "p90", "p99", "max"]
             .map(|name| said["latency_ns"][name].as_u64().unwrap_or_default());
         ensure!(latency.is_sorted() && latency[0] > 0, "{said}");
-        // By Little's law: the window over the mean time. The median is no larger than twice the mean.
+        // By Little's law: the window over the mean time, which is at least half the median.
         let (rate, seconds) =
             (said["rate"].as_f64().context("rate")?, said["seconds"].as_f64().context("seconds")?);
         ensure!((rate * seconds - 2000.0).abs() < 1.0, "{said}");

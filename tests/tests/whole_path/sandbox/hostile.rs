@@ -27,7 +27,6 @@ fn ask(pair: &Pair, worker: usize, command: &[u8]) -> Result<Answer> {
     Ok(block_on_for(LIMIT, pair.workers[worker].command(&pair.sandbox, command)?)?)
 }
 
-/// A notification of six words.
 fn notification(words: [u64; 6]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -88,7 +87,7 @@ pub(crate) fn lengths_that_wrap_are_invalid(pair: Pair) -> Result<()> {
 }
 
 pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(pair: Pair) -> Result<()> {
-    // A large context, so that it cannot be mistaken; the length of an address in C's place means nothing.
+    // A large context, which cannot be mistaken; the length at an address of C's means nothing.
     const CONTEXT: u64 = 0xdead_beef_0123_4567;
     let send = command(&[TAG_SEND, CONTEXT, 1, 0x7fff_0000_1234, 5, 6, 0], b"hello");
     for _ in 0..20 {

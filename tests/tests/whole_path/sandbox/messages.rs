@@ -42,7 +42,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(pair: Pair) ->
         let error =
             receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
-        // The worker still receives: nothing takes a command back. Its answer, payload and all, is nobody's.
+        // The worker still receives: nothing takes a command back. Its answer is nobody's.
         assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
         late += 1;
         let start = Instant::now();

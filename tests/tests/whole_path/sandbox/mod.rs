@@ -18,7 +18,6 @@ use crate::provider::{Given, Provider, sandbox};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
-/// A tag mask that matches the whole tag.
 pub(crate) const ALL: u64 = u64::MAX;
 
 /// Workers 0 and 1 of one domain.
@@ -48,13 +47,12 @@ impl Pair {
         Ok(block_on_for(LIMIT, task)??)
     }
 
-    /// Receives at worker 1.
     pub(crate) fn receive(&self, count: u64, tag: u64) -> Result<TagReceived> {
         let task = self.sandbox.task_tag_recv(&self.workers[1], count, tag, ALL).submit()?;
         Ok(block_on_for(LIMIT, task)??)
     }
 
-    /// Waits until everything sent before has arrived at worker 1, as messages between two workers keep their order.
+    /// Waits until all sent before is at worker 1: messages of two workers keep their order.
     pub(crate) fn settle(&self) -> Result<()> {
         const TAG: u64 = 0xfe4c_e000_0000_0000;
         self.send(TAG, b"")?;
@@ -92,7 +90,7 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8 ^ (at >> 8) as u8).collect()
 }
 
-/// Waits for `future` while `progress` goes on, as the owner of memory must that others read and write.
+/// Waits while `progress` goes on, as the owner of memory must that others read and write.
 pub(crate) fn wait_with<F: Future>(future: F, mut progress: impl FnMut()) -> Result<F::Output> {
     let (mut future, deadline) = (pin!(future), Instant::now() + LIMIT);
     loop {

@@ -16,13 +16,11 @@ use crate::provider::{Given, Provider};
 const BASE: u64 = 0x7f00_0000_1000;
 
 impl Pair {
-    /// Memory that the plugin allocates.
     fn allocate(&self, worker: &Worker, length: u64) -> Result<u64> {
         let task = self.sandbox.task_mem_map(worker, MapParams::allocate(BASE, length)).submit()?;
         Ok(block_on_for(LIMIT, task)??.memh_id)
     }
 
-    /// Receives into registered memory.
     fn receive_at(
         &self,
         worker: &Worker,
@@ -277,7 +275,7 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
         for at in outside {
             refused(pair.receive_at(second, memory, at, 1)?, &format!("{at:x?}"))?;
         }
-        // To another host of the same worker the handle means nothing, whatever it registered itself.
+        // To another host of the worker the handle means nothing, whatever it registered itself.
         let service = provider.connect()?;
         let sandbox = crate::provider::sandbox(&service)?;
         let worker = service.worker().id(second.id()).plugin(&sandbox).start().wait()?;
