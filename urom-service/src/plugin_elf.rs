@@ -1,7 +1,9 @@
-//! What a plugin's file shows before anything of it runs: its machine, its two symbols, its description.
+//! What a plugin's file shows before anything of it runs: its machine, its two symbols, its
+//! description.
 //!
-//! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them first. All of it is
-//! somebody else's bytes: what is read is bounded by the file, and nothing of it is believed beyond what it says.
+//! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them
+//! first. All of it is somebody else's bytes: what is read is bounded by the file, and nothing of
+//! it is believed beyond what it says.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,14 +19,15 @@ use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION
 use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
 
-/// The most that is read in one piece: a table of symbols, or of their names. Files may be larger, and have holes.
+/// The most that is read in one piece: a table of symbols, or of their names. Files may be larger,
+/// and have holes.
 const MOST: u64 = 1 << 28;
 
 /// What a shared library for this machine shows of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginElf {
-    /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose symbols only the loader
-    /// finds: one without section headers.
+    /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose
+    /// symbols only the loader finds: one without section headers.
     pub missing: Vec<&'static str>,
     /// What it says of itself, if it has the section for that: Rust plugins of this kit do.
     pub description: Option<Result<Description, ReadError>>,
@@ -91,7 +94,8 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     Ok(PluginElf { missing, description })
 }
 
-/// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer perhaps.
+/// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer
+/// perhaps.
 ///
 /// # Errors
 /// It cannot be opened, or is something else.
@@ -141,8 +145,8 @@ pub fn description<'data, R: ReadRef<'data>>(
 
 /// What a service calls the plugin in a file: the file's name without `.so`.
 ///
-/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME` when its description states
-/// that name.
+/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME`
+/// when its description states that name.
 ///
 /// # Errors
 /// A service passes over a file of this name; the sentence says why.

@@ -1,4 +1,4 @@
-//! What hosts are told whose receive queue is blocked: see `urom-service/src/queue.rs`.
+//! What hosts are told whose receive queue is blocked: see `urom-wire/src/queue_probe.rs`.
 
 use anyhow::{Result, ensure};
 

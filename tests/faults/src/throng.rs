@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use urom_service::key::Key;
 use urom_tests::PluginDirectory;
+use urom_wire::key::Key;
 
 use crate::host::{Kind, Order};
 use crate::process::{FAULTY, Logs, Service, Transports};

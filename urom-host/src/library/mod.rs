@@ -115,7 +115,7 @@ impl Library {
     /// ```
     #[cfg(feature = "builtin")]
     pub fn builtin() -> Library {
-        Library { api: urom_service::library::api(), file: None }
+        Library { api: libdoca_host::api(), file: None }
     }
 
     /// Any other library.

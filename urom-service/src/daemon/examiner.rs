@@ -1,13 +1,15 @@
-//! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm the daemon.
+//! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm
+//! the daemon.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use urom_wire::awake;
+
 use super::background::{Background, Outcome};
-use super::launcher::command;
-use crate::awake;
+use super::process::command;
 use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;
@@ -17,8 +19,8 @@ use crate::plugin_file::PluginFile;
 pub(crate) enum Examiner {
     /// In a process each, with these variables.
     Process { launcher: Vec<OsString>, words: Vec<OsString>, env: Vec<(OsString, OsString)> },
-    /// In this process, which an embedded service has no program of its own for: on a thread. A file that says of itself what
-    /// it would answer is not loaded.
+    /// In this process, which an embedded service has no program of its own for: on a thread. A
+    /// file that says of itself what it would answer is not loaded.
     Thread,
 }
 
@@ -62,7 +64,8 @@ impl Examiner {
         }
     }
 
-    /// Why a plugin is not listed whose answer is not there yet, and what to do where that may harm.
+    /// Why a plugin is not listed whose answer is not there yet, and what to do where that may
+    /// harm.
     pub(crate) fn takes_long(&self) -> &'static str {
         match self {
             Examiner::Process { .. } => {
@@ -76,14 +79,15 @@ impl Examiner {
         }
     }
 
-    /// Whether a file that was asked stays in this process, which then takes one in its place for the same.
+    /// Whether a file that was asked stays in this process, which then takes one in its place for
+    /// the same.
     pub(crate) fn keeps_what_it_loads(&self) -> bool {
         matches!(self, Examiner::Thread)
     }
 }
 
-/// Whether this program is another machine's, and runs under an emulator: some tell by the child's exit code that it was not
-/// started.
+/// Whether this program is another machine's, and runs under an emulator: some tell by the child's
+/// exit code that it was not started.
 fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
     match examined {
         Err(error) => error.raw_os_error() == Some(libc::ENOEXEC),

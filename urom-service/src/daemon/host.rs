@@ -2,27 +2,28 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 use urom_abi::{Count, DocaError};
+use urom_log::LineBudget;
+use urom_wire::awake::timeout;
+use urom_wire::control::{DaemonToHost, Failure};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::relay::{self, BACKLOG};
+use urom_wire::stream::{self, StreamError, greet};
 
+use super::event::{Event, HostLink};
 use super::roster::HostKey;
 use super::search::Search;
-use super::server::{Event, HostLink};
-use crate::awake::timeout;
-use crate::key::Secret;
 use crate::lobby::Seat;
-use crate::log::Budget;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::{DaemonToHost, Failure};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{self, StreamError, greet};
 
-/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing for [`PATIENCE`].
+/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
+/// for [`PATIENCE`].
 const SEARCH: Duration = Duration::from_secs(3);
 
 /// What a host is told that has to wait too long for the list of plugins.
@@ -39,7 +40,7 @@ pub(crate) struct Reception {
     pub(crate) places: Arc<Semaphore>,
     pub(crate) limit: usize,
     /// Lines about those that were turned away.
-    pub(crate) refusals: Mutex<Budget>,
+    pub(crate) refusals: Mutex<LineBudget>,
     /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
@@ -96,11 +97,11 @@ pub(crate) async fn serve(
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let session = session::run(stream, outgoing, &events, reception.patience, |message| {
+    let relayed = relay::run(stream, outgoing, &events, reception.patience, |message| {
         Event::Host { key, message }
     });
     let end = tokio::select! {
-        end = session => end,
+        end = relayed => end,
         // The daemon has said that it does not read.
         Ok(()) = given_up => None,
     };
@@ -115,8 +116,7 @@ pub(crate) async fn serve(
 impl Reception {
     /// Tells a host why it cannot stay.
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
-        let line =
-            self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
+        let line = self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line();
         if let Some(more) = line {
             warn!("refused host {peer}: {failure}{more}");
         }

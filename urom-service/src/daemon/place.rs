@@ -17,13 +17,15 @@ use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
 use super::background::{Background, Outcome};
-use super::discovery::PLUGIN_PATH_VARIABLE;
 use super::examiner::{Answer, Examiner, Question};
 use super::trust::{self, Distrust};
 use crate::freshness;
 use crate::loaded::{self, Identity};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
+
+/// Where a daemon looks for plugins: directories and files, separated by `;`.
+pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
 /// An entry, which may be looked at at this moment.
 #[derive(Debug)]
@@ -226,7 +228,8 @@ impl Known {
         }))
     }
 
-    /// The name of the plugin that the file may be, which is examined then unless that was done before.
+    /// The name of the plugin that the file may be, which is examined then unless that was done
+    /// before.
     fn candidate(&mut self, file: &Path, examiner: &Examiner) -> Result<String, PassedOver> {
         let looked = match &self.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {

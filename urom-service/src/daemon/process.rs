@@ -1,5 +1,6 @@
 //! A worker's process, from its start until the kernel forgets it.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -13,6 +14,19 @@ use rustix::process::{
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use crate::examine::this_program;
+
+/// This same program, with `words` as its first arguments; behind a `launcher`, if there is one.
+pub(crate) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
+    let Some((program, arguments)) = launcher.split_first() else {
+        return Ok(this_program(words));
+    };
+    // The link that is used otherwise would lead an emulator or debugger to itself.
+    let mut command = Command::new(program);
+    command.args(arguments).arg(std::env::current_exe()?).args(words);
+    Ok(command)
+}
 
 /// A process, which is killed when this is dropped.
 #[derive(Debug)]
@@ -47,7 +61,8 @@ impl Process {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Waits for the end. The process stays what it is then, a zombie with its number, until this is dropped.
+    /// Waits for the end. The process stays what it is then, a zombie with its number, until this
+    /// is dropped.
     pub(crate) async fn ended(&self) -> io::Result<ExitStatus> {
         loop {
             let mut readable = self.end.readable().await?;
@@ -74,7 +89,8 @@ impl Drop for Process {
 }
 
 fn watch(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is open and is the same descriptor until it is dropped, which the `AsyncFd` does, who owns it.
+    // SAFETY: an `OwnedFd` is open and is the same descriptor until it is dropped, which the
+    // `AsyncFd` does, who owns it.
     Ok(unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }?)
 }
 
@@ -91,8 +107,9 @@ fn status(end: &WaitIdStatus) -> ExitStatus {
 
 /// Takes back processes that are done with, on a thread of its own.
 ///
-/// That can take long: the kernel was seen to go round in circles there for 3 s, because the process's last thread, which was
-/// not quite gone, waited for its processor behind a busy worker. Heartbeats do not wait for that.
+/// That can take long: the kernel was seen to go round in circles there for 3 s, because the
+/// process's last thread, which was not quite gone, waited for its processor behind a busy worker.
+/// Heartbeats do not wait for that.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaper(Sender<Pid>);
 

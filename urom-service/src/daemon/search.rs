@@ -17,7 +17,8 @@ type Asked = oneshot::Sender<Arc<[Found]>>;
 pub(crate) struct Search(mpsc::UnboundedSender<Asked>);
 
 impl Search {
-    /// Has `look` called once, and again as hosts ask for it: on threads that may wait for files and directories.
+    /// Has `look` called once, and again as hosts ask for it: on threads that may wait for files
+    /// and directories.
     pub(crate) fn begin(look: impl FnMut() -> Vec<Found> + Send + 'static) -> Search {
         let (ask, asked) = mpsc::unbounded_channel();
         tokio::spawn(measured("looking for plugins", serve(look, asked)));
@@ -43,7 +44,8 @@ async fn serve(
     loop {
         let log = log.clone();
         let once = move || (dispatcher::with_default(&log, &mut look), look);
-        // It fails where it panicked, which was reported, or where the runtime ends: those who wait notice that nobody answers.
+        // It fails where it panicked, which was reported, or where the runtime ends: those who wait
+        // notice that nobody answers.
         let Ok((found, again)) = spawn_blocking(once).await else { return };
         look = again;
         let found = Arc::<[Found]>::from(found);

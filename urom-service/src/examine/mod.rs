@@ -1,7 +1,8 @@
-//! Examining a plugin's file: it is loaded, and its two functions are called, in a process of its own.
+//! Examining a plugin's file: it is loaded, and its two functions are called, in a process of its
+//! own.
 //!
-//! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process suffers that tries it.
-//! The process is this same program, as `uromd examine FILE`.
+//! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process
+//! suffers that tries it. The process is this same program, as `uromd examine FILE`.
 
 mod child;
 
@@ -20,8 +21,8 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+use urom_wire::awake;
 
-use crate::awake;
 use crate::plugin_file::{METHODS, PluginFileError};
 
 pub(crate) use child::run as run_child;
@@ -150,8 +151,8 @@ enum Step {
     },
 }
 
-/// This same program, however it was started, and whatever has become of its file. Its arguments begin with `words`, which
-/// lead it to [`main_of`](crate::uromd::main_of).
+/// This same program, however it was started, and whatever has become of its file. Its arguments
+/// begin with `words`, which lead it to [`main_of`](crate::uromd::main_of).
 #[must_use]
 pub fn this_program(words: &[OsString]) -> Command {
     let mut command = Command::new("/proc/self/exe");
@@ -162,7 +163,8 @@ pub fn this_program(words: &[OsString]) -> Command {
     command
 }
 
-/// Examines a file. `command` starts this program; blocks until its process has ended, or `limit` has passed.
+/// Examines a file. `command` starts this program; blocks until its process has ended, or `limit`
+/// has passed.
 ///
 /// # Errors
 /// There can be no such process.

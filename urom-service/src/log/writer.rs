@@ -1,10 +1,10 @@
-//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a reader
-//! that does not read, nor another thread that writes and does not get its processor.
+//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a
+//! reader that does not read, nor another thread that writes and does not get its processor.
 //!
-//! A line is written at once where the kernel takes it without waiting. Any other waits in a bounded
-//! buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a slow file
-//! system. Lines that find the buffer full are dropped and counted, and the next line that is written
-//! says how many.
+//! A line is written at once where the kernel takes it without waiting. Any other waits in a
+//! bounded buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a
+//! slow file system. Lines that find the buffer full are dropped and counted, and the next line
+//! that is written says how many.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -89,13 +89,21 @@ impl Lines {
 
     /// Hands on what is new, unless another thread is at it, which then does so.
     fn hand_on(self: &Arc<Self>) {
-        while self.has_new() {
+        /// Others may log without end. After that the writer goes on.
+        const ROUNDS: usize = 3;
+        for round in 1..=ROUNDS {
+            if !self.has_new() {
+                return;
+            }
             let mut waiting = match self.waiting.try_lock() {
                 Ok(waiting) => waiting,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return,
             };
             self.take_new(&mut waiting);
+            if round == ROUNDS {
+                self.wake(&mut waiting);
+            }
         }
     }
 
@@ -112,7 +120,7 @@ impl Lines {
             while self.new.pop().is_some() {}
             return;
         };
-        while let Some(line) = self.new.pop() {
+        for line in std::iter::from_fn(|| self.new.pop()).take(AT_ONCE) {
             let at_once = self.is_done(waiting);
             let rest = &line.as_bytes()[if at_once { write_at_once(out, &line) } else { 0 }..];
             // The rest of a line that was begun always has room.
@@ -216,8 +224,8 @@ fn write_all(mut out: &File, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals, and
-/// pipes before Linux 6.4.
+/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals,
+/// and pipes before Linux 6.4.
 fn write_at_once(out: &File, line: &str) -> usize {
     /// The file's own position.
     const HERE: u64 = u64::MAX;

@@ -319,7 +319,8 @@ fn a_plugin_whose_description_cannot_be_read_is_not_served() {
     uromd.logged(&["foreign.so is not served", "layout 99", "build it with this kit"]);
 }
 
-/// Plugins find each other by name, across workers of services that may have the file under other names.
+/// Plugins find each other by name, across workers of services that may have the file under other
+/// names.
 #[test]
 fn a_worker_calls_a_plugin_as_its_daemon_does() {
     let (plugins, text) =
