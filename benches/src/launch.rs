@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -118,9 +118,11 @@ impl Launch {
     }
 }
 
-/// A daemon and its plugins.
+/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics when that does
+/// not end in order.
 pub(crate) struct Daemon {
-    uromd: Uromd,
+    /// Until it is dropped.
+    uromd: Option<Uromd>,
     // As long as the daemon may start workers.
     _plugins: PluginDirectory,
 }
@@ -136,15 +138,19 @@ impl Daemon {
     ) -> Result<Daemon> {
         let uromd =
             Uromd::start_with(plugins.variable(), |command| set(command.args(["-l", "30"])))?;
-        Ok(Daemon { uromd, _plugins: plugins })
+        Ok(Daemon { uromd: Some(uromd), _plugins: plugins })
+    }
+
+    fn uromd(&self) -> &Uromd {
+        self.uromd.as_ref().expect("it is there until it is dropped")
     }
 
     pub(crate) fn address(&self) -> &str {
-        self.uromd.address()
+        self.uromd().address()
     }
 
     pub(crate) fn pid(&self) -> Pid {
-        self.uromd.pid()
+        self.uromd().pid()
     }
 
     /// Connects to it.
@@ -154,14 +160,13 @@ impl Daemon {
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(Service::builder().address(self.address()).connect()?)
     }
+}
 
-    /// Ends it. Its hosts have to be gone.
-    ///
-    /// # Errors
-    /// When it does not end in order.
-    pub(crate) fn stop(self) -> Result<()> {
-        ensure!(self.uromd.stop()?.success(), "uromd did not end in order");
-        Ok(())
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let ended = self.uromd.take().map(Uromd::stop);
+        let in_order = ended.is_none_or(|ended| ended.is_ok_and(|status| status.success()));
+        assert!(in_order || std::thread::panicking(), "uromd did not end in order");
     }
 }
 

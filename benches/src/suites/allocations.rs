@@ -47,7 +47,6 @@ fn loopbacks(launch: &Launch) -> Result<Vec<Figure>> {
         let name = |side: &str| format!("{NAME}/per-command/{transport}/{side}/{depth}");
         all.extend(figures(name, host.allocations, worker.allocations)?);
     }
-    counted.stop()?;
     Ok(all)
 }
 
@@ -109,7 +108,5 @@ fn sandbox(launch: &Launch) -> Result<Vec<Figure>> {
             all.extend(figures(name, each(host)?, each(worker)?)?);
         }
     }
-    drop((pair, sandbox, service));
-    daemon.stop()?;
     Ok(all)
 }

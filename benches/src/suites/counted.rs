@@ -86,9 +86,10 @@ pub(super) struct Counted {
     pub(super) graph: graph_protocol::Client<Host>,
     pub(super) worker: Worker,
     _service: Service,
-    daemon: Daemon,
     /// Of the host and of the worker.
     pub(super) counters: [Counter; 2],
+    // After its hosts.
+    _daemon: Daemon,
 }
 
 impl Counted {
@@ -100,7 +101,7 @@ impl Counted {
         pin(launch.cores.host(0))?;
         let pid = processes::only_child(daemon.pid())?;
         let counters = [Counter::of_this_process()?, Counter::of(pid)?];
-        Ok(Counted { graph, worker, _service: service, daemon, counters })
+        Ok(Counted { graph, worker, _service: service, counters, _daemon: daemon })
     }
 
     /// The counts of one command at the host and in the worker, with `depth` commands in flight.
@@ -135,12 +136,6 @@ impl Counted {
             Ok(Counts { allocations: each(side, |counts| counts.allocations)?, messages })
         };
         Ok([of(0)?, of(1)?])
-    }
-
-    pub(super) fn stop(self) -> Result<()> {
-        let Counted { graph, worker, _service, daemon, .. } = self;
-        drop((graph, worker, _service));
-        daemon.stop()
     }
 }
 

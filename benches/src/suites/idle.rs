@@ -79,8 +79,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let [commands, threads, raw, spinning] = recorders.map(Recorder::finish);
     let seconds = Duration::from_secs(if launch.quick { 1 } else { 3 });
     let cpu = cpu(processes::only_child(daemon.pid())?, seconds)?;
-    drop((peer, worker, graph, bench, service));
-    daemon.stop()?;
 
     let with = match transport {
         Transport::SharedMemory => "two threads that wake each other",

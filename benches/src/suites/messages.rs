@@ -34,7 +34,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let name = format!("{NAME}/sent-at-once/{transport}");
     let note = "commands that are alone whose one message UCX has when submit returns";
     figures.push(Figure::new(name, "", sent_at_once(&counted)?).note(note));
-    counted.stop()?;
     Ok(figures)
 }
 

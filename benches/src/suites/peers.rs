@@ -104,8 +104,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut party = Party { graph, worker, tonic, unix_socket, sleeper };
     let mut figures = party.spinning(launch)?;
     figures.extend(party.asleep(launch)?);
-    drop((party, service));
-    daemon.stop()?;
     Ok(figures)
 }
 

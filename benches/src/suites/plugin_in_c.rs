@@ -51,8 +51,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         let figure = Figure::in_turns(name, "ns", "plugin in C", &rounds);
         figures.push(figure.context("no round was measured")?);
     }
-    drop((worker, in_rust, in_c, service));
-    daemon.stop()?;
     Ok(figures)
 }
 

@@ -113,8 +113,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
                     messages, most of which it does not disturb";
         figures = figures.into_iter().map(|figure| figure.note(note)).collect();
     }
-    drop((party, service));
-    daemon.stop()?;
     Ok(figures)
 }
 

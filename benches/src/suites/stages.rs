@@ -57,8 +57,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     party.serve(Side::Raw)?;
     let [raw_send, raw_take] = raw_steps(&party, samples, patience(raw));
     party.end_serve()?;
-    drop(party);
-    daemon.stop()?;
 
     let figure = |name: &str, ns| {
         Figure::new(format!("{NAME}/{}/{name}", launch.transport.name()), "ns", ns)

@@ -42,7 +42,5 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     step("second-worker");
     block_on(second.stop())?;
     step("stop-of-a-worker");
-    drop((first, graph, service));
-    daemon.stop()?;
     Ok(figures)
 }

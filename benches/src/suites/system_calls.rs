@@ -92,7 +92,7 @@ fn counted(launch: &Launch, trips: u64, depth: u64) -> Result<[Counts; 2]> {
     let mut host = Child::start(command)?;
     let _: Done = host.ask(&Order::Round(Side::Kit, Work { trips, depth, single: false }))?;
     host.finish()?;
-    daemon.stop()?;
+    drop(daemon);
     Ok([summary(&of_host)?, summary(&of_worker)?])
 }
 

@@ -86,7 +86,6 @@ impl Cell {
             figures.extend(self.at_depth(launch, &mut hosts, depth)?);
         }
         hosts.0.into_iter().try_for_each(Child::finish)?;
-        daemon.map_or(Ok(()), Daemon::stop)?;
         Ok(figures)
     }
 

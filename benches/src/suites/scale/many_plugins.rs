@@ -37,7 +37,6 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
             });
             alone.get_or_insert(ns);
         }
-        daemon.stop()?;
     }
     let figure = Figure::new(format!("{NAME}/plugins-in-one-worker"), "", MOST as f64);
     figures.push(figure.note("open in the worker of the last measurements"));

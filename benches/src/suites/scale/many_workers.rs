@@ -22,6 +22,7 @@ struct Many {
     workers: Vec<Worker>,
     graph: graph_protocol::Client<Host>,
     service: Service,
+    // After its host.
     daemon: Daemon,
 }
 
@@ -84,12 +85,6 @@ impl Many {
         let sum = workers.iter().map(|worker| processes::memory(*worker)).sum::<Result<u64>>()?;
         Ok((sum as f64 / workers.len() as f64, workers.len()))
     }
-
-    fn stop(self) -> Result<()> {
-        let Many { workers, graph, service, daemon } = self;
-        drop((workers, graph, service));
-        daemon.stop()
-    }
 }
 
 /// The start of workers for a user who sets nothing.
@@ -109,7 +104,6 @@ pub(super) fn default_environment(launch: &Launch) -> Result<Vec<Figure>> {
                 .note("the mean of these, which share the 0.4 s of UCX's hooks on memory"),
         ]);
     }
-    many.stop()?;
     Ok(figures)
 }
 
@@ -143,6 +137,5 @@ pub(super) fn short_starts(launch: &Launch) -> Result<Vec<Figure>> {
     let stop = many.stop_workers()?;
     let each = figure("stop-of-a-worker", "ns", stop / WORKERS as f64);
     figures.push(each.note("of 256 that stop at the same time"));
-    many.stop()?;
     Ok(figures)
 }
