@@ -24,8 +24,7 @@ use crate::plugin::Plugin;
 #[cfg(feature = "builtin")]
 use crate::service::builder::Place;
 use crate::service::builder::Settings;
-use crate::service::inquiry::{Counts, Inquiry, Timed};
-use crate::service::question::Question;
+use crate::service::question::{Counts, Question, expire};
 use crate::service::session::Session;
 
 /// What the thread tells once it is connected.
@@ -138,26 +137,22 @@ impl ServiceCore {
         self.mailbox.state().failure.clone()
     }
 
-    pub(super) fn ask(&self, question: Question) {
-        self.mailbox.state().questions.push(question);
+    /// Runs a job on the service's thread.
+    pub(super) fn run(&self, job: impl FnOnce(&Session, &mut Timed) + Send + 'static) {
+        self.mailbox.state().jobs.push(Box::new(job));
         self.mailbox.ring();
     }
 
     /// Asks for a plugin's description, and waits for the answer.
     pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
         let (answer, answered) = mpsc::sync_channel(1);
-        self.mailbox.state().described.push((plugin.id(), answer));
-        self.mailbox.ring();
+        let id = plugin.id();
+        // Whoever asks waits, so sending cannot fail.
+        self.run(move |session, _| drop(answer.send(session.description(id))));
         answered.recv().unwrap_or_else(|_| {
             Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
                 .why("its thread ended early"))
         })
-    }
-
-    /// Has the thread look at a question's deadline.
-    pub(super) fn time(&self, inquiry: Arc<Inquiry>) {
-        self.mailbox.state().timed.push(inquiry);
-        self.mailbox.ring();
     }
 
     /// What its questions count their late answers in.
@@ -183,13 +178,15 @@ struct Mailbox {
     bell: OwnedFd,
 }
 
+/// The questions of a service that were given a deadline.
+type Timed = Vec<Arc<Question>>;
+
+/// What the service's thread is to do next.
+type Job = Box<dyn FnOnce(&Session, &mut Timed) + Send>;
+
 #[derive(Default)]
 struct State {
-    questions: Vec<Question>,
-    /// Plugins whose descriptions are asked for.
-    described: Vec<(u64, mpsc::SyncSender<Result<Description>>)>,
-    /// Questions that were given a deadline.
-    timed: Vec<Arc<Inquiry>>,
+    jobs: Vec<Job>,
     quit: bool,
     failure: Option<String>,
 }
@@ -237,34 +234,28 @@ fn serve(
     if report.send(Ok(connected)).is_err() {
         return;
     }
-    let mut timed = Timed::default();
+    let mut timed = Timed::new();
     loop {
         session.progress();
         mailbox.quiet();
-        let (questions, described, quit) = {
+        let (jobs, quit) = {
             let mut state = mailbox.state();
             if state.failure.is_none() && !session.is_running() {
                 let why = session.failure();
                 state.failure =
                     Some(if why.is_empty() { "the service is gone".into() } else { why });
             }
-            timed.add(std::mem::take(&mut state.timed));
-            let described = std::mem::take(&mut state.described);
-            (std::mem::take(&mut state.questions), described, state.quit)
+            (std::mem::take(&mut state.jobs), state.quit)
         };
-        let idle = questions.is_empty() && described.is_empty();
-        for (plugin, answer) in described {
-            // Whoever asks waits.
-            let _ = answer.send(session.description(plugin));
-        }
-        for question in questions {
-            question.submit(&session);
+        let idle = jobs.is_empty();
+        for job in jobs {
+            job(&session, &mut timed);
         }
         if quit {
             return;
         }
         // What the library had by now counts, whatever the clock says.
-        let limit = timed.pass();
+        let limit = expire(&mut timed);
         if idle {
             session.sleep(mailbox.bell.as_raw_fd(), limit);
         }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use futures_channel::oneshot;
+
 use crate::error::Result;
 use crate::service::ServiceCore;
-use crate::service::inquiry::Inquiry;
-use crate::service::question::Question;
+use crate::service::question::{Ids, Question};
 use crate::wait;
 
 /// A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of their ids, in rising
@@ -37,16 +38,18 @@ use crate::wait;
 /// When it is polled after it has resolved.
 #[must_use = "dropping it throws the answer away"]
 pub struct GroupQuery {
-    inquiry: Arc<Inquiry>,
+    answer: oneshot::Receiver<Ids>,
+    question: Arc<Question>,
     /// The service stays connected until this is gone.
     service: Arc<ServiceCore>,
 }
 
 impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
-        let inquiry = Arc::new(Inquiry::new(group, service.library(), service.counts()));
-        service.ask(Question::new(Arc::clone(&inquiry)));
-        GroupQuery { inquiry, service: Arc::clone(service) }
+        let (question, answer) = Question::new(group, service.library(), service.counts());
+        let asked = Arc::clone(&question);
+        service.run(move |session, _| asked.submit(session));
+        GroupQuery { answer, question, service: Arc::clone(service) }
     }
 
     /// When the question is given up, counted from the call that asked it: the future then resolves to `TIME_OUT`
@@ -70,8 +73,9 @@ impl GroupQuery {
     /// # }
     /// ```
     pub fn deadline(self, limit: Duration) -> Self {
-        self.inquiry.set_deadline(limit);
-        self.service.time(Arc::clone(&self.inquiry));
+        self.question.set_deadline(limit);
+        let timed = Arc::clone(&self.question);
+        self.service.run(move |_, all| all.push(timed));
         self
     }
 
@@ -92,7 +96,7 @@ impl GroupQuery {
     /// # }
     /// ```
     pub fn cancel(&self) -> bool {
-        self.inquiry.cancel()
+        self.question.cancel()
     }
 
     /// A hold on the question with which it can be cancelled while this is being awaited, on any thread.
@@ -108,7 +112,7 @@ impl GroupQuery {
     /// # }
     /// ```
     pub fn handle(&self) -> GroupQueryHandle {
-        GroupQueryHandle { inquiry: Arc::clone(&self.inquiry) }
+        GroupQueryHandle { question: Arc::clone(&self.question) }
     }
 
     /// Waits for the answer, progressing all engines of this thread.
@@ -127,20 +131,17 @@ impl GroupQuery {
 impl Future for GroupQuery {
     type Output = Result<Vec<u64>>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        self.inquiry.poll(cx.waker())
-    }
-}
-
-impl Drop for GroupQuery {
-    fn drop(&mut self) {
-        self.inquiry.abandon();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        // The question keeps the sender until it sends, so only a second end is an error.
+        Pin::new(&mut self.answer).poll(cx).map(|answer| {
+            answer.unwrap_or_else(|_| panic!("a group query was polled after it had resolved"))
+        })
     }
 }
 
 impl fmt::Debug for GroupQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupQuery").field("group", &self.inquiry.group).finish_non_exhaustive()
+        f.debug_struct("GroupQuery").field("group", &self.question.group).finish_non_exhaustive()
     }
 }
 
@@ -163,7 +164,7 @@ impl fmt::Debug for GroupQuery {
 /// ```
 #[derive(Clone)]
 pub struct GroupQueryHandle {
-    inquiry: Arc<Inquiry>,
+    question: Arc<Question>,
 }
 
 impl GroupQueryHandle {
@@ -178,14 +179,14 @@ impl GroupQueryHandle {
     /// # }
     /// ```
     pub fn cancel(&self) -> bool {
-        self.inquiry.cancel()
+        self.question.cancel()
     }
 }
 
 impl fmt::Debug for GroupQueryHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GroupQueryHandle")
-            .field("group", &self.inquiry.group)
+            .field("group", &self.question.group)
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,6 @@ mod actor;
 mod builder;
 mod group;
 mod handle;
-mod inquiry;
 mod question;
 mod session;
 

@@ -1,128 +1,224 @@
-//! How the service's thread asks the library for the workers of a group (`doca_urom_service_get_workers_by_gid_task`).
+//! A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`), shared by
+//! whoever waits for the answer and the service's thread.
+//!
+//! DOCA has no call that takes a question back. The library's task stays in flight until its answer
+//! comes, and the answer finds out here whether somebody still waits for it.
 
-use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use futures_channel::oneshot;
 use urom_abi::DocaError;
 use urom_abi::host::{Api, CtxState, Data, GidTask, Task};
 
-use crate::error::Result;
-use crate::service::inquiry::Inquiry;
+use crate::error::{Error, Result};
+use crate::library::Library;
 use crate::service::session::Session;
 
-/// An [`Inquiry`] that owes an answer.
-pub(super) struct Question(Option<Arc<Inquiry>>);
+pub(super) type Ids = Result<Vec<u64>>;
+
+/// How many answers of a service nobody got.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) late: AtomicU64,
+    pub(super) dropped: AtomicU64,
+}
+
+pub(super) struct Question {
+    pub(super) group: u32,
+    library: Library,
+    counts: Arc<Counts>,
+    asked: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` once the question has ended.
+    answer: Option<oneshot::Sender<Ids>>,
+    /// When it is given up, and how long after the asking that is.
+    deadline: Option<(Instant, Duration)>,
+}
 
 impl Question {
-    pub(super) fn new(inquiry: Arc<Inquiry>) -> Question {
-        Question(Some(inquiry))
+    pub(super) fn new(
+        group: u32,
+        library: Library,
+        counts: Arc<Counts>,
+    ) -> (Arc<Question>, oneshot::Receiver<Ids>) {
+        let (answer, answered) = oneshot::channel();
+        let state = Mutex::new(State { answer: Some(answer), deadline: None });
+        (Arc::new(Question { group, library, counts, asked: Instant::now(), state }), answered)
     }
 
-    fn settle(mut self, with: Result<Vec<u64>>, is_answer: bool) {
-        if let Some(inquiry) = self.0.take() {
-            inquiry.settle(with, is_answer);
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, code: DocaError) -> Error {
+        Error::new(code, format!("asking for the workers of group {}", self.group))
+    }
+
+    /// Whether somebody waits for the answer.
+    fn is_asked(&self) -> bool {
+        self.state().answer.as_ref().is_some_and(|answer| !answer.is_canceled())
+    }
+
+    /// Gives it up `limit` after it was asked; the service's thread must be told.
+    pub(super) fn set_deadline(&self, limit: Duration) {
+        // An instant that overflows never comes.
+        let at = self.asked.checked_add(limit);
+        self.state().deadline = at.map(|at| (at, limit));
+    }
+
+    /// Gives it up; whether it was still to be answered.
+    pub(super) fn cancel(&self) -> bool {
+        let error = self.error(DocaError::SKIPPED).why("it was cancelled before its answer came");
+        self.is_asked() && self.end(Err(error)).is_ok()
+    }
+
+    /// Ends it. The error is the counter for an answer that nobody gets.
+    fn end(&self, with: Ids) -> std::result::Result<(), &AtomicU64> {
+        let answer = self.state().answer.take();
+        // `send` runs the program's waker, so the lock is released first.
+        match answer {
+            None => Err(&self.counts.late),
+            Some(answer) => answer.send(with).map_err(|_| &self.counts.dropped),
         }
     }
 
-    /// Asks the library, unless nobody wants to know any more; only on the service's thread.
-    pub(super) fn submit(self, session: &Session) {
-        let Some(inquiry) = self.0.as_ref().filter(|inquiry| inquiry.is_asked()) else { return };
-        let api = inquiry.library.api();
+    /// Ends it on the service's thread, which a waker that panics must not end. An answer that
+    /// nobody gets is counted, if it `is_answer`.
+    fn settle(&self, with: Ids, is_answer: bool) {
+        match catch_unwind(AssertUnwindSafe(|| self.end(with))) {
+            Ok(Err(count)) if is_answer => drop(count.fetch_add(1, Ordering::Relaxed)),
+            Ok(_) => {}
+            // The panic was reported when it began.
+            Err(_) => tracing::warn!("a waker panicked on the service's thread"),
+        }
+    }
+
+    /// Gives it up if its deadline has passed; returns a deadline that is still to come.
+    fn expire(&self, now: Instant) -> Option<Instant> {
+        let deadline = self.state().deadline;
+        let (at, limit) = deadline.filter(|_| self.is_asked())?;
+        if at > now {
+            return Some(at);
+        }
+        let error = self
+            .error(DocaError::TIME_OUT)
+            .why(format!("no answer came within the deadline of {limit:?}"))
+            .hint("allow more time, or see whether the service still runs; a late answer is thrown away and counted in late_answers");
+        self.settle(Err(error), false);
+        None
+    }
+
+    /// Asks the library, unless nobody waits any more; only on the service's thread.
+    pub(super) fn submit(self: Arc<Self>, session: &Session) {
+        if !self.is_asked() {
+            return;
+        }
+        let api = self.library.api();
         let mut task = ptr::null_mut();
         // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
         let code = unsafe {
             (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
                 session.pointer().as_ptr(),
-                inquiry.group,
+                self.group,
                 Some(on_answer),
                 &mut task,
             )
         };
+        let failed = |code| self.settle(Err(self.error(code).why(session.failure())), false);
         if let Err(code) = code.check() {
-            let error = inquiry.error(code).why(session.failure());
-            return self.settle(Err(error), false);
+            return failed(code);
         }
         // SAFETY: the task is live.
         let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
-        let data = Box::into_raw(Box::new(self)).cast::<c_void>();
+        let data = Arc::into_raw(Arc::clone(&self));
         // SAFETY: the task is live and not in flight.
-        unsafe { (api.doca_task_set_user_data)(generic, Data { ptr: data }) };
+        unsafe { (api.doca_task_set_user_data)(generic, Data { ptr: data.cast_mut().cast() }) };
         // SAFETY: the task is live, not in flight, and has its callback.
         let code = unsafe { (api.doca_task_submit)(generic) };
         if let Err(code) = code.check() {
-            // SAFETY: it was made above, and the callback will not take it.
-            let question = unsafe { Box::from_raw(data.cast::<Question>()) };
-            // SAFETY: the task was not submitted, so it is still this function's.
+            // SAFETY: the reference was made above, and no callback takes it.
+            drop(unsafe { Arc::from_raw(data) });
+            // SAFETY: the task was not submitted, so it still belongs to this function.
             unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
-            let error =
-                question.0.as_ref().map(|inquiry| inquiry.error(code).why(session.failure()));
-            if let Some(error) = error {
-                question.settle(Err(error), false);
-            }
+            failed(code);
         }
     }
-}
 
-impl Drop for Question {
-    fn drop(&mut self) {
-        if let Some(inquiry) = self.0.take() {
-            let error = inquiry.error(DocaError::SHUTDOWN).why("the service was closed first");
-            inquiry.settle(Err(error), false);
+    /// What a task ended with, and whether the service said so: otherwise it ended with the
+    /// service.
+    ///
+    /// # Safety
+    /// `task` is a complete task of the question's library, and this its service's thread.
+    unsafe fn collect(&self, task: *mut GidTask) -> (Ids, bool) {
+        let api = self.library.api();
+        // SAFETY: the caller vouches for the task.
+        let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
+        // SAFETY: as above.
+        let status = unsafe { (api.doca_task_get_status)(generic) };
+        if let Err(code) = status.check() {
+            // SAFETY: as above.
+            return (Err(self.error(code)), unsafe { service_runs(api, generic) });
         }
+        // SAFETY: as above.
+        let count =
+            unsafe { (api.doca_urom_service_get_workers_by_gid_task_get_workers_count)(task) };
+        // SAFETY: as above.
+        let ids = unsafe { (api.doca_urom_service_get_workers_by_gid_task_get_worker_ids)(task) };
+        if count == 0 || ids.is_null() {
+            return (Ok(Vec::new()), true);
+        }
+        // SAFETY: the library gave out `count` ids, which live until the task is released.
+        let mut ids = unsafe { std::slice::from_raw_parts(ids, count) }.to_vec();
+        ids.sort_unstable();
+        (Ok(ids), true)
     }
 }
 
 unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: Data) {
     // SAFETY: the task's data is the pointer that `submit` put there.
     let data = unsafe { task_data.ptr };
-    // SAFETY: `submit` gave the box away, and a task completes once.
-    let question = unsafe { Box::from_raw(data.cast::<Question>()) };
-    let Some(inquiry) = &question.0 else { return };
-    let api = inquiry.library.api();
+    // SAFETY: `submit` gave this reference to the task, and a task completes once.
+    let question = unsafe { Arc::from_raw(data.cast::<Question>()) };
     // SAFETY: the task is complete, and released right after.
-    let (answer, is_answer) = unsafe { collect(inquiry, task) };
+    let (answer, is_answer) = unsafe { question.collect(task) };
     // SAFETY: the task is complete; releasing it in its callback is allowed.
-    unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
+    unsafe { (question.library.api().doca_urom_service_get_workers_by_gid_task_release)(task) };
     question.settle(answer, is_answer);
-}
-
-/// What a task ended with, and whether the service said so: otherwise it ended with the service.
-///
-/// # Safety
-/// `task` is a complete task of the inquiry's library.
-unsafe fn collect(inquiry: &Inquiry, task: *mut GidTask) -> (Result<Vec<u64>>, bool) {
-    let api: &Api = inquiry.library.api();
-    // SAFETY: the caller vouches for the task.
-    let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
-    // SAFETY: as above.
-    let status = unsafe { (api.doca_task_get_status)(generic) };
-    if let Err(code) = status.check() {
-        // SAFETY: as above.
-        return (Err(inquiry.error(code)), unsafe { runs(api, generic) });
-    }
-    // SAFETY: as above.
-    let count = unsafe { (api.doca_urom_service_get_workers_by_gid_task_get_workers_count)(task) };
-    // SAFETY: as above.
-    let ids = unsafe { (api.doca_urom_service_get_workers_by_gid_task_get_worker_ids)(task) };
-    if count == 0 || ids.is_null() {
-        return (Ok(Vec::new()), true);
-    }
-    // SAFETY: the library gave out `count` ids, the task's own memory until it is released.
-    let mut ids = unsafe { std::slice::from_raw_parts(ids, count) }.to_vec();
-    ids.sort_unstable();
-    (Ok(ids), true)
 }
 
 /// Whether a task's service runs.
 ///
 /// # Safety
 /// `task` is a live task of the library, and this its service's thread.
-unsafe fn runs(api: &Api, task: *const Task) -> bool {
+unsafe fn service_runs(api: &Api, task: *const Task) -> bool {
     // SAFETY: the caller vouches for the task.
     let ctx = unsafe { (api.doca_task_get_ctx)(task) };
     let mut state = CtxState::IDLE;
     // SAFETY: a task's context is live while the task is, and the pointer is to a local variable.
     let code = unsafe { (api.doca_ctx_get_state)(ctx, &mut state) };
     code == DocaError::SUCCESS && state == CtxState::RUNNING
+}
+
+/// Gives up the questions whose deadline has passed, and drops those that are over. Returns the
+/// time until the next deadline.
+pub(super) fn expire(timed: &mut Vec<Arc<Question>>) -> Option<Duration> {
+    if timed.is_empty() {
+        return None;
+    }
+    let now = Instant::now();
+    let mut next: Option<Instant> = None;
+    timed.retain(|question| {
+        let at = question.expire(now);
+        next = next.into_iter().chain(at).min();
+        at.is_some()
+    });
+    next.map(|next| next.saturating_duration_since(now))
 }
