@@ -91,6 +91,7 @@ mod host;
 mod id;
 mod leaving;
 mod library;
+mod owner;
 mod plugin;
 mod service;
 mod task;

@@ -13,6 +13,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
+use crate::owner::Owned;
 use crate::thread;
 use crate::worker::{self, Worker};
 

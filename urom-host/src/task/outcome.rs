@@ -6,6 +6,7 @@ use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
+use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
 use crate::wait;

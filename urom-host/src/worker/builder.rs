@@ -10,6 +10,7 @@ use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
+use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::service::ServiceCore;
 use crate::worker::{Owner, Starting};

@@ -1,7 +1,6 @@
 //! A worker's context in the library, and what becomes of it.
 
 use std::cell::{Cell, OnceCell};
-use std::ffi::c_void;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::rc::{Rc, Weak};
@@ -9,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, CtxState, Data, Worker as RawWorker};
+use urom_abi::host::{CtxState, Worker as RawWorker};
 
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
 use crate::error::{Result, check};
-use crate::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
+use crate::leaving::DROP_WAIT;
 use crate::library::non_null;
+use crate::owner::{self, Owned};
 use crate::service::ServiceCore;
-use crate::thread;
 use crate::wait;
 use crate::worker::Settings;
 use crate::worker::slots::{Slot, Slots};
@@ -150,16 +149,20 @@ impl Context {
     pub(crate) fn held(&self) -> usize {
         self.held.get()
     }
+}
 
-    /// How error messages call the worker.
-    pub(crate) fn name(&self) -> String {
+impl Owned for Context {
+    fn engine(&self) -> &ProgressEngine {
+        &self.engine
+    }
+
+    fn name(&self) -> String {
         match self.id.get() {
             urom_abi::WORKER_ID_ANY => "a worker of any id".to_owned(),
             id => format!("worker {}", urom_abi::WorkerId(id)),
         }
     }
 
-    /// Runs after every change of state, inside progress or inside start and stop.
     fn state_changed(&self, next: CtxState) {
         self.winding_down.set(next == CtxState::STOPPING);
         // DOCA promises nothing for a UROM task that is submitted a second time; this project's own library does.
@@ -168,48 +171,27 @@ impl Context {
             // They would keep the context from becoming idle.
             self.release_ready();
         }
-        self.wake_watchers();
-        if next == CtxState::IDLE {
-            self.engine.is_idle(self.ctx());
-        }
     }
 
-    /// Destroys the context, which is idle; `false` when the library would not have it.
-    fn destroy(&self) -> bool {
-        // SAFETY: the worker is live, idle, and has no other user: its owner is being dropped.
-        let code = unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) };
-        if let Err(code) = code.check() {
-            tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
+    fn stop_to_drop(&self) -> bool {
+        if let Err(error) = self.stop() {
+            tracing::warn!("{error}");
         }
-        code == DocaError::SUCCESS
+        wait::wait_until(DROP_WAIT, || self.is_idle())
+    }
+
+    unsafe fn destroy(&self) -> DocaError {
+        // SAFETY: the worker is live; the caller vouches that nobody else uses it.
+        unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) }
+    }
+
+    fn destroyed(&self) {
+        self.engine.deadlines().strike(self);
     }
 }
 
-unsafe extern "C" fn on_state_changed(
-    data: Data,
-    _ctx: *mut Ctx,
-    _previous: CtxState,
-    next: CtxState,
-) {
-    thread::guard(|| {
-        // SAFETY: a worker's context data is the pointer that `Owner::create` put there, or NULL before.
-        let pointer = unsafe { data.ptr };
-        if let Some(context) = NonNull::new(pointer.cast::<Context>()) {
-            // SAFETY: the context outlives its registration: it is freed after the worker is destroyed.
-            let context = unsafe { context.as_ref() };
-            context.state_changed(next);
-        }
-    });
-}
-
-/// The owner of a [`Context`]: stops, destroys and frees it when dropped, or leaves that to its
-/// engine.
-///
-/// The context lies at an address of its own, because the library's callbacks reach it while it is being dropped.
-pub(crate) struct Owner {
-    context: NonNull<Context>,
-}
-
+/// The owner of a worker's context.
+pub(crate) type Owner = owner::Owner<Context>;
 impl Owner {
     /// Creates a worker on `service` that will be progressed by `engine`.
     pub(crate) fn create(
@@ -249,7 +231,11 @@ impl Owner {
             held: Cell::new(0),
             unsubmitted: Cell::new(0),
         };
-        let owner = Owner { context: NonNull::from(Box::leak(Box::new(context))) };
+        let owner = Owner::new(context);
+        // SAFETY: both are live; attaching is the one call on a service that any thread may make.
+        let code =
+            unsafe { (api.doca_urom_worker_set_service)(owner.worker(), owner.service.pointer()) };
+        check(code, || "attaching a worker to its service")?;
         owner.register()?;
         Ok(owner)
     }
@@ -260,68 +246,5 @@ impl Owner {
         // It is shared once, so the cell is empty.
         let _ = owner.owner.set(Rc::downgrade(&owner));
         owner
-    }
-
-    fn register(&self) -> Result<()> {
-        let api = self.api();
-        // SAFETY: both are live; attaching is the one call on a service that any thread may make.
-        let code =
-            unsafe { (api.doca_urom_worker_set_service)(self.worker(), self.service.pointer()) };
-        check(code, || "attaching a worker to its service")?;
-        let data = Data { ptr: self.context.as_ptr().cast::<c_void>() };
-        self.handle.register(&self.engine, data, on_state_changed)
-    }
-}
-
-impl Deref for Owner {
-    type Target = Context;
-
-    fn deref(&self) -> &Context {
-        // SAFETY: the context is freed by this owner's `drop` and by nothing else; nobody ever has it mutably.
-        unsafe { self.context.as_ref() }
-    }
-}
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        let again = || Owner { context: self.context };
-        if thread::in_callback() {
-            return thread::bury(again());
-        }
-        if let Err(error) = self.stop() {
-            tracing::warn!("{error}");
-        }
-        if !wait::wait_until(DROP_WAIT, || self.is_idle()) {
-            // When the clone goes and was the last handle but for those of the leaving, it waits.
-            self.engine.clone().keep(Box::new(again()));
-        } else if self.destroy() {
-            self.engine.deadlines().strike(self);
-            // SAFETY: the worker is destroyed, so no callback reaches the context any more, and it came from a `Box`.
-            drop(unsafe { Box::from_raw(self.context.as_ptr()) });
-        } else {
-            // The library has the context for ever, with its engine and its service.
-            self.engine.forget_handle();
-        }
-    }
-}
-
-impl Leaver for Owner {
-    fn ctx(&self) -> NonNull<Ctx> {
-        self.handle.ctx()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.handle.is_idle()
-    }
-
-    fn handles(&self) -> usize {
-        1
-    }
-
-    fn stay_behind(self: Box<Self>) {
-        tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
-        // The library has the context for ever, with its engine and its service.
-        self.engine.forget_handle();
-        std::mem::forget(*self);
     }
 }

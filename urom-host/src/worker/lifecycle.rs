@@ -10,6 +10,7 @@ use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
+use crate::owner::Owned;
 use crate::wait;
 use crate::worker::restart::Restart;
 use crate::worker::{Owner, Worker};

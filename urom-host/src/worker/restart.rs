@@ -8,6 +8,7 @@ use urom_abi::host::CtxState;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
+use crate::owner::Owned;
 use crate::wait;
 use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
 
