@@ -85,7 +85,7 @@ impl ProgressEngine {
     ///
     /// That is right for a service that is connected to [with it](crate::ServiceBuilder::engine), which then is of the
     /// same library. For a service that is there already, [`with_library`](Self::with_library) and
-    /// [`service.library()`](crate::Service::library) cannot miss.
+    /// [`service.library()`](crate::ServiceHandle::library) cannot miss.
     ///
     /// # Errors
     /// As [`Library::find`]; `NO_MEMORY` and the like.

@@ -10,7 +10,7 @@ use crate::task::{self, Completion, TaskHandle};
 use crate::worker::Worker;
 
 /// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
-/// [`Service::plugin`](crate::Service::plugin) makes.
+/// [`Service::plugin`](crate::ServiceHandle::plugin) makes.
 ///
 /// ```no_run
 /// use graph_protocol::Client;

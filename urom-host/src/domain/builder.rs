@@ -17,7 +17,7 @@ use crate::owner::Owned;
 use crate::thread;
 use crate::worker::{self, Worker};
 
-/// A domain that is being put together: made by [`Service::domain`](crate::Service::domain) or
+/// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain) or
 /// [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
 ///
 /// ```no_run

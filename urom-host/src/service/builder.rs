@@ -3,14 +3,13 @@
 use std::ffi::CString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use urom_abi::DocaError;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{Library, Need, find_for};
-use crate::service::{Service, ServiceCore};
+use crate::service::{Service, ServiceCore, ServiceHandle};
 
 /// A service that is to be connected to: made by [`Service::builder`], ended by [`connect`](Self::connect).
 ///
@@ -249,8 +248,8 @@ impl ServiceBuilder {
                 }
                 None => ProgressEngine::with_library(library)?,
             };
-            let core = Arc::new(ServiceCore::connect(library, self.settings)?);
-            Ok(Service { core, engine })
+            let handle = ServiceHandle::new(ServiceCore::connect(library, self.settings)?);
+            Ok(Service { handle, engine })
         };
         connect().map_err(|error| error.through(library))
     }

@@ -58,7 +58,7 @@ impl GroupQuery {
     ///
     /// It is never given up before that time, and as soon after it as the service's own thread gets to it: that takes no
     /// answer, no daemon and nothing of the thread that waits. An answer that came in before that look counts. One that
-    /// comes later is thrown away and [counted](crate::Service::late_answers).
+    /// comes later is thrown away and [counted](crate::ServiceHandle::late_answers).
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -80,7 +80,7 @@ impl GroupQuery {
     }
 
     /// Gives the question up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). An answer that comes
-    /// later is thrown away and [counted](crate::Service::late_answers); a question that has not left yet never does.
+    /// later is thrown away and [counted](crate::ServiceHandle::late_answers); a question that has not left yet never does.
     ///
     /// Whether there was something to cancel: `false` when the answer is there already, or the question has ended
     /// otherwise; then the future resolves to that.

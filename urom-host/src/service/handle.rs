@@ -1,10 +1,11 @@
-//! A service for threads other than its own.
+//! A service for any thread: everything but a progress engine.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use urom_abi::cpu::CpuSet;
+use urom_abi::describe;
 use urom_abi::protocol::Protocol;
 
 use crate::domain::DomainBuilder;
@@ -15,7 +16,11 @@ use crate::plugin::Plugin;
 use crate::service::{GroupQuery, ServiceCore};
 use crate::worker::WorkerBuilder;
 
-/// A [`Service`](crate::Service) for any thread: starts workers there, each thread with a progress engine of its own.
+/// A connected service (`struct doca_urom_service`) for any thread: starts workers there, each
+/// thread with a progress engine of its own.
+///
+/// [`Service::handle`](crate::Service::handle) makes one. A [`Service`](crate::Service) derefs to
+/// its handle, so it has all methods of this.
 ///
 /// ```no_run
 /// # use urom_host::{ProgressEngine, Service, Result};
@@ -42,11 +47,12 @@ pub struct ServiceHandle {
 }
 
 impl ServiceHandle {
-    pub(super) fn new(core: &Arc<ServiceCore>) -> ServiceHandle {
-        ServiceHandle { core: Arc::clone(core) }
+    pub(super) fn new(core: ServiceCore) -> ServiceHandle {
+        ServiceHandle { core: Arc::new(core) }
     }
 
-    /// As [`Service::plugins`](crate::Service::plugins).
+    /// The plugins that the service found when it was connected to (`doca_urom_service_get_plugins_list`); none is an
+    /// empty list.
     ///
     /// ```
     /// # use urom_host::{ServiceHandle, Worker, Result};
@@ -63,31 +69,58 @@ impl ServiceHandle {
         self.core.plugins()
     }
 
-    /// As [`Service::plugin`](crate::Service::plugin).
+    /// The client for a plugin, found by its exact name.
     ///
     /// # Errors
-    /// As there.
+    /// `NOT_FOUND` when the service has none of that name. `UNSUPPORTED_VERSION` when it has another version of it, or a
+    /// build whose messages have another layout; the text names the first difference. NVIDIA's service knows only
+    /// versions, and a plugin in C has no description: the version alone counts there.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        self.core.plugin::<P>()
+        Ok(P::client::<Host>(self.core.plugin_with(P::NAME, P::DESCRIPTION)?))
     }
 
-    /// As [`Service::plugin_named`](crate::Service::plugin_named).
-    ///
-    /// # Errors
-    /// As there.
+    /// A plugin of whatever protocol, found by its exact name: for tools, and for plugins whose protocol is stated nowhere.
+    /// [`Worker::task`](crate::Worker::task) takes its commands as bytes.
     ///
     /// ```no_run
-    /// # use urom_host::{ServiceHandle, Result};
-    /// # fn example(handle: &ServiceHandle) -> Result<()> {
-    /// println!("version {}", handle.plugin_named("worker_graph")?.version());
+    /// # use urom_host::{Service, Result};
+    /// # fn main() -> Result<()> {
+    /// let service = Service::connect()?;
+    /// let plugin = service.plugin_named("worker_graph")?;
+    /// let worker = service.worker().plugin(plugin).start().wait()?;
+    /// let answer = worker.command(plugin, &[0; 16])?.wait()?;
+    /// println!("{}: {:?}", answer.status, answer.bytes);
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when the service has none of that name.
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
         self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
     }
 
-    /// As [`Service::cpus`](crate::Service::cpus).
+    /// The same, when the plugin speaks `protocol`, which a program read from a description: for tools.
+    /// [`plugin`](Self::plugin) is this for a protocol that the program was built with.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Service, Result};
+    /// # fn example(service: &Service, file: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    /// use urom_abi::describe::section;
+    ///
+    /// let description = section::read(file)?;
+    /// let plugin = service.plugin_with("worker_graph", description.protocol)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`plugin`](Self::plugin).
+    pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        self.core.plugin_with(name, protocol)
+    }
+
+    /// The CPUs workers may be given (`doca_urom_service_get_cpuset`).
     ///
     /// ```no_run
     /// # fn example(handle: &urom_host::ServiceHandle) {
@@ -101,16 +134,16 @@ impl ServiceHandle {
     /// A worker to be put together and started on this thread; without [`WorkerBuilder::engine`], it gets a progress
     /// engine of its own.
     pub fn worker(&self) -> WorkerBuilder {
-        WorkerBuilder::new(Arc::clone(&self.core), None)
+        WorkerBuilder::new(Arc::clone(&self.core))
     }
 
-    /// As [`Service::domain`](crate::Service::domain).
+    /// A domain to be put together of workers of this thread.
     ///
     /// ```no_run
     /// use urom_host::gather::InProcess;
-    /// # use urom_host::{ServiceHandle, Worker, Result};
-    /// # fn example(handle: &ServiceHandle, worker: &Worker) -> Result<()> {
-    /// let domain = handle.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
+    /// # use urom_host::{Service, Worker, Result};
+    /// # fn example(service: &Service, worker: &Worker) -> Result<()> {
+    /// let domain = service.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
     /// # Ok(())
     /// # }
     /// ```
@@ -118,34 +151,49 @@ impl ServiceHandle {
         DomainBuilder::new(self.library())
     }
 
-    /// As [`Service::workers_of_group`](crate::Service::workers_of_group).
+    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in rising order.
     ///
     /// ```no_run
-    /// # async fn example(handle: &urom_host::ServiceHandle) -> urom_host::Result<()> {
-    /// println!("{:?}", handle.workers_of_group(1).await?);
+    /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
+    /// let ids: Vec<u64> = service.workers_of_group(1).wait()?;
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// The future resolves to what went wrong; a group nobody is in has no workers, and that is no error.
     pub fn workers_of_group(&self, group: u32) -> GroupQuery {
         GroupQuery::submit(&self.core, group)
     }
 
-    /// As [`Service::late_answers`](crate::Service::late_answers).
+    /// How many answers came to [group queries](GroupQuery) that had passed their deadline or were cancelled, since it was
+    /// connected to. They were thrown away; nobody got them. Queries that ended with their service are not counted.
     ///
     /// ```no_run
-    /// # fn example(handle: &urom_host::ServiceHandle) {
-    /// println!("{} answers came too late", handle.late_answers());
+    /// # use std::time::Duration;
+    /// # use urom_host::{DocaError, Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// let answer = service.workers_of_group(1).deadline(Duration::from_millis(1)).wait();
+    /// if answer.is_err_and(|error| error.code() == DocaError::TIME_OUT) {
+    ///     println!("{} answers came too late so far", service.late_answers());
+    /// }
+    /// # Ok(())
     /// # }
     /// ```
     pub fn late_answers(&self) -> u64 {
         self.core.counts().late.load(Ordering::Relaxed)
     }
 
-    /// As [`Service::dropped_answers`](crate::Service::dropped_answers).
+    /// How many answers came to group queries whose future had been dropped before. Otherwise as
+    /// [`late_answers`](Self::late_answers).
     ///
     /// ```no_run
-    /// # fn example(handle: &urom_host::ServiceHandle) {
-    /// println!("nobody waited any more for {} answers", handle.dropped_answers());
+    /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
+    /// drop(service.workers_of_group(1));
+    /// service.workers_of_group(1).wait()?;
+    /// // A question that was dropped before it left is never sent.
+    /// assert!(service.dropped_answers() <= 1);
+    /// # Ok(())
     /// # }
     /// ```
     pub fn dropped_answers(&self) -> u64 {
@@ -153,8 +201,29 @@ impl ServiceHandle {
     }
 
     /// The library it belongs to.
+    ///
+    /// ```no_run
+    /// # use urom_host::{ProgressEngine, Service, Result};
+    /// # fn example(service: &Service) -> Result<()> {
+    /// let engine = ProgressEngine::with_library(service.library())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn library(&self) -> Library {
         self.core.library()
+    }
+
+    /// Why the service's link failed, in the library's words; `None` while it did not.
+    ///
+    /// ```no_run
+    /// # fn example(handle: &urom_host::ServiceHandle) {
+    /// if let Some(why) = handle.failure() {
+    ///     println!("the service is gone: {why}");
+    /// }
+    /// # }
+    /// ```
+    pub fn failure(&self) -> Option<String> {
+        self.core.failure()
     }
 }
 

@@ -8,13 +8,10 @@ mod question;
 mod session;
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::ops::Deref;
 
 use urom_abi::DocaError;
-use urom_abi::cpu::CpuSet;
 use urom_abi::describe;
-use urom_abi::protocol::Protocol;
 
 pub use builder::ServiceBuilder;
 pub use group::{GroupQuery, GroupQueryHandle};
@@ -24,11 +21,8 @@ pub(crate) use actor::ServiceCore;
 #[cfg(feature = "builtin")]
 use builder::Place;
 
-use crate::domain::DomainBuilder;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
-use crate::host::Host;
-use crate::library::Library;
 #[cfg(feature = "builtin")]
 use crate::library::SERVICE_FILE;
 use crate::plugin::Plugin;
@@ -62,21 +56,23 @@ use crate::worker::WorkerBuilder;
 /// ```
 ///
 /// # Threads
-/// It belongs to its thread, as its engine does; [`handle`](Self::handle) is for the others.
+/// It belongs to its thread, as its engine does; [`handle`](Self::handle) is for the others. What
+/// needs no engine is in [`ServiceHandle`], which a service derefs to.
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
 /// assert_send::<urom_host::Service>();
 /// ```
 pub struct Service {
-    core: Arc<ServiceCore>,
+    handle: ServiceHandle,
     engine: ProgressEngine,
 }
 
 impl Service {
     /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE` has for this host,
     /// or, without that variable, the embedded service, which runs in this process and finds plugins in
-    /// `UROM_PLUGIN_PATH`, or beside the program (see [`ServiceBuilder::embedded`]). The library is the one that [`Library::find`] finds.
+    /// `UROM_PLUGIN_PATH`, or beside the program (see [`ServiceBuilder::embedded`]). The library is the one that
+    /// [`Library::find`](crate::Library::find) finds.
     ///
     /// # Errors
     /// As [`ServiceBuilder::connect`].
@@ -97,100 +93,9 @@ impl Service {
         ServiceBuilder::new()
     }
 
-    /// The plugins that the service found when it was connected to (`doca_urom_service_get_plugins_list`); none is an
-    /// empty list.
-    pub fn plugins(&self) -> &[Plugin] {
-        self.core.plugins()
-    }
-
-    /// The client for a plugin, found by its exact name.
-    ///
-    /// # Errors
-    /// `NOT_FOUND` when the service has none of that name. `UNSUPPORTED_VERSION` when it has another version of it, or a
-    /// build whose messages have another layout; the text names the first difference. NVIDIA's service knows only
-    /// versions, and a plugin in C has no description: the version alone counts there.
-    pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        self.core.plugin::<P>()
-    }
-
-    /// A plugin of whatever protocol, found by its exact name: for tools, and for plugins whose protocol is stated nowhere.
-    /// [`Worker::task`](crate::Worker::task) takes its commands as bytes.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::connect()?;
-    /// let plugin = service.plugin_named("worker_graph")?;
-    /// let worker = service.worker().plugin(plugin).start().wait()?;
-    /// let answer = worker.command(plugin, &[0; 16])?.wait()?;
-    /// println!("{}: {:?}", answer.status, answer.bytes);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// `NOT_FOUND` when the service has none of that name.
-    pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
-        self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
-    }
-
-    /// The same, when the plugin speaks `protocol`, which a program read from a description: for tools.
-    /// [`plugin`](Self::plugin) is this for a protocol that the program was built with.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service, file: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
-    /// use urom_abi::describe::section;
-    ///
-    /// let description = section::read(file)?;
-    /// let plugin = service.plugin_with("worker_graph", description.protocol)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`plugin`](Self::plugin).
-    pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
-        self.core.plugin_with(name, protocol)
-    }
-
-    /// The CPUs workers may be given (`doca_urom_service_get_cpuset`).
-    pub fn cpus(&self) -> CpuSet {
-        self.core.cpus()
-    }
-
     /// A worker to be put together and started on this thread's [`engine`](Self::engine).
     pub fn worker(&self) -> WorkerBuilder {
-        WorkerBuilder::new(Arc::clone(&self.core), Some(self.engine.clone()))
-    }
-
-    /// A domain to be put together of workers of this thread.
-    ///
-    /// ```no_run
-    /// use urom_host::gather::InProcess;
-    /// # use urom_host::{Service, Worker, Result};
-    /// # fn example(service: &Service, worker: &Worker) -> Result<()> {
-    /// let domain = service.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn domain(&self) -> DomainBuilder {
-        DomainBuilder::new(self.library())
-    }
-
-    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in rising order.
-    ///
-    /// ```no_run
-    /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
-    /// let ids: Vec<u64> = service.workers_of_group(1).wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The future resolves to what went wrong; a group nobody is in has no workers, and that is no error.
-    pub fn workers_of_group(&self, group: u32) -> GroupQuery {
-        GroupQuery::submit(&self.core, group)
+        self.handle.worker().engine(&self.engine)
     }
 
     /// For other threads.
@@ -202,41 +107,7 @@ impl Service {
     /// # }
     /// ```
     pub fn handle(&self) -> ServiceHandle {
-        ServiceHandle::new(&self.core)
-    }
-
-    /// How many answers came to [group queries](GroupQuery) that had passed their deadline or were cancelled, since it was
-    /// connected to. They were thrown away; nobody got them. Queries that ended with their service are not counted.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{DocaError, Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// let answer = service.workers_of_group(1).deadline(Duration::from_millis(1)).wait();
-    /// if answer.is_err_and(|error| error.code() == DocaError::TIME_OUT) {
-    ///     println!("{} answers came too late so far", service.late_answers());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn late_answers(&self) -> u64 {
-        self.core.counts().late.load(Ordering::Relaxed)
-    }
-
-    /// How many answers came to group queries whose future had been dropped before. Otherwise as
-    /// [`late_answers`](Self::late_answers).
-    ///
-    /// ```no_run
-    /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
-    /// drop(service.workers_of_group(1));
-    /// service.workers_of_group(1).wait()?;
-    /// // A question that was dropped before it left is never sent.
-    /// assert!(service.dropped_answers() <= 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn dropped_answers(&self) -> u64 {
-        self.core.counts().dropped.load(Ordering::Relaxed)
+        self.handle.clone()
     }
 
     /// The engine of the workers that [`worker`](Self::worker) starts.
@@ -260,23 +131,13 @@ impl Service {
     pub fn progress(&self) -> bool {
         self.engine.progress()
     }
+}
 
-    /// The library it belongs to.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// let engine = ProgressEngine::with_library(service.library())?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn library(&self) -> Library {
-        self.core.library()
-    }
+impl Deref for Service {
+    type Target = ServiceHandle;
 
-    /// Why the service's link failed, in the library's words; `None` while it did not.
-    pub fn failure(&self) -> Option<String> {
-        self.core.failure()
+    fn deref(&self) -> &ServiceHandle {
+        &self.handle
     }
 }
 
@@ -287,10 +148,6 @@ impl fmt::Debug for Service {
 }
 
 impl ServiceCore {
-    fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        Ok(P::client::<Host>(self.plugin_with(P::NAME, P::DESCRIPTION)?))
-    }
-
     fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
         let version = protocol.version;
         let looking = || format!("looking for plugin `{}` version {version}", name.escape_debug());

@@ -53,7 +53,7 @@ pub(crate) struct Settings {
 }
 
 impl WorkerBuilder {
-    pub(crate) fn new(service: Arc<ServiceCore>, engine: Option<ProgressEngine>) -> WorkerBuilder {
+    pub(crate) fn new(service: Arc<ServiceCore>) -> WorkerBuilder {
         let settings = Settings {
             id: WORKER_ID_ANY,
             group: None,
@@ -63,7 +63,7 @@ impl WorkerBuilder {
             max_inflight: DEFAULT_INFLIGHT,
             deadline: None,
         };
-        WorkerBuilder { service, engine, settings, joins: false }
+        WorkerBuilder { service, engine: None, settings, joins: false }
     }
 
     /// What started `owner`, with the id that it had.
@@ -107,7 +107,7 @@ impl WorkerBuilder {
     }
 
     /// The worker's group (`doca_urom_worker_set_gid`): a label that
-    /// [`workers_of_group`](crate::Service::workers_of_group) finds it by.
+    /// [`workers_of_group`](crate::ServiceHandle::workers_of_group) finds it by.
     pub fn group(mut self, group: u32) -> Self {
         self.settings.group = Some(group);
         self
@@ -127,7 +127,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the [service's](crate::Service::cpus).
+    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the [service's](crate::ServiceHandle::cpus).
     ///
     /// ```no_run
     /// use urom_host::CpuSet;

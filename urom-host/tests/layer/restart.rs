@@ -1,5 +1,6 @@
 //! Starting a worker again that died.
 
+use std::os::fd::AsRawFd;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ fn a_worker_that_died_is_started_again_and_one_that_runs_is_not() {
     assert_eq!(dies.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
     let again = worker.restart().wait().unwrap();
     assert_eq!((again.id(), again.max_inflight()), (5, 4));
+    let [before, after] = [&worker, &again].map(|worker| worker.engine().as_raw_fd());
+    assert_eq!(before, after, "the engine is the same");
     let hangs = graph.task_loopback(&again, script::HANG).submit().unwrap();
     assert_eq!(
         hangs.wait().unwrap_err().code(),
