@@ -21,11 +21,11 @@ use urom_abi::signals;
 use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
-#[cfg(feature = "builtin")]
-use crate::service::builder::Place;
-use crate::service::builder::Settings;
 use crate::service::question::{Counts, Question, expire};
 use crate::service::session::Session;
+#[cfg(feature = "builtin")]
+use crate::service::settings::Place;
+use crate::service::settings::Settings;
 
 /// What the thread tells once it is connected.
 struct Connected {

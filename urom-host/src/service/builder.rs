@@ -1,7 +1,5 @@
 //! Which service to connect to, and how.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use urom_abi::DocaError;
@@ -9,7 +7,9 @@ use urom_abi::DocaError;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{Library, Need, find_for};
-use crate::service::{Service, ServiceCore, ServiceHandle};
+use crate::service::actor::ServiceCore;
+use crate::service::settings::{Place, Settings};
+use crate::service::{Service, ServiceHandle};
 
 /// A service that is to be connected to: made by [`Service::builder`], ended by [`connect`](Self::connect).
 ///
@@ -39,27 +39,6 @@ enum Choice {
     Any,
     Is(Library),
     File(PathBuf),
-}
-
-/// What the service's thread needs to connect, besides the library.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) place: Place,
-    pub(super) device: Option<String>,
-    pub(super) key_file: Option<PathBuf>,
-    pub(super) max_workers: Option<u32>,
-    pub(super) max_message_size: Option<usize>,
-}
-
-/// Where the service is.
-#[derive(Debug, Clone)]
-pub(super) enum Place {
-    /// Wherever the library finds it.
-    Environment,
-    /// At an address, and where that came from.
-    Address { address: String, origin: String },
-    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the program.
-    Embedded { plugin_path: Option<PathBuf> },
 }
 
 impl ServiceBuilder {
@@ -265,35 +244,5 @@ impl ServiceBuilder {
                 Place::Address { .. } | Place::Embedded { .. } => Need::Extension,
             }),
         }
-    }
-}
-
-impl Settings {
-    /// How error messages call the attempt.
-    pub(super) fn what(&self) -> String {
-        match &self.place {
-            Place::Environment => "connecting to the service".to_owned(),
-            Place::Address { address, origin } => {
-                format!("connecting to the service at {} (from {origin})", address.escape_debug())
-            }
-            Place::Embedded { plugin_path: None } => "starting the embedded service".to_owned(),
-            Place::Embedded { plugin_path: Some(path) } => {
-                format!("starting the embedded service with plugins from {}", path.display())
-            }
-        }
-    }
-
-    /// A text for C.
-    pub(super) fn c_string(&self, text: &str) -> Result<CString> {
-        CString::new(text).map_err(|error| self.nul(error))
-    }
-
-    /// A path for C.
-    pub(super) fn c_path(&self, path: &std::path::Path) -> Result<CString> {
-        CString::new(path.as_os_str().to_owned().into_vec()).map_err(|error| self.nul(error))
-    }
-
-    fn nul(&self, error: std::ffi::NulError) -> Error {
-        Error::new(DocaError::INVALID_VALUE, self.what()).caused_by(error)
     }
 }

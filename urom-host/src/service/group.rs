@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_channel::oneshot;
 
 use crate::error::Result;
-use crate::service::ServiceCore;
+use crate::service::actor::ServiceCore;
 use crate::service::question::{Ids, Question};
 use crate::wait;
 

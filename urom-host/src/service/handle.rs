@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::host::Host;
 use crate::library::Library;
 use crate::plugin::Plugin;
-use crate::service::{GroupQuery, ServiceCore};
+use crate::service::actor::ServiceCore;
+use crate::service::group::GroupQuery;
 use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`) for any thread: starts workers there, each

@@ -1,11 +1,12 @@
 //! Services: what finds plugins and runs workers.
 
-mod actor;
+pub(crate) mod actor;
 mod builder;
 mod group;
 mod handle;
 mod question;
 mod session;
+mod settings;
 
 use std::fmt;
 use std::ops::Deref;
@@ -17,9 +18,9 @@ pub use builder::ServiceBuilder;
 pub use group::{GroupQuery, GroupQueryHandle};
 pub use handle::ServiceHandle;
 
-pub(crate) use actor::ServiceCore;
+use actor::ServiceCore;
 #[cfg(feature = "builtin")]
-use builder::Place;
+use settings::Place;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};

@@ -14,7 +14,7 @@ use urom_abi::plugin::PluginInfo;
 use crate::device::Device;
 use crate::error::{Error, Result, check};
 use crate::library::{Library, non_null};
-use crate::service::builder::{Place, Settings};
+use crate::service::settings::{Place, Settings};
 use crate::wait::PollSet;
 
 /// How long the library may take to connect and to disconnect, where it does not do so at once.

@@ -12,7 +12,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::owner::Owned;
 use crate::plugin::Plugin;
-use crate::service::ServiceCore;
+use crate::service::actor::ServiceCore;
 use crate::worker::{Owner, Starting};
 
 /// How many tasks a worker may have when nothing else is said.

@@ -16,7 +16,7 @@ use crate::error::{Result, check};
 use crate::leaving::DROP_WAIT;
 use crate::library::non_null;
 use crate::owner::{self, Owned};
-use crate::service::ServiceCore;
+use crate::service::actor::ServiceCore;
 use crate::wait;
 use crate::worker::Settings;
 use crate::worker::slots::{Slot, Slots};
