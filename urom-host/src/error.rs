@@ -6,8 +6,6 @@ use std::fmt;
 
 use urom_abi::DocaError;
 
-use crate::library::Library;
-
 /// Why something failed.
 ///
 /// The text is one sentence: what failed and on what, the DOCA code, the library's own words where it has some, and
@@ -28,7 +26,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     code: DocaError,
     what: Cow<'static, str>,
-    library: Option<Library>,
+    /// The file of the library that was called.
+    through: Option<String>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
     reply: Option<Box<[u8]>>,
@@ -42,7 +41,7 @@ impl Error {
         Error(Box::new(Inner {
             code,
             what,
-            library: None,
+            through: None,
             why: None,
             hint: None,
             reply: None,
@@ -62,9 +61,9 @@ impl Error {
         self
     }
 
-    /// Adds the library that was called. The built-in one is what everybody expects, and goes without saying.
-    pub(crate) fn through(mut self, library: Library) -> Error {
-        self.0.library = Some(library);
+    /// Adds the file of the library that was called. The built-in library has none.
+    pub(crate) fn through(mut self, file: Option<impl fmt::Display>) -> Error {
+        self.0.through = file.map(|file| file.to_string());
         self
     }
 
@@ -120,7 +119,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.what)?;
-        if let Some(file) = self.0.library.and_then(Library::file) {
+        if let Some(file) = &self.0.through {
             write!(f, " through {file}")?;
         }
         write!(f, " failed: {}", self.0.code)?;

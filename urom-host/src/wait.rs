@@ -1,7 +1,7 @@
 //! Waiting: futures run to their end on this thread, which spins for a moment and then sleeps.
 
 mod notifier;
-mod poll_set;
+pub(crate) mod poll_set;
 mod session;
 mod sync;
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 
 use self::notifier::Notifier;
-pub(crate) use self::poll_set::PollSet;
+use self::poll_set::PollSet;
 use self::session::Session;
 #[cfg(feature = "tokio")]
 pub(crate) use self::session::is_waiting;

@@ -230,7 +230,7 @@ impl ServiceBuilder {
             let handle = ServiceHandle::new(ServiceCore::connect(library, self.settings)?);
             Ok(Service { handle, engine })
         };
-        connect().map_err(|error| error.through(library))
+        connect().map_err(|error| error.through(library.file()))
     }
 
     fn choose(&self) -> Result<Library> {

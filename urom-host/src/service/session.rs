@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::error::{Error, Result, check};
 use crate::library::{Library, non_null};
 use crate::service::settings::{Place, Settings};
-use crate::wait::PollSet;
+use crate::wait::poll_set::PollSet;
 
 /// How long the library may take to connect and to disconnect, where it does not do so at once.
 const LIMIT: Duration = Duration::from_secs(10);

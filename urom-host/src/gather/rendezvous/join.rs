@@ -9,7 +9,7 @@ use urom_abi::{Count, DocaError};
 
 use super::super::Error;
 use super::wire::{Answer, Greeting};
-use crate::wait::PollSet;
+use crate::wait::poll_set::PollSet;
 
 /// How long to wait before the next attempt to connect.
 const RETRY: Duration = Duration::from_millis(20);
