@@ -11,7 +11,7 @@ use futures_channel::oneshot;
 
 use crate::error::Result;
 use crate::service::actor::ServiceCore;
-use crate::service::question::{Ids, Question};
+use crate::service::question::{Ids, Owed, Question};
 use crate::wait;
 
 /// A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of their ids, in rising
@@ -47,8 +47,8 @@ pub struct GroupQuery {
 impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
         let (question, answer) = Question::new(group, service.library(), service.counts());
-        let asked = Arc::clone(&question);
-        service.run(move |session, _| asked.submit(session));
+        let owed = Owed::new(&question);
+        service.run(move |session, _| owed.submit(session));
         GroupQuery { answer, question, service: Arc::clone(service) }
     }
 

@@ -116,42 +116,6 @@ impl Question {
         None
     }
 
-    /// Asks the library, unless nobody waits any more; only on the service's thread.
-    pub(super) fn submit(self: Arc<Self>, session: &Session) {
-        if !self.is_asked() {
-            return;
-        }
-        let api = self.library.api();
-        let mut task = ptr::null_mut();
-        // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
-        let code = unsafe {
-            (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
-                session.pointer().as_ptr(),
-                self.group,
-                Some(on_answer),
-                &mut task,
-            )
-        };
-        let failed = |code| self.settle(Err(self.error(code).why(session.failure())), false);
-        if let Err(code) = code.check() {
-            return failed(code);
-        }
-        // SAFETY: the task is live.
-        let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
-        let data = Arc::into_raw(Arc::clone(&self));
-        // SAFETY: the task is live and not in flight.
-        unsafe { (api.doca_task_set_user_data)(generic, Data { ptr: data.cast_mut().cast() }) };
-        // SAFETY: the task is live, not in flight, and has its callback.
-        let code = unsafe { (api.doca_task_submit)(generic) };
-        if let Err(code) = code.check() {
-            // SAFETY: the reference was made above, and no callback takes it.
-            drop(unsafe { Arc::from_raw(data) });
-            // SAFETY: the task was not submitted, so it still belongs to this function.
-            unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
-            failed(code);
-        }
-    }
-
     /// What a task ended with, and whether the service said so: otherwise it ended with the
     /// service.
     ///
@@ -182,11 +146,71 @@ impl Question {
     }
 }
 
+/// A question that the service's thread has to end. Dropping it ends it, because a future that
+/// waits for a thread that panicked must not wait for ever.
+pub(super) struct Owed(Arc<Question>);
+
+impl Owed {
+    pub(super) fn new(question: &Arc<Question>) -> Owed {
+        Owed(Arc::clone(question))
+    }
+
+    /// Asks the library, unless nobody waits any more; only on the service's thread.
+    pub(super) fn submit(self, session: &Session) {
+        let question = &self.0;
+        if !question.is_asked() {
+            return;
+        }
+        let api = question.library.api();
+        let mut task = ptr::null_mut();
+        // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
+        let code = unsafe {
+            (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
+                session.pointer().as_ptr(),
+                question.group,
+                Some(on_answer),
+                &mut task,
+            )
+        };
+        let failed = |question: &Question, code| {
+            question.settle(Err(question.error(code).why(session.failure())), false)
+        };
+        if let Err(code) = code.check() {
+            return failed(question, code);
+        }
+        // SAFETY: the task is live.
+        let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
+        let data = Box::into_raw(Box::new(self));
+        // SAFETY: the task is live and not in flight.
+        unsafe { (api.doca_task_set_user_data)(generic, Data { ptr: data.cast() }) };
+        // SAFETY: the task is live, not in flight, and has its callback.
+        let code = unsafe { (api.doca_task_submit)(generic) };
+        if let Err(code) = code.check() {
+            // SAFETY: it was made above, and no callback takes it.
+            let owed = unsafe { Box::from_raw(data) };
+            // SAFETY: the task was not submitted, so it still belongs to this function.
+            unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
+            failed(&owed.0, code);
+        }
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        let Owed(question) = self;
+        if question.is_asked() {
+            let error = question.error(DocaError::SHUTDOWN).why("the service was closed first");
+            question.settle(Err(error), false);
+        }
+    }
+}
+
 unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: Data) {
     // SAFETY: the task's data is the pointer that `submit` put there.
     let data = unsafe { task_data.ptr };
-    // SAFETY: `submit` gave this reference to the task, and a task completes once.
-    let question = unsafe { Arc::from_raw(data.cast::<Question>()) };
+    // SAFETY: `submit` gave the box to the task, and a task completes once.
+    let owed = unsafe { Box::from_raw(data.cast::<Owed>()) };
+    let question = &owed.0;
     // SAFETY: the task is complete, and released right after.
     let (answer, is_answer) = unsafe { question.collect(task) };
     // SAFETY: the task is complete; releasing it in its callback is allowed.
@@ -221,4 +245,28 @@ pub(super) fn expire(timed: &mut Vec<Arc<Question>>) -> Option<Duration> {
         at.is_some()
     });
     next.map(|next| next.saturating_duration_since(now))
+}
+
+#[cfg(all(test, feature = "builtin"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_the_service_s_thread_drops_ends_with_shutdown() {
+        let (question, answer) = Question::new(1, Library::builtin(), Arc::default());
+        drop(Owed::new(&question));
+        let error = crate::block_on(answer).unwrap().unwrap_err();
+        assert_eq!(error.code(), DocaError::SHUTDOWN);
+        assert!(error.to_string().ends_with("the service was closed first"), "{error}");
+    }
+
+    #[test]
+    fn a_question_that_was_answered_is_not_answered_again() {
+        let (question, answer) = Question::new(1, Library::builtin(), Arc::default());
+        let owed = Owed::new(&question);
+        question.settle(Ok(vec![7]), true);
+        drop(owed);
+        assert_eq!(crate::block_on(answer).unwrap().unwrap(), [7]);
+        assert_eq!(question.counts.late.load(Ordering::Relaxed), 0);
+    }
 }
