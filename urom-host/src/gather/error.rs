@@ -41,6 +41,11 @@ impl Error {
         Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
     }
 
+    /// Whether the system's error is behind it.
+    pub(super) fn is_io(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// The DOCA code; never `SUCCESS`.
     pub fn code(&self) -> DocaError {
         self.code.check().err().unwrap_or(DocaError::IO_FAILED)
