@@ -7,10 +7,10 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use urom_abi::DocaError;
 use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
 
+use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::library::Library;
-use crate::thread;
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
@@ -129,14 +129,14 @@ impl ContextHandle {
     /// Starts it: it runs, or will. `what` is a phrase such as `starting worker 3`.
     pub(crate) fn start(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
-        let code = thread::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
+        let code = callback::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
         self.begun(code, what)
     }
 
     /// Stops it: it is idle, or will be.
     pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
-        let code = thread::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
+        let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
         self.begun(code, what)
     }
 
@@ -189,6 +189,6 @@ impl ContextHandle {
     /// To be called after every change of state.
     pub(crate) fn wake_watchers(&self) {
         let watchers = self.watchers.take();
-        watchers.into_iter().for_each(|waker| thread::guard(|| waker.wake()));
+        watchers.into_iter().for_each(|waker| callback::guard(|| waker.wake()));
     }
 }

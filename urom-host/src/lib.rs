@@ -79,9 +79,8 @@
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
 )]
 
-mod alarm;
+mod callback;
 mod context;
-mod deadlines;
 mod device;
 mod domain;
 mod engine;
@@ -89,7 +88,6 @@ mod error;
 pub mod gather;
 mod host;
 mod id;
-mod leaving;
 mod library;
 mod owner;
 mod plugin;
@@ -97,7 +95,6 @@ mod service;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
-mod thread;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod wait;

@@ -10,11 +10,11 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
 
+use crate::callback;
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
+use crate::engine::leaving::{LEAVE_LIMIT, Leaver};
 use crate::error::Result;
-use crate::leaving::{LEAVE_LIMIT, Leaver};
-use crate::thread;
 
 /// A context with everything that must live as long as it.
 pub(crate) trait Owned: Deref<Target = ContextHandle> + 'static {
@@ -68,7 +68,7 @@ unsafe extern "C" fn on_state_changed<C: Owned>(
     _previous: CtxState,
     next: CtxState,
 ) {
-    thread::guard(|| {
+    callback::guard(|| {
         // SAFETY: the context's data is the pointer that `Owner::register` put there, or NULL before.
         let pointer = unsafe { data.ptr };
         if let Some(context) = NonNull::new(pointer.cast::<C>()) {
@@ -96,8 +96,8 @@ impl<C: Owned> Deref for Owner<C> {
 impl<C: Owned> Drop for Owner<C> {
     fn drop(&mut self) {
         let again = || Owner { context: self.context };
-        if thread::in_callback() {
-            return thread::bury(again());
+        if callback::is_running() {
+            return callback::bury(again());
         }
         if !self.stop_to_drop() {
             // When the clone goes and was the last handle but for those of the leaving, it waits.

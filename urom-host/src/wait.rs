@@ -2,10 +2,10 @@
 
 mod notifier;
 pub(crate) mod poll_set;
-mod session;
 mod sync;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::future::Future;
 use std::os::fd::AsRawFd;
 use std::pin::pin;
@@ -17,13 +17,10 @@ use urom_abi::DocaError;
 
 use self::notifier::Notifier;
 use self::poll_set::PollSet;
-use self::session::Session;
-#[cfg(feature = "tokio")]
-pub(crate) use self::session::is_waiting;
 use self::sync::Bell;
-use crate::engine::ProgressEngine;
+use crate::callback;
+use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
-use crate::thread;
 
 /// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone would notice. The clock is read
 /// after 16 calls of 16 looks each, so over TCP it is some times as long. To make it exact was tried
@@ -89,13 +86,48 @@ pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> 
     })
 }
 
+thread_local! {
+    static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
+    /// How many waits are under way, one inside the other.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
+struct Wait {
+    notifier: Arc<Notifier>,
+}
+
+impl Wait {
+    fn begin() -> Wait {
+        DEPTH.set(DEPTH.get() + 1);
+        let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
+        Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+        #[cfg(feature = "tokio")]
+        crate::tokio::note_progress();
+        let notifier = Arc::clone(&self.notifier);
+        let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
+    }
+}
+
+/// Whether a wait is under way on this thread.
+#[cfg(feature = "tokio")]
+pub(crate) fn is_waiting() -> bool {
+    DEPTH.get() > 0
+}
+
 fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     assert!(
-        !thread::in_callback(),
+        !callback::is_running(),
         "a completion callback cannot wait: nothing moves until it returns"
     );
-    let session = Session::begin();
-    let notifier = &session.notifier;
+    let wait = Wait::begin();
+    let notifier = &wait.notifier;
     let waker = Waker::from(Arc::clone(notifier));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
@@ -107,12 +139,12 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
         {
             return Some(output);
         }
-        if thread::spin_all() || notifier.is_notified() {
+        if engine::all::spin() || notifier.is_notified() {
             idle.restart();
         }
         let Some(now) = idle.tick() else { continue };
-        let passed = thread::pass_all(now);
-        thread::resume();
+        let passed = engine::all::expire(now);
+        callback::resume();
         if deadline.is_some_and(|deadline| now >= deadline) {
             return None;
         }
@@ -126,7 +158,7 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
 /// Refuses to wait where nothing can move.
 #[inline]
 pub(crate) fn allowed() -> Result<()> {
-    if thread::in_callback() { Err(forbidden()) } else { Ok(()) }
+    if callback::is_running() { Err(forbidden()) } else { Ok(()) }
 }
 
 #[cold]
@@ -173,10 +205,10 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
 /// Progresses all engines once, and sees to their deadlines; the time.
 #[cold]
 fn look_around() -> Instant {
-    thread::spin_all();
+    engine::all::spin();
     let now = Instant::now();
-    thread::pass_all(now);
-    thread::resume();
+    engine::all::expire(now);
+    callback::resume();
     now
 }
 
@@ -185,24 +217,24 @@ fn look_around() -> Instant {
 /// For places that must not unwind: a callback's panic is kept for the next progress call that passes it on.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;
-    let session = Session::begin();
+    let wait = Wait::begin();
     let mut idle = Idle::default();
     loop {
         // This looks in each turn, woken or not. A flag that stayed up, of an earlier wait's last moment, say, would keep it awake.
-        session.notifier.take();
+        wait.notifier.take();
         if done() {
             return true;
         }
         // All of them: an engine with something ready lets nobody sleep.
-        if thread::pump_all() {
+        if engine::all::pump() {
             idle.restart();
         }
         let Some(now) = idle.tick() else { continue };
         if now >= deadline {
             return false;
         }
-        if !thread::pass_all(now) && idle.is_long(now) {
-            sleep(&session.notifier, until(now, Some(deadline)));
+        if !engine::all::expire(now) && idle.is_long(now) {
+            sleep(&wait.notifier, until(now, Some(deadline)));
             idle.restart();
         }
     }
@@ -241,7 +273,7 @@ impl Idle {
 
 /// How long to sleep at most: until `deadline`, and until the first one of a task.
 fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
-    let next = deadline.into_iter().chain(thread::next_deadline()).min()?;
+    let next = deadline.into_iter().chain(engine::all::next_deadline()).min()?;
     Some(next.saturating_duration_since(now))
 }
 
@@ -258,21 +290,16 @@ fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
         Some(bell) => set.add(bell.as_raw_fd()),
         None => at_most(BLIND_SLEEP),
     }
-    let mut index = 0;
-    while let Some(engine) = thread::engine(index) {
-        index += 1;
-        let Some(engine) = engine else { continue };
+    for engine in engine::all::each() {
         match engine.request_notification() {
             Ok(()) => set.add(engine.as_fd().as_raw_fd()),
             Err(_) => at_most(BLIND_SLEEP),
         }
     }
     set.poll(limit);
-    let mut index = 0;
-    while let Some(engine) = thread::engine(index) {
-        index += 1;
+    for engine in engine::all::each() {
         // An engine that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
-        let _ = engine.map(|engine| engine.end_sleep());
+        let _ = engine.end_sleep();
     }
 }
 

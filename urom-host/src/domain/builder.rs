@@ -9,12 +9,12 @@ use urom_abi::DocaError;
 use super::context::Owner;
 use super::exchange::Exchange;
 use super::{Buffer, StartingDomain};
+use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
 use crate::owner::Owned;
-use crate::thread;
 use crate::worker::{self, Worker};
 
 /// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain) or
@@ -117,7 +117,7 @@ impl DomainBuilder {
     pub fn start(self) -> StartingDomain {
         let result = self.create().and_then(|owner| owner.start().map(|()| owner));
         // The library may have begun an exchange already.
-        thread::resume();
+        callback::resume();
         StartingDomain::new(result)
     }
 

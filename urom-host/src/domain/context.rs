@@ -9,14 +9,14 @@ use urom_abi::DocaError;
 use urom_abi::host::Domain as RawDomain;
 
 use super::exchange::Exchange;
+use crate::callback;
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
+use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT};
 use crate::error::{Error, Result, check};
 use crate::gather;
-use crate::leaving::{DROP_WAIT, LEAVE_LIMIT};
 use crate::library::{Library, non_null};
 use crate::owner::{self, Owned};
-use crate::thread;
 use crate::wait;
 use crate::worker;
 
@@ -80,7 +80,7 @@ impl Context {
     /// Stops the domain, which is idle then.
     pub(super) fn stop(&self) -> Result<()> {
         // Inside a callback the rest is left to the end of the owner, which comes later.
-        if self.stop_within(LEAVE_LIMIT)? || thread::in_callback() {
+        if self.stop_within(LEAVE_LIMIT)? || callback::is_running() {
             return Ok(());
         }
         let why = format!("it is not idle after {LEAVE_LIMIT:?}");
@@ -93,7 +93,7 @@ impl Context {
         if !self.is_idle() {
             self.handle.stop(|| self.stopping())?;
         }
-        Ok(self.is_idle() || !thread::in_callback() && wait::wait_until(limit, || self.is_idle()))
+        Ok(self.is_idle() || !callback::is_running() && wait::wait_until(limit, || self.is_idle()))
     }
 }
 
@@ -117,7 +117,7 @@ impl Owned for Context {
 
     unsafe fn destroy(&self) -> DocaError {
         // SAFETY: the domain is live; the caller vouches that nobody else uses it.
-        thread::calling(|| unsafe { (self.api().doca_urom_domain_destroy)(self.domain()) })
+        callback::calling(|| unsafe { (self.api().doca_urom_domain_destroy)(self.domain()) })
     }
 
     fn destroyed(&self) {

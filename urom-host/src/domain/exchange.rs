@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::host::OobColl;
 
+use crate::callback;
 use crate::gather::{self, AllGather, BoxError};
-use crate::thread;
 
 /// The all-gather of a domain, and the exchange that is under way.
 pub(super) struct Exchange {
@@ -138,7 +138,7 @@ unsafe extern "C" fn allgather(
     info: *mut c_void,
     request: *mut *mut c_void,
 ) -> DocaError {
-    thread::guarded(|| {
+    callback::guarded(|| {
         let begin = || {
             let request = NonNull::new(request).ok_or(DocaError::INVALID_VALUE)?;
             // SAFETY: the library passes on what it was given.
@@ -156,7 +156,7 @@ unsafe extern "C" fn allgather(
 /// # Safety
 /// `request` is one that [`allgather`] gave out and that was not freed.
 unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
-    thread::guarded(|| {
+    callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
         match unsafe { exchange(request) }.and_then(Exchange::test) {
             Ok(true) => DocaError::SUCCESS,
@@ -169,7 +169,7 @@ unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
 /// # Safety
 /// As for [`req_test`].
 unsafe extern "C" fn req_free(request: *mut c_void) -> DocaError {
-    thread::guarded(|| {
+    callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
         DocaError::of(unsafe { exchange(request) }.map(Exchange::free))
     })

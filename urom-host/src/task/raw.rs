@@ -22,6 +22,50 @@ use crate::worker::{Answer, End, Owner, Slot, Worker};
 
 const COMMAND: &str = "a raw command";
 
+impl Worker {
+    /// Allocates a task for a command given as bytes (`doca_urom_worker_cmd_task_allocate_init`).
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run, `INVALID_VALUE` for a plugin
+    /// it was not started with.
+    ///
+    /// ```no_run
+    /// # use urom_host::{Plugin, Worker, Result};
+    /// # fn example(worker: &Worker, plugin: Plugin, command: &[u8]) -> Result<()> {
+    /// let task = worker.task(plugin)?;
+    /// let answer = task.submit(command)?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
+        let (owner, plugin) = (Rc::clone(self.owner()), plugin.as_ref());
+        let mut task = Task::allocate(&owner, plugin)?;
+        let capacity = task.payload().len();
+        let slot = Some(NonNull::from(task.into_slot()));
+        owner.unsubmitted.update(|tasks| tasks + 1);
+        Ok(RawTask { owner, plugin: *plugin.info(), capacity, deadline: None, slot })
+    }
+
+    /// Submits a command given as bytes.
+    ///
+    /// # Errors
+    /// As [`task`](Self::task) and [`RawTask::submit`].
+    ///
+    /// ```no_run
+    /// # use urom_host::{Plugin, Worker, Result};
+    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
+    /// // The graph plugin's loopback: its tag, then the value.
+    /// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
+    /// let answer = worker.command(plugin, &command)?.await;
+    /// println!("{}: {:x?}", answer.status, answer.bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
+        Ok(self.task(plugin)?.submit(command)?)
+    }
+}
+
 /// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`); dropping it releases it.
 ///
 /// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) from now on.
@@ -50,15 +94,6 @@ pub struct RawTask {
 }
 
 impl RawTask {
-    pub(crate) fn allocate(worker: &Worker, plugin: &Plugin) -> Result<RawTask> {
-        let owner = Rc::clone(worker.owner());
-        let mut task = Task::allocate(&owner, plugin)?;
-        let capacity = task.payload().len();
-        let slot = Some(NonNull::from(task.into_slot()));
-        owner.unsubmitted.update(|tasks| tasks + 1);
-        Ok(RawTask { owner, plugin: *plugin.info(), capacity, deadline: None, slot })
-    }
-
     /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT` without bytes then. In place of
     /// [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for
     /// what it means.

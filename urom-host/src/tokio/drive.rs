@@ -16,9 +16,9 @@ use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use urom_abi::DocaError;
 
-use crate::engine::{EngineCore, ProgressEngine};
+use crate::callback;
+use crate::engine::{self, EngineCore, ProgressEngine};
 use crate::error::{Error, Result};
-use crate::thread;
 use crate::wait::{SPIN, allowed};
 
 /// How often engines are looked at before others of the runtime have their turn.
@@ -206,10 +206,10 @@ impl Driver {
 
     fn progress(&mut self) -> bool {
         self.turns += 1;
-        let mut moved = thread::spin_all();
+        let mut moved = engine::all::spin();
         let now = Instant::now();
-        moved |= thread::pass_all(now);
-        thread::resume();
+        moved |= engine::all::expire(now);
+        callback::resume();
         if moved {
             self.moved = now;
         }
@@ -243,10 +243,7 @@ impl Driver {
         self.armed = true;
         let mut all = true;
         self.watched.retain(|watched| watched.engine.strong_count() > 0);
-        let mut index = 0;
-        while let Some(engine) = thread::engine(index) {
-            index += 1;
-            let Some(core) = engine else { continue };
+        for core in engine::all::each() {
             let engine = ProgressEngine::of(Rc::clone(&core));
             if !self.watched.iter().any(|watched| watched.engine.ptr_eq(&Rc::downgrade(&core))) {
                 let own = engine.as_fd().try_clone_to_owned()?;

@@ -5,8 +5,8 @@ use std::task::Context as TaskContext;
 
 use urom_abi::host::{CmdTask, Data};
 
+use crate::callback;
 use crate::task::{Response, Task};
-use crate::thread;
 use crate::worker::context::Context;
 use crate::worker::slots::{Slot, State};
 
@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data
         // The usual case, which runs nothing that could unwind.
         slot.state.set(State::Complete);
     } else {
-        thread::guard(|| context.complete(slot));
+        callback::guard(|| context.complete(slot));
     }
 }
 

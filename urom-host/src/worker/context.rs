@@ -12,8 +12,8 @@ use urom_abi::host::{CtxState, Worker as RawWorker};
 
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
+use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
-use crate::leaving::DROP_WAIT;
 use crate::library::non_null;
 use crate::owner::{self, Owned};
 use crate::service::actor::ServiceCore;

@@ -6,24 +6,14 @@
 use std::cell::Cell;
 use std::time::Instant;
 
+use crate::callback;
+use crate::engine::Timed;
 use crate::task::{Response, Task};
-use crate::thread;
 use crate::worker::context::Context;
 use crate::worker::slots::{End, Slot, State};
 
-impl Context {
-    /// Notes when a task that was just submitted is to be given up.
-    pub(crate) fn set_deadline(&self, slot: &Slot, at: Instant) {
-        slot.deadline.set(Some(at));
-        let deadlines = self.engine.deadlines();
-        if !self.timed.replace(true) {
-            deadlines.enlist(self);
-        }
-        deadlines.note(at);
-    }
-
-    /// Ends every task whose deadline passed; whether there was one, and the earliest deadline of the others.
-    pub(crate) fn pass(&self, now: Instant) -> (bool, Option<Instant>) {
+impl Timed for Context {
+    fn expire(&self, now: Instant) -> (bool, Option<Instant>) {
         let (mut moved, mut next) = (false, None);
         for slot in self.slots.iter() {
             let waits = matches!(
@@ -34,13 +24,25 @@ impl Context {
                 Some(at) if waits && at <= now => {
                     moved = true;
                     // A callback or a waker that panics must not keep the others waiting.
-                    thread::guard(|| self.end(slot));
+                    callback::guard(|| self.end(slot));
                 }
                 Some(at) if waits => next = Some(next.map_or(at, |next: Instant| next.min(at))),
                 _ => {}
             }
         }
         (moved, next)
+    }
+}
+
+impl Context {
+    /// Notes when a task that was just submitted is to be given up.
+    pub(crate) fn set_deadline(&self, slot: &Slot, at: Instant) {
+        slot.deadline.set(Some(at));
+        let deadlines = self.engine.deadlines();
+        if !self.timed.replace(true) {
+            deadlines.enlist(self);
+        }
+        deadlines.note(at);
     }
 
     /// Ends a task by its deadline, or by a cancel that its callback is to be told of.

@@ -25,8 +25,6 @@ pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
 use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
-use crate::plugin::Plugin;
-use crate::task::{RawCompletion, RawTask};
 
 /// A running worker (`struct doca_urom_worker`).
 ///
@@ -227,43 +225,6 @@ impl Worker {
     /// The engine it is connected to.
     pub fn engine(&self) -> &ProgressEngine {
         &self.owner.engine
-    }
-
-    /// Allocates a task for a command given as bytes (`doca_urom_worker_cmd_task_allocate_init`).
-    ///
-    /// # Errors
-    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run, `INVALID_VALUE` for a plugin
-    /// it was not started with.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin, command: &[u8]) -> Result<()> {
-    /// let task = worker.task(plugin)?;
-    /// let answer = task.submit(command)?.wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
-        RawTask::allocate(self, plugin.as_ref())
-    }
-
-    /// Submits a command given as bytes.
-    ///
-    /// # Errors
-    /// As [`task`](Self::task) and [`RawTask::submit`].
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// // The graph plugin's loopback: its tag, then the value.
-    /// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
-    /// let answer = worker.command(plugin, &command)?.await;
-    /// println!("{}: {:x?}", answer.status, answer.bytes);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
-        Ok(self.task(plugin)?.submit(command)?)
     }
 
     /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets it go.

@@ -6,17 +6,22 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::alarm::Alarm;
-use crate::thread;
-use crate::worker::Context;
+use super::alarm::Alarm;
+use crate::callback;
 
 /// After how many completions in a row others get their turn, so that a stream of them keeps no deadline, no other engine
 /// and no other future of the thread from its due.
 pub(crate) const MOVES: u32 = 64;
+
+/// A worker whose tasks have deadlines.
+pub(crate) trait Timed {
+    /// Ends every task whose deadline has passed; whether there was one, and the earliest deadline of the others.
+    fn expire(&self, now: Instant) -> (bool, Option<Instant>);
+}
 
 /// The deadlines of one engine.
 #[derive(Default)]
@@ -24,7 +29,7 @@ pub(crate) struct Deadlines {
     /// No deadline of any task is before this; `None` when there is none.
     next: Cell<Option<Instant>>,
     /// The workers that ever had one.
-    workers: RefCell<Vec<NonNull<Context>>>,
+    workers: RefCell<Vec<NonNull<dyn Timed>>>,
     /// Futures that rest until a time.
     resting: RefCell<Vec<(Instant, Waker)>>,
     moves: Cell<u32>,
@@ -34,13 +39,13 @@ pub(crate) struct Deadlines {
 
 impl Deadlines {
     /// Makes a worker one of those that are looked at. It must be [struck off](Self::strike) before it is freed.
-    pub(crate) fn enlist(&self, worker: &Context) {
+    pub(crate) fn enlist(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
 
     /// Forgets a worker.
-    pub(crate) fn strike(&self, worker: &Context) {
-        self.workers.borrow_mut().retain(|known| *known != NonNull::from(worker));
+    pub(crate) fn strike(&self, worker: &(dyn Timed + 'static)) {
+        self.workers.borrow_mut().retain(|known| !ptr::addr_eq(known.as_ptr(), worker));
     }
 
     /// Takes a new deadline in. The program may be asleep on the alarm already, in another of its tasks.
@@ -94,20 +99,20 @@ impl Deadlines {
     }
 
     /// Ends what is due; whether there was something. Nothing happens inside a callback.
-    pub(crate) fn pass(&self, now: Instant) -> bool {
+    pub(crate) fn expire(&self, now: Instant) -> bool {
         self.next.get().is_some_and(|next| next <= now)
-            && thread::with_callbacks(|| self.pass_all(now))
+            && callback::run_unless_running(|| self.expire_all(now))
     }
 
     #[cold]
-    fn pass_all(&self, now: Instant) -> bool {
+    fn expire_all(&self, now: Instant) -> bool {
         self.next.set(None);
         let mut moved = self.wake_due(now);
         // By index: callbacks may bring further deadlines, and with them further workers.
         for index in 0.. {
             let Some(worker) = self.workers.borrow().get(index).copied() else { break };
             // SAFETY: a worker is struck off before it is freed, and none is freed while callbacks may run.
-            let (ended, next) = unsafe { worker.as_ref() }.pass(now);
+            let (ended, next) = unsafe { worker.as_ref() }.expire(now);
             moved |= ended;
             if let Some(next) = next {
                 // The alarm goes off too early, if at all, and is set anew when it is asked for again.
@@ -125,7 +130,7 @@ impl Deadlines {
         }
         self.resting.replace(resting);
         let woken = !due.is_empty();
-        due.into_iter().for_each(|(_, waker)| thread::guard(|| waker.wake()));
+        due.into_iter().for_each(|(_, waker)| callback::guard(|| waker.wake()));
         woken
     }
 

@@ -1,5 +1,10 @@
 //! Progress engines.
 
+mod alarm;
+pub(crate) mod all;
+mod deadlines;
+pub(crate) mod leaving;
+
 use std::cell::Cell;
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -11,12 +16,13 @@ use std::time::Instant;
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, Pe};
 
-use crate::alarm::Alarm;
-use crate::deadlines::{Deadlines, MOVES};
+use crate::callback;
 use crate::error::{Error, Result, check};
-use crate::leaving::{Leaver, Leaving};
-use crate::library::Library;
-use crate::thread;
+use crate::library::{Library, non_null};
+use alarm::Alarm;
+pub(crate) use deadlines::Timed;
+use deadlines::{Deadlines, MOVES};
+use leaving::{Leaver, Leaving};
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
@@ -117,7 +123,7 @@ impl ProgressEngine {
     /// ```
     pub fn with_library(library: Library) -> Result<ProgressEngine> {
         let core = Rc::new(EngineCore::new(library)?);
-        thread::register(&core);
+        all::register(&core);
         Ok(ProgressEngine::of(core))
     }
 
@@ -222,9 +228,9 @@ impl ProgressEngine {
         if !self.0.leaving.is_alone() {
             return;
         }
-        if thread::in_callback() {
+        if callback::is_running() {
             // Dropped when the callback is over, which comes back here.
-            thread::bury(self.clone());
+            callback::bury(self.clone());
         } else {
             self.0.leaving.see_out();
         }
@@ -324,7 +330,7 @@ impl EngineCore {
         // SAFETY: the pointer is to a local variable.
         let code = unsafe { (library.api().doca_pe_create)(&mut pe) };
         check(code, || "creating a progress engine")?;
-        let pe = crate::library::non_null(pe, "creating a progress engine")?;
+        let pe = non_null(pe, "creating a progress engine")?;
         let deadlines = Deadlines::default();
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
         let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
@@ -353,9 +359,9 @@ impl EngineCore {
     pub(crate) fn progress(&self) -> bool {
         let mut moved = self.pump();
         if self.deadlines.is_worth_a_look(moved) {
-            moved |= self.deadlines.pass(Instant::now());
+            moved |= self.deadlines.expire(Instant::now());
         }
-        thread::resume();
+        callback::resume();
         moved
     }
 
@@ -365,19 +371,19 @@ impl EngineCore {
     pub(crate) fn spin(&self) -> bool {
         let moved = match self.library.extensions() {
             // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
-            Some(extensions) => thread::with_callbacks(|| unsafe {
+            Some(extensions) => callback::run_unless_running(|| unsafe {
                 (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0
             }),
             None => self.pump(),
         };
-        thread::resume();
+        callback::resume();
         moved
     }
 
     /// As [`spin`](Self::spin), but keeps a callback's panic for the next call that passes it on.
     #[inline]
     pub(crate) fn pump(&self) -> bool {
-        thread::with_callbacks(|| {
+        callback::run_unless_running(|| {
             // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
             let moved = unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) };
             moved != 0
@@ -411,6 +417,6 @@ impl Drop for EngineCore {
         if let Err(code) = code.check() {
             tracing::warn!("a progress engine could not be destroyed: {code}");
         }
-        thread::tidy();
+        all::tidy();
     }
 }

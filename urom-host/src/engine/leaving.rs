@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use urom_abi::host::Ctx;
 
-use crate::thread;
+use crate::callback;
 use crate::wait;
 
 /// How long a drop waits itself.
@@ -64,7 +64,7 @@ impl Leaving {
     pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
         let mut leavers = self.leavers.borrow_mut();
         if let Some(place) = leavers.iter().position(|(_, leaver)| leaver.ctx() == ctx) {
-            thread::bury(leavers.swap_remove(place).1);
+            callback::bury(leavers.swap_remove(place).1);
         }
     }
 
