@@ -10,7 +10,7 @@ use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
 use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
-use crate::library::Library;
+use crate::library::{Library, get};
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
@@ -86,7 +86,7 @@ impl ContextHandle {
         on_change: StateChangedCallback,
     ) -> Result<()> {
         // SAFETY: the context is live, and the engine is one of this thread.
-        unsafe { engine.connect(self.ctx) }?;
+        unsafe { engine.core().connect(self.ctx) }?;
         // SAFETY: the context is live.
         let code = unsafe { (self.api().doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
         check(code, || format!("setting up {}", self.kind))?;
@@ -98,11 +98,11 @@ impl ContextHandle {
     }
 
     pub(crate) fn state(&self) -> Result<CtxState> {
-        let mut state = CtxState::IDLE;
+        let what = || format!("asking {} for its state", self.kind);
         // SAFETY: the context is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
-        check(code, || format!("asking {} for its state", self.kind))?;
-        Ok(state)
+        get(CtxState::IDLE, what, |state| unsafe {
+            (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), state)
+        })
     }
 
     /// Why it failed, in the library's words; empty when it did not, or when the library has none.
@@ -118,12 +118,11 @@ impl ContextHandle {
     }
 
     pub(crate) fn in_flight(&self) -> Result<usize> {
-        let mut count = 0;
+        let what = || format!("counting tasks of {} in flight", self.kind);
         // SAFETY: the context is live, and the pointer is to a local variable.
-        let code =
-            unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
-        check(code, || format!("counting tasks of {} in flight", self.kind))?;
-        Ok(count)
+        get(0, what, |count| unsafe {
+            (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), count)
+        })
     }
 
     /// Starts it: it runs, or will. `what` is a phrase such as `starting worker 3`.
@@ -138,6 +137,15 @@ impl ContextHandle {
         // SAFETY: the context is live.
         let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
         self.begun(code, what)
+    }
+
+    /// Why a start ended in another state than `RUNNING`.
+    pub(crate) fn start_failure(&self, what: String) -> Error {
+        let why = self.failure();
+        let hint =
+            if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
+        let code = self.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
+        Error::new(code, what).why(why).hint(hint)
     }
 
     fn begun(&self, code: DocaError, what: impl FnOnce() -> String) -> Result<()> {

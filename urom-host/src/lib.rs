@@ -79,6 +79,20 @@
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
 )]
 
+/// Implements `Debug` with those fields of a type that tell something.
+macro_rules! debug_fields {
+    ($(<$generic:ident>)? $name:ident, |$it:pat_param| { $($field:ident: $value:expr),* }) => {
+        impl $(<$generic>)? std::fmt::Debug for $name $(<$generic>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $it = self;
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($field), &$value))*
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 mod callback;
 mod context;
 mod device;

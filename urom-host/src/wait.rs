@@ -17,7 +17,7 @@ use urom_abi::DocaError;
 
 use self::notifier::Notifier;
 use self::poll_set::PollSet;
-use self::sync::Bell;
+pub(crate) use self::sync::Bell;
 use crate::callback;
 use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
@@ -153,6 +153,12 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
             idle.restart();
         }
     }
+}
+
+/// [`block_on`] for the `wait` methods, which refuse to wait where nothing can move.
+pub(crate) fn run<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    allowed()?;
+    block_on(future)
 }
 
 /// Refuses to wait where nothing can move.

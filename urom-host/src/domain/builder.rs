@@ -1,7 +1,6 @@
 //! Putting a domain together.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
@@ -242,11 +241,7 @@ impl Owner {
     }
 }
 
-impl fmt::Debug for DomainBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DomainBuilder")
-            .field("ids", &self.workers.iter().map(|(id, _)| *id).collect::<Vec<_>>())
-            .field("buffers", &self.buffers)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(DomainBuilder, |it| {
+    ids: it.workers.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+    buffers: it.buffers
+});

@@ -1,7 +1,7 @@
 //! A domain's context in the library, and what becomes of it.
 
 use std::ops::Deref;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::callback;
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
 use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT};
-use crate::error::{Error, Result, check};
+use crate::error::{Error, Result};
 use crate::gather;
-use crate::library::{Library, non_null};
+use crate::library::{Library, create, non_null};
 use crate::owner::{self, Owned};
 use crate::wait;
 use crate::worker;
@@ -49,24 +49,12 @@ impl Context {
 
     /// Why the start failed.
     pub(super) fn start_failure(&self) -> Error {
+        let Some(source) = self.exchange.take_failure() else {
+            return self.handle.start_failure(self.starting());
+        };
         let code = self.failure_code().check().err();
-        match self.exchange.take_failure() {
-            Some(source) => {
-                let code = code.unwrap_or_else(|| gather::code_of(&*source));
-                Error::new(code, self.starting()).caused_by(source)
-            }
-            None => {
-                let why = self.failure();
-                let hint = if why.is_empty() {
-                    "the service's log says why"
-                } else {
-                    "nothing was left behind"
-                };
-                Error::new(code.unwrap_or(DocaError::INITIALIZATION), self.starting())
-                    .why(why)
-                    .hint(hint)
-            }
-        }
+        let code = code.unwrap_or_else(|| gather::code_of(&*source));
+        Error::new(code, self.starting()).caused_by(source)
     }
 
     fn starting(&self) -> String {
@@ -144,11 +132,9 @@ impl Owner {
         workers: Vec<(u64, Rc<worker::Owner>)>,
     ) -> Result<Owner> {
         let api = library.api();
-        let mut domain = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (api.doca_urom_domain_create)(&mut domain) };
-        check(code, || "creating a domain")?;
-        let domain = non_null(domain, "creating a domain")?;
+        // SAFETY: the place for the domain is valid.
+        let new = |domain| unsafe { (api.doca_urom_domain_create)(domain) };
+        let domain = create("creating a domain", new)?;
         // SAFETY: the domain was just created.
         let ctx = unsafe { (api.doca_urom_domain_as_ctx)(domain.as_ptr()) };
         let ctx = non_null(ctx, "creating a domain")?;

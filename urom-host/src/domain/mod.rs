@@ -5,8 +5,6 @@ mod context;
 mod exchange;
 mod starting;
 
-use std::fmt;
-
 pub use builder::DomainBuilder;
 pub use starting::StartingDomain;
 
@@ -144,13 +142,9 @@ impl Domain {
     }
 }
 
-impl fmt::Debug for Domain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Domain")
-            .field("index", &self.index())
-            .field("participants", &self.participants())
-            .field("ids", &self.ids().collect::<Vec<_>>())
-            .field("state", &self.state())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Domain, |it| {
+    index: it.index(),
+    participants: it.participants(),
+    ids: it.ids().collect::<Vec<_>>(),
+    state: it.state()
+});

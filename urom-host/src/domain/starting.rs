@@ -1,6 +1,5 @@
 //! A domain's start, as a future.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, ready};
@@ -50,8 +49,7 @@ impl StartingDomain {
     /// # Panics
     /// With the panic of the all-gather, or of a callback that ran meanwhile.
     pub fn wait(self) -> Result<Domain> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -80,8 +78,4 @@ fn running(owner: Owner, state: CtxState) -> Result<Domain> {
     }
 }
 
-impl fmt::Debug for StartingDomain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StartingDomain").finish_non_exhaustive()
-    }
-}
+debug_fields!(StartingDomain, |_| {});

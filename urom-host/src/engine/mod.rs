@@ -6,9 +6,8 @@ mod deadlines;
 pub(crate) mod leaving;
 
 use std::cell::Cell;
-use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::Context as TaskContext;
 use std::time::Instant;
@@ -18,7 +17,7 @@ use urom_abi::host::{Ctx, Pe};
 
 use crate::callback;
 use crate::error::{Error, Result, check};
-use crate::library::{Library, non_null};
+use crate::library::{Library, create, get};
 use alarm::Alarm;
 pub(crate) use deadlines::Timed;
 use deadlines::{Deadlines, MOVES};
@@ -155,13 +154,14 @@ impl ProgressEngine {
     /// # }
     /// ```
     pub fn in_flight(&self) -> Result<usize> {
-        let mut count = 0;
         // SAFETY: the engine is live, and the pointer is to a local variable.
-        let code = unsafe {
-            (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), &mut count)
-        };
-        check(code, || "counting tasks in flight")?;
-        Ok(count)
+        get(
+            0,
+            || "counting tasks in flight",
+            |count| unsafe {
+                (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), count)
+            },
+        )
     }
 
     /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take it back.
@@ -282,14 +282,8 @@ impl ProgressEngine {
         let _ = cx;
     }
 
-    /// Connects an idle context; destroying the context is what ends that.
-    ///
-    /// # Safety
-    /// `ctx` is a live context of this engine's library, used by this thread only.
-    pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
-        // SAFETY: the engine is live, the caller vouches for the context.
-        let code = unsafe { (self.0.api().doca_pe_connect_ctx)(self.0.pe.as_ptr(), ctx.as_ptr()) };
-        check(code, || "connecting a context to its progress engine")
+    pub(crate) fn core(&self) -> &EngineCore {
+        &self.0
     }
 }
 
@@ -307,11 +301,7 @@ impl AsRawFd for ProgressEngine {
     }
 }
 
-impl fmt::Debug for ProgressEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProgressEngine").field("fd", &self.0.handle).finish_non_exhaustive()
-    }
-}
+debug_fields!(ProgressEngine, |it| { fd: it.0.handle });
 
 /// The engine itself, destroyed with its last handle.
 pub(crate) struct EngineCore {
@@ -326,11 +316,9 @@ pub(crate) struct EngineCore {
 
 impl EngineCore {
     pub(crate) fn new(library: Library) -> Result<EngineCore> {
-        let mut pe = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (library.api().doca_pe_create)(&mut pe) };
-        check(code, || "creating a progress engine")?;
-        let pe = non_null(pe, "creating a progress engine")?;
+        // SAFETY: the place for the engine is valid.
+        let new = |pe| unsafe { (library.api().doca_pe_create)(pe) };
+        let pe = create("creating a progress engine", new)?;
         let deadlines = Deadlines::default();
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
         let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
@@ -396,13 +384,23 @@ impl EngineCore {
         check(code, || "arming a progress engine's notification handle")
     }
 
+    /// Connects an idle context; destroying the context is what ends that.
+    ///
+    /// # Safety
+    /// `ctx` is a live context of this engine's library, used by this thread only.
+    pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
+        // SAFETY: the engine is live, the caller vouches for the context.
+        let code = unsafe { (self.api().doca_pe_connect_ctx)(self.pe.as_ptr(), ctx.as_ptr()) };
+        check(code, || "connecting a context to its progress engine")
+    }
+
     /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks still wants to be woken.
     pub(crate) fn end_sleep(&self) -> Result<()> {
         self.clear_notification()?;
         if self.asked.get() { self.request_notification() } else { Ok(()) }
     }
 
-    fn clear_notification(&self) -> Result<()> {
+    pub(crate) fn clear_notification(&self) -> Result<()> {
         // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
         let code =
             unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };

@@ -1,7 +1,6 @@
 //! The all-gather of a program that is started by `mpirun`.
 
 use std::ffi::{c_char, c_int};
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
@@ -248,11 +247,7 @@ impl Drop for Mpi {
     }
 }
 
-impl fmt::Debug for Mpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mpi").field("pending", &self.exchange.is_some()).finish_non_exhaustive()
-    }
-}
+debug_fields!(Mpi, |it| { pending: it.exchange.is_some() });
 
 /// Whether MPI can be called at all: it ends the program when it is called too late.
 fn usable() -> Result<(), Error> {

@@ -16,25 +16,16 @@ const BUILTIN: &str = "builtin";
 /// Names DOCA's service: where it is set, DOCA's own library is wanted.
 pub(crate) const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";
 
-/// DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The second name is that of packages for
-/// development.
-const INSTALLED: [&str; 4] = {
-    macro_rules! in_doca {
-        ($directory:literal) => {
-            (
-                concat!("/opt/mellanox/doca/", $directory, "/libdoca_urom.so.2"),
-                concat!("/opt/mellanox/doca/", $directory, "/libdoca_urom.so"),
-            )
-        };
-    }
-    let debian = if cfg!(target_arch = "aarch64") {
-        in_doca!("lib/aarch64-linux-gnu")
-    } else {
-        in_doca!("lib/x86_64-linux-gnu")
+/// The library in DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The
+/// second name is that of packages for development.
+fn installed() -> Vec<PathBuf> {
+    let debian = format!("lib/{}-linux-gnu", env::consts::ARCH);
+    let files = |directory: &str| {
+        let directory = PathBuf::from("/opt/mellanox/doca").join(directory);
+        ["libdoca_urom.so.2", "libdoca_urom.so"].map(|name| directory.join(name))
     };
-    let lib64 = in_doca!("lib64");
-    [debian.0, debian.1, lib64.0, lib64.1]
-};
+    [files(&debian), files("lib64")].concat()
+}
 
 /// What the library must be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +41,7 @@ pub(crate) fn find_for(need: Need) -> Result<Library> {
     let surroundings = Surroundings {
         variable: env::var_os(VARIABLE).filter(|value| !value.is_empty()),
         service_file: env::var_os(SERVICE_FILE).is_some_and(|value| !value.is_empty()),
-        installed: INSTALLED.map(PathBuf::from).into(),
+        installed: installed(),
         builtin: cfg!(feature = "builtin"),
     };
     match surroundings.choose(need)? {

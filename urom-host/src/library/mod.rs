@@ -4,6 +4,7 @@ mod find;
 mod load;
 mod version;
 
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::host::{Api, Ctx, Extensions};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check};
 
 #[cfg(feature = "builtin")]
 pub(crate) use find::SERVICE_FILE;
@@ -206,14 +207,36 @@ impl PartialEq for Library {
 
 impl Eq for Library {}
 
-impl fmt::Debug for Library {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Library")
-            .field("path", &self.path())
-            .field("version", &self.version())
-            .field("extensions", &self.extensions().is_some())
-            .finish_non_exhaustive()
-    }
+debug_fields!(Library, |it| {
+    path: it.path(),
+    version: it.version(),
+    extensions: it.extensions().is_some()
+});
+
+/// A new object of the library, which `make` puts in the place that it gets.
+pub(crate) fn create<T>(
+    what: &'static str,
+    make: impl FnOnce(*mut *mut T) -> DocaError,
+) -> Result<NonNull<T>> {
+    let mut object = std::ptr::null_mut();
+    check(make(&mut object), || what)?;
+    non_null(object, what)
+}
+
+/// A value of the library, which `get` puts in the place of the one that it gets.
+pub(crate) fn get<T, W: Into<Cow<'static, str>>>(
+    mut value: T,
+    what: impl FnOnce() -> W,
+    get: impl FnOnce(&mut T) -> DocaError,
+) -> Result<T> {
+    check(get(&mut value), what)?;
+    Ok(value)
+}
+
+/// The text in a C array, up to its NUL or the end of the array.
+pub(crate) fn c_text(array: &[c_char]) -> String {
+    let text = array.iter().take_while(|byte| **byte != 0);
+    String::from_utf8_lossy(&text.map(|byte| *byte as u8).collect::<Vec<_>>()).into_owned()
 }
 
 /// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this program's.

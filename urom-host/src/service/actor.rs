@@ -4,13 +4,13 @@
 //! and stop. So the service's context has a thread of its own: it connects, sleeps until the library, a question or the
 //! deadline of one wakes it, and disconnects when the last user is gone.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc::{self, TryRecvError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use rustix::event::{EventfdFlags, eventfd};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::describe::section::Description;
@@ -26,6 +26,7 @@ use crate::service::session::Session;
 #[cfg(feature = "builtin")]
 use crate::service::settings::Place;
 use crate::service::settings::Settings;
+use crate::wait::Bell;
 
 /// What the thread tells once it is connected.
 struct Connected {
@@ -51,8 +52,10 @@ pub(crate) struct ServiceCore {
     #[cfg(feature = "builtin")]
     place: Place,
     cpus: CpuSet,
-    mailbox: Arc<Mailbox>,
+    shared: Arc<Shared>,
     counts: Arc<Counts>,
+    /// `None` once it is to end.
+    jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -63,14 +66,16 @@ impl ServiceCore {
         let system = |error: std::io::Error| {
             Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error)
         };
-        let mailbox = Arc::new(Mailbox::new().map_err(system)?);
+        let bell = Bell::new().map_err(system)?;
+        let shared = Arc::new(Shared { bell, failure: OnceLock::new() });
+        let (jobs, queue) = mpsc::channel();
         let (report, connected) = mpsc::sync_channel(1);
-        let theirs = Arc::clone(&mailbox);
+        let theirs = Arc::clone(&shared);
         #[cfg(feature = "builtin")]
         let place = settings.place.clone();
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
-            name.spawn(move || serve(library, &settings, &theirs, &report))
+            name.spawn(move || serve(library, &settings, &theirs, &queue, &report))
         })
         .map_err(system)?;
         let gone =
@@ -98,8 +103,9 @@ impl ServiceCore {
             #[cfg(feature = "builtin")]
             place,
             cpus,
-            mailbox,
+            shared,
             counts,
+            jobs: Some(jobs),
             thread,
         })
     }
@@ -134,13 +140,16 @@ impl ServiceCore {
 
     /// Why the link to the service failed, once it did.
     pub(super) fn failure(&self) -> Option<String> {
-        self.mailbox.state().failure.clone()
+        self.shared.failure.get().cloned()
     }
 
     /// Runs a job on the service's thread.
     pub(super) fn run(&self, job: impl FnOnce(&Session, &mut Timed) + Send + 'static) {
-        self.mailbox.state().jobs.push(Box::new(job));
-        self.mailbox.ring();
+        if let Some(jobs) = &self.jobs {
+            // Without the thread the job is dropped, which ends what waits for it.
+            let _ = jobs.send(Box::new(job));
+        }
+        self.shared.bell.raise();
     }
 
     /// Asks for a plugin's description, and waits for the answer.
@@ -163,8 +172,8 @@ impl ServiceCore {
 
 impl Drop for ServiceCore {
     fn drop(&mut self) {
-        self.mailbox.state().quit = true;
-        self.mailbox.ring();
+        self.jobs = None;
+        self.shared.bell.raise();
         let Some(thread) = self.thread.take() else { return };
         // A waker that runs on the service's thread may hold its last handle; it cannot wait for itself.
         if thread.thread().id() != thread::current().id() && thread.join().is_err() {
@@ -173,9 +182,10 @@ impl Drop for ServiceCore {
     }
 }
 
-struct Mailbox {
-    state: Mutex<State>,
-    bell: OwnedFd,
+/// What a service's users share with its thread, besides the jobs.
+struct Shared {
+    bell: Bell,
+    failure: OnceLock<String>,
 }
 
 /// The questions of a service that were given a deadline.
@@ -184,39 +194,11 @@ type Timed = Vec<Arc<Question>>;
 /// What the service's thread is to do next.
 type Job = Box<dyn FnOnce(&Session, &mut Timed) + Send>;
 
-#[derive(Default)]
-struct State {
-    jobs: Vec<Job>,
-    quit: bool,
-    failure: Option<String>,
-}
-
-impl Mailbox {
-    fn new() -> std::io::Result<Mailbox> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Mailbox { state: Mutex::default(), bell })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it holds the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ring(&self) {
-        // It can only fail when the counter is full, and then it has rung.
-        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
-    }
-
-    fn quiet(&self) {
-        // Nothing to read is a usual case.
-        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
-    }
-}
-
 fn serve(
     library: Library,
     settings: &Settings,
-    mailbox: &Mailbox,
+    shared: &Shared,
+    jobs: &mpsc::Receiver<Job>,
     report: &mpsc::SyncSender<Result<Connected>>,
 ) {
     let opened = Session::open(library, settings).and_then(|session| {
@@ -237,27 +219,27 @@ fn serve(
     let mut timed = Timed::new();
     loop {
         session.progress();
-        mailbox.quiet();
-        let (jobs, quit) = {
-            let mut state = mailbox.state();
-            if state.failure.is_none() && !session.is_running() {
-                let why = session.failure();
-                state.failure =
-                    Some(if why.is_empty() { "the service is gone".into() } else { why });
-            }
-            (std::mem::take(&mut state.jobs), state.quit)
-        };
-        let idle = jobs.is_empty();
-        for job in jobs {
-            job(&session, &mut timed);
+        shared.bell.lower();
+        if !session.is_running() {
+            shared.failure.get_or_init(|| {
+                Some(session.failure())
+                    .filter(|why| !why.is_empty())
+                    .unwrap_or_else(|| "the service is gone".to_owned())
+            });
         }
-        if quit {
-            return;
+        let mut idle = true;
+        loop {
+            match jobs.try_recv() {
+                Ok(job) => job(&session, &mut timed),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return,
+            }
+            idle = false;
         }
         // What the library had by now counts, whatever the clock says.
         let limit = expire(&mut timed);
         if idle {
-            session.sleep(mailbox.bell.as_raw_fd(), limit);
+            session.sleep(shared.bell.as_raw_fd(), limit);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Which workers are in a group.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -123,8 +122,7 @@ impl GroupQuery {
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<Vec<u64>> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -139,11 +137,7 @@ impl Future for GroupQuery {
     }
 }
 
-impl fmt::Debug for GroupQuery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupQuery").field("group", &self.question.group).finish_non_exhaustive()
-    }
-}
+debug_fields!(GroupQuery, |it| { group: it.question.group });
 
 /// A hold on a [`GroupQuery`] that is awaited elsewhere, with which it can be cancelled.
 ///
@@ -183,10 +177,4 @@ impl GroupQueryHandle {
     }
 }
 
-impl fmt::Debug for GroupQueryHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GroupQueryHandle")
-            .field("group", &self.question.group)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(GroupQueryHandle, |it| { group: it.question.group });

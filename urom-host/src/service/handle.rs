@@ -1,6 +1,5 @@
 //! A service for any thread: everything but a progress engine.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -228,8 +227,4 @@ impl ServiceHandle {
     }
 }
 
-impl fmt::Debug for ServiceHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceHandle").field("plugins", &self.plugins()).finish_non_exhaustive()
-    }
-}
+debug_fields!(ServiceHandle, |it| { plugins: it.plugins() });

@@ -8,7 +8,6 @@ mod question;
 mod session;
 mod settings;
 
-use std::fmt;
 use std::ops::Deref;
 
 use urom_abi::DocaError;
@@ -142,11 +141,7 @@ impl Deref for Service {
     }
 }
 
-impl fmt::Debug for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service").field("plugins", &self.plugins()).finish_non_exhaustive()
-    }
-}
+debug_fields!(Service, |it| { plugins: it.plugins() });
 
 impl ServiceCore {
     fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {

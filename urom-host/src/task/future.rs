@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{Context, Owner, Slot, State, Worker};
+use crate::worker::{Context, End, Owner, Slot, State, Worker};
 
 /// A future's hold on its task: the slot that the completion fills.
 pub(super) struct Ticket {
@@ -62,7 +62,7 @@ impl Ticket {
             panic!("a completion was polled after it had resolved")
         };
         if slot.state.get() == State::Watched && self.owner.engine.is_undriven() {
-            self.owner.end_undriven(slot);
+            self.owner.end_future(slot, End::Undriven);
         }
         if self.owner.engine.poll(cx, || !slot.is_pending()) {
             return Poll::Ready(self.take(read));

@@ -1,6 +1,5 @@
 //! A hold on a task that somebody else waits for.
 
-use std::fmt;
 use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
@@ -61,8 +60,4 @@ impl TaskHandle {
     }
 }
 
-impl fmt::Debug for TaskHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskHandle").finish_non_exhaustive()
-    }
-}
+debug_fields!(TaskHandle, |_| {});

@@ -80,7 +80,7 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
         (DocaError::NO_MEMORY, _) => {
             let tasks = context.settings.max_inflight as usize;
             let all = format!("no task is free: {} allocated", Count(tasks, "task"));
-            match (context.held(), context.given_up()) {
+            match (context.held.get(), context.given_up()) {
                 (0, 0) => error
                     .why(all)
                     .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),

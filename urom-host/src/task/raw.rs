@@ -174,11 +174,7 @@ impl Drop for RawTask {
     }
 }
 
-impl fmt::Debug for RawTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawTask").field("plugin", &self.plugin).finish_non_exhaustive()
-    }
-}
+debug_fields!(RawTask, |it| { plugin: it.plugin });
 
 /// A task that was not submitted, and why.
 ///
@@ -301,8 +297,4 @@ impl Future for RawCompletion {
     }
 }
 
-impl fmt::Debug for RawCompletion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawCompletion").field("complete", &self.ticket.is_complete()).finish()
-    }
-}
+debug_fields!(RawCompletion, |it| { complete: it.ticket.is_complete() });

@@ -189,7 +189,7 @@ impl Incoming for &Arrived<'_> {
 
 /// The task's response as a payload that releases the task when it is dropped.
 fn keep(owner: Rc<Owner>, task: Held<'_>, bytes: NonNull<[u8]>) -> Payload {
-    owner.hold();
+    owner.held.update(|tasks| tasks + 1);
     let slot: *const Slot = task.into_slot();
     let words = [Rc::into_raw(owner).cast(), slot.cast()];
     // SAFETY: the response is writable memory of the task until that is released, and no borrow of it is left: nobody
@@ -206,5 +206,5 @@ unsafe fn release([owner, slot]: [*const (); 2]) {
     let slot = unsafe { &*slot.cast::<Slot>() };
     // `keep` gave the task up, and it is complete.
     drop(Task::of(&owner, slot));
-    owner.let_go();
+    owner.held.update(|tasks| tasks - 1);
 }

@@ -1,7 +1,6 @@
 //! A thread for what cannot move between threads, and a handle to it for tasks that do.
 
 use std::any::Any;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -214,8 +213,4 @@ impl<S> Clone for HostThread<S> {
     }
 }
 
-impl<S> fmt::Debug for HostThread<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostThread").finish_non_exhaustive()
-    }
-}
+debug_fields!(<S> HostThread, |_| {});

@@ -19,7 +19,8 @@ impl Notifier {
         Notifier {
             notified: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
-            bell: Bell::new(),
+            // None when the system has no descriptor left.
+            bell: Bell::new().ok(),
         }
     }
 

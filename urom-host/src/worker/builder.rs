@@ -1,7 +1,6 @@
 //! Putting a worker together.
 
 use std::ffi::{CString, c_char};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -310,18 +309,13 @@ impl WorkerBuilder {
     }
 }
 
-impl fmt::Debug for WorkerBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A value may be a secret.
-        let names: Vec<_> = self.settings.env.iter().map(|(name, _)| name).collect();
-        f.debug_struct("WorkerBuilder")
-            .field("id", &self.settings.id)
-            .field("group", &self.settings.group)
-            .field("plugins", &self.settings.plugins)
-            .field("env", &names)
-            .field("cpus", &self.settings.cpus)
-            .field("max_inflight", &self.settings.max_inflight)
-            .field("deadline", &self.settings.deadline)
-            .finish_non_exhaustive()
-    }
-}
+// Of the environment only the names: a value may be a secret.
+debug_fields!(WorkerBuilder, |it| {
+    id: it.settings.id,
+    group: it.settings.group,
+    plugins: it.settings.plugins,
+    env: it.settings.env.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+    cpus: it.settings.cpus,
+    max_inflight: it.settings.max_inflight,
+    deadline: it.settings.deadline
+});

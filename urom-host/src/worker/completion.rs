@@ -51,23 +51,23 @@ impl Context {
                 self.deliver(slot, Response::of(task));
             }
             State::CallCancelled => {
-                self.count_late(&task);
+                self.count(&self.late_answers, &task);
                 slot.state.set(State::Held);
                 self.deliver(slot, Response::ended_with(slot.end.get(), task));
             }
             State::Late => {
-                self.count_late(&task);
+                self.count(&self.late_answers, &task);
                 drop(Response::of(task));
             }
             State::Ended => {
-                self.count_late(&task);
+                self.count(&self.late_answers, &task);
                 task.leave();
                 // The slot is its future's until that has been told.
                 self.release(slot);
                 slot.state.set(State::EndedAndBack);
             }
             State::Dropped => {
-                self.count_dropped(&task);
+                self.count(&self.dropped_answers, &task);
                 drop(Response::of(task));
             }
             // A task completes once: nothing else is in flight.

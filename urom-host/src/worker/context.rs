@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
 use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
-use crate::library::non_null;
+use crate::library::{create, get, non_null};
 use crate::owner::{self, Owned};
 use crate::service::actor::ServiceCore;
 use crate::wait;
@@ -52,7 +52,7 @@ pub(crate) struct Context {
     /// The owner, for payloads that keep it; not there before the worker runs, nor while it is being dropped.
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
-    held: Cell<usize>,
+    pub(crate) held: Cell<usize>,
     /// How many raw tasks the program has not submitted.
     pub(crate) unsubmitted: Cell<usize>,
 }
@@ -71,19 +71,22 @@ impl Context {
     }
 
     pub(crate) fn group(&self) -> Result<u32> {
-        let mut group = 0;
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_urom_worker_get_gid)(self.worker(), &mut group) };
-        check(code, || "asking a worker for its group")?;
-        Ok(group)
+        get(
+            0,
+            || "asking a worker for its group",
+            |group| unsafe { (self.api().doca_urom_worker_get_gid)(self.worker(), group) },
+        )
     }
 
     /// Asks the library for the worker's id, which it may have made up.
     pub(crate) fn refresh_id(&self) -> Result<()> {
-        let mut id = 0;
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_urom_worker_get_id)(self.worker(), &mut id) };
-        check(code, || "asking a worker for its id")?;
+        let id = get(
+            0,
+            || "asking a worker for its id",
+            |id| unsafe { (self.api().doca_urom_worker_get_id)(self.worker(), id) },
+        )?;
         self.id.set(id);
         Ok(())
     }
@@ -133,21 +136,6 @@ impl Context {
     /// What a payload keeps so that its task stays; `None` when the task must be released at once.
     pub(crate) fn keeper(&self) -> Option<Rc<Owner>> {
         if self.is_winding_down() { None } else { self.owner.get()?.upgrade() }
-    }
-
-    /// Counts a task that a payload keeps.
-    pub(crate) fn hold(&self) {
-        self.held.set(self.held.get() + 1);
-    }
-
-    /// Counts one less.
-    pub(crate) fn let_go(&self) {
-        self.held.set(self.held.get() - 1);
-    }
-
-    /// How many tasks are kept by payloads of their replies.
-    pub(crate) fn held(&self) -> usize {
-        self.held.get()
     }
 }
 
@@ -201,11 +189,9 @@ impl Owner {
     ) -> Result<Owner> {
         let library = service.library();
         let api = library.api();
-        let mut worker = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (api.doca_urom_worker_create)(&mut worker) };
-        check(code, || "creating a worker")?;
-        let worker = non_null(worker, "creating a worker")?;
+        // SAFETY: the place for the worker is valid.
+        let new = |worker| unsafe { (api.doca_urom_worker_create)(worker) };
+        let worker = create("creating a worker", new)?;
         // SAFETY: the worker was just created.
         let ctx = unsafe { (api.doca_urom_worker_as_ctx)(worker.as_ptr()) };
         let ctx = non_null(ctx, "creating a worker")?;

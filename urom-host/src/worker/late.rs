@@ -63,7 +63,8 @@ impl Context {
         }
     }
 
-    fn end_future(&self, slot: &Slot, end: End) {
+    /// Ends a task whose future waits for it.
+    pub(crate) fn end_future(&self, slot: &Slot, end: End) {
         slot.end.set(end);
         slot.state.set(State::Ended);
         if let Some(waker) = slot.waker.take() {
@@ -86,24 +87,9 @@ impl Context {
         true
     }
 
-    /// Gives a task up whose future waits where nothing progresses the engine.
-    pub(crate) fn end_undriven(&self, slot: &Slot) {
-        self.end_future(slot, End::Undriven);
-    }
-
-    /// Counts the answer of a task that passed its deadline or was cancelled.
-    pub(crate) fn count_late(&self, task: &Task<'_>) {
-        self.count(&self.late_answers, task);
-    }
-
-    /// Counts the answer of a task whose future was dropped.
-    pub(crate) fn count_dropped(&self, task: &Task<'_>) {
-        self.count(&self.dropped_answers, task);
-    }
-
-    /// An answer may have no bytes: the worker's refusals have none, nor has one that is too long. But while the worker
+    /// Counts the answer of a task that nobody waits for. An answer may have no bytes: the worker's refusals have none, nor has one that is too long. But while the worker
     /// leaves, the end of a task without any is only that of the worker.
-    fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
+    pub(super) fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);
         }

@@ -1,6 +1,5 @@
 //! Start and stop, as futures.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -54,8 +53,7 @@ impl Starting {
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<Worker> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -91,21 +89,13 @@ impl Future for Starting {
 
 fn running(owner: Owner, state: CtxState) -> Result<Worker> {
     if state != CtxState::RUNNING {
-        let why = owner.failure();
-        let hint =
-            if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
-        let code = owner.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
-        return Err(Error::new(code, format!("starting {}", owner.name())).why(why).hint(hint));
+        return Err(owner.start_failure(format!("starting {}", owner.name())));
     }
     owner.refresh_id()?;
     Ok(Worker { owner: owner.share() })
 }
 
-impl fmt::Debug for Starting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Starting").finish_non_exhaustive()
-    }
-}
+debug_fields!(Starting, |_| {});
 
 /// A worker that is stopping: a future of the moment when it is idle.
 ///
@@ -131,7 +121,7 @@ pub struct Stopping {
 
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = match (owner.domains.get(), owner.held(), owner.unsubmitted.get()) {
+        let begun = match (owner.domains.get(), owner.held.get(), owner.unsubmitted.get()) {
             (0, 0, 0) => owner.stop(),
             (0, 0, tasks) => Err(in_use(&owner)
                 .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
@@ -158,8 +148,7 @@ impl Stopping {
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<()> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -180,8 +169,4 @@ impl Future for Stopping {
     }
 }
 
-impl fmt::Debug for Stopping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stopping").field("worker", &self.owner.name()).finish_non_exhaustive()
-    }
-}
+debug_fields!(Stopping, |it| { worker: it.owner.name() });

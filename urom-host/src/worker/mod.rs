@@ -10,7 +10,6 @@ mod lifecycle;
 mod restart;
 mod slots;
 
-use std::fmt;
 use std::rc::Rc;
 
 pub use answer::Answer;
@@ -254,11 +253,4 @@ impl Worker {
     }
 }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker")
-            .field("id", &self.id())
-            .field("state", &self.state())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Worker, |it| { id: it.id(), state: it.state() });

@@ -5,7 +5,6 @@
 mod meeting;
 mod peer;
 
-use std::fmt;
 use std::net::{TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -207,15 +206,11 @@ impl AllGather for Rendezvous {
     }
 }
 
-impl fmt::Debug for Rendezvous {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rendezvous")
-            .field("index", &self.index)
-            .field("participants", &self.participants)
-            .field("failed", &self.failed)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Rendezvous, |it| {
+    index: it.index,
+    participants: it.participants,
+    failed: it.failed
+});
 
 /// A moment `limit` from now; a year stands for anything longer.
 fn deadline(limit: Duration) -> Instant {
