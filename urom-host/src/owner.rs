@@ -78,7 +78,7 @@ unsafe extern "C" fn on_state_changed<C: Owned>(
             context.state_changed(next);
             context.wake_watchers();
             if next == CtxState::IDLE {
-                context.engine().is_idle(context.ctx());
+                context.engine().core().leaving.is_idle(context.ctx());
             }
         }
     });
@@ -101,7 +101,7 @@ impl<C: Owned> Drop for Owner<C> {
         }
         if !self.stop_to_drop() {
             // When the clone goes and was the last handle but for those of the leaving, it waits.
-            return self.engine().clone().keep(Box::new(again()));
+            return self.engine().clone().core().leaving.keep(Box::new(again()));
         }
         // SAFETY: the owner is being dropped, so nobody else uses the context.
         if let Err(code) = unsafe { self.destroy() }.check() {

@@ -186,7 +186,7 @@ pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
 /// others get a turn now and then.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
-    if engine.deadlines().is_turn() {
+    if engine.core().deadlines().is_turn() {
         // Waits that end at once are a stream of completions, too.
         look_around();
     }
@@ -196,7 +196,7 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
             return true;
         }
         for _ in 0..LOOK {
-            if engine.spin() && done() {
+            if engine.core().spin() && done() {
                 return true;
             }
         }

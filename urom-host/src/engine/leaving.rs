@@ -38,22 +38,13 @@ pub(crate) trait Leaver {
 pub(crate) struct Leaving {
     /// Each with the time when it was dropped.
     leavers: RefCell<Vec<(Instant, Box<dyn Leaver>)>>,
-    handles: Cell<usize>,
+    /// How many handles the engine has.
+    pub(super) handles: Cell<usize>,
     /// The last handle waits.
     seeing_out: Cell<bool>,
 }
 
 impl Leaving {
-    /// Counts one more handle of the engine.
-    pub(crate) fn add_handle(&self) {
-        self.handles.set(self.handles.get() + 1);
-    }
-
-    /// Counts one less.
-    pub(crate) fn drop_handle(&self) {
-        self.handles.set(self.handles.get() - 1);
-    }
-
     /// Keeps one until it is idle.
     pub(crate) fn keep(&self, leaver: Box<dyn Leaver>) {
         self.leavers.borrow_mut().push((Instant::now(), leaver));

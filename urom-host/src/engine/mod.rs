@@ -21,7 +21,7 @@ use crate::library::{Library, create, get};
 use alarm::Alarm;
 pub(crate) use deadlines::Timed;
 use deadlines::{Deadlines, MOVES};
-use leaving::{Leaver, Leaving};
+use leaving::Leaving;
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
@@ -80,7 +80,7 @@ impl Clone for ProgressEngine {
 
 impl Drop for ProgressEngine {
     fn drop(&mut self) {
-        self.0.leaving.drop_handle();
+        self.0.leaving.handles.update(|handles| handles - 1);
         self.see_out();
     }
 }
@@ -197,7 +197,7 @@ impl ProgressEngine {
 
     /// One more handle to an engine of this thread.
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
-        core.leaving.add_handle();
+        core.leaving.handles.update(|handles| handles + 1);
         ProgressEngine(core)
     }
 
@@ -206,21 +206,11 @@ impl ProgressEngine {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Keeps one of its contexts that was dropped until that is idle.
-    pub(crate) fn keep(&self, leaver: Box<dyn Leaver>) {
-        self.0.leaving.keep(leaver);
-    }
-
-    /// To be called by the callback that tells that one of its contexts is idle.
-    pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
-        self.0.leaving.is_idle(ctx);
-    }
-
     /// Counts the handle of a context no more that stays behind, and is never dropped.
     pub(crate) fn forget_handle(&self) {
         // Dropped last, it sees out the others that leave, which have nobody else now.
         let engine = self.clone();
-        engine.0.leaving.drop_handle();
+        engine.0.leaving.handles.update(|handles| handles - 1);
     }
 
     /// Waits for those that leave when nobody else has the engine.
@@ -234,15 +224,6 @@ impl ProgressEngine {
         } else {
             self.0.leaving.see_out();
         }
-    }
-
-    pub(crate) fn deadlines(&self) -> &Deadlines {
-        &self.0.deadlines
-    }
-
-    #[inline]
-    pub(crate) fn spin(&self) -> bool {
-        self.0.spin()
     }
 
     /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where something moves all the time,
@@ -282,6 +263,7 @@ impl ProgressEngine {
         let _ = cx;
     }
 
+    #[inline]
     pub(crate) fn core(&self) -> &EngineCore {
         &self.0
     }
@@ -309,7 +291,7 @@ pub(crate) struct EngineCore {
     pe: NonNull<Pe>,
     handle: RawFd,
     deadlines: Deadlines,
-    leaving: Leaving,
+    pub(crate) leaving: Leaving,
     /// The program wants to be notified.
     asked: Cell<bool>,
 }

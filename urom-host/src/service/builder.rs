@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{Library, Need, find_for};
-use crate::service::actor::ServiceCore;
+use crate::service::core::ServiceCore;
 use crate::service::settings::{Place, Settings};
 use crate::service::{Service, ServiceHandle};
 

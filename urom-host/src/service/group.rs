@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_channel::oneshot;
 
 use crate::error::Result;
-use crate::service::actor::ServiceCore;
+use crate::service::core::ServiceCore;
 use crate::service::question::{Ids, Owed, Question};
 use crate::wait;
 
@@ -47,7 +47,7 @@ impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
         let (question, answer) = Question::new(group, service.library(), service.counts());
         let owed = Owed::new(&question);
-        service.run(move |session, _| owed.submit(session));
+        service.run(move |connection, _| owed.submit(connection));
         GroupQuery { answer, question, service: Arc::clone(service) }
     }
 

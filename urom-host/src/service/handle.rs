@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::host::Host;
 use crate::library::Library;
 use crate::plugin::Plugin;
-use crate::service::actor::ServiceCore;
+use crate::service::core::ServiceCore;
 use crate::service::group::GroupQuery;
 use crate::worker::WorkerBuilder;
 

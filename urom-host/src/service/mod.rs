@@ -1,11 +1,11 @@
 //! Services: what finds plugins and runs workers.
 
-pub(crate) mod actor;
 mod builder;
+mod connection;
+pub(crate) mod core;
 mod group;
 mod handle;
 mod question;
-mod session;
 mod settings;
 
 use std::ops::Deref;
@@ -17,7 +17,7 @@ pub use builder::ServiceBuilder;
 pub use group::{GroupQuery, GroupQueryHandle};
 pub use handle::ServiceHandle;
 
-use actor::ServiceCore;
+use self::core::ServiceCore;
 #[cfg(feature = "builtin")]
 use settings::Place;
 

@@ -15,8 +15,8 @@ use urom_abi::DocaError;
 use urom_abi::host::{Api, CtxState, Data, GidTask, Task};
 
 use crate::error::{Error, Result};
-use crate::library::Library;
-use crate::service::session::Session;
+use crate::library::{Library, get};
+use crate::service::connection::Connection;
 
 pub(super) type Ids = Result<Vec<u64>>;
 
@@ -156,7 +156,7 @@ impl Owed {
     }
 
     /// Asks the library, unless nobody waits any more; only on the service's thread.
-    pub(super) fn submit(self, session: &Session) {
+    pub(super) fn submit(self, connection: &Connection) {
         let question = &self.0;
         if !question.is_asked() {
             return;
@@ -166,14 +166,14 @@ impl Owed {
         // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
         let code = unsafe {
             (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
-                session.pointer().as_ptr(),
+                connection.pointer().as_ptr(),
                 question.group,
                 Some(on_answer),
                 &mut task,
             )
         };
         let failed = |question: &Question, code| {
-            question.settle(Err(question.error(code).why(session.failure())), false)
+            question.settle(Err(question.error(code).why(connection.failure())), false)
         };
         if let Err(code) = code.check() {
             return failed(question, code);
@@ -225,10 +225,9 @@ unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: D
 unsafe fn service_runs(api: &Api, task: *const Task) -> bool {
     // SAFETY: the caller vouches for the task.
     let ctx = unsafe { (api.doca_task_get_ctx)(task) };
-    let mut state = CtxState::IDLE;
     // SAFETY: a task's context is live while the task is, and the pointer is to a local variable.
-    let code = unsafe { (api.doca_ctx_get_state)(ctx, &mut state) };
-    code == DocaError::SUCCESS && state == CtxState::RUNNING
+    let state = get(CtxState::IDLE, || "", |state| unsafe { (api.doca_ctx_get_state)(ctx, state) });
+    state.is_ok_and(|state| state == CtxState::RUNNING)
 }
 
 /// Gives up the questions whose deadline has passed, and drops those that are over. Returns the

@@ -11,7 +11,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::owner::Owned;
 use crate::plugin::Plugin;
-use crate::service::actor::ServiceCore;
+use crate::service::core::ServiceCore;
 use crate::worker::{Owner, Starting};
 
 /// How many tasks a worker may have when nothing else is said.

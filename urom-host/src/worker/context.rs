@@ -16,7 +16,7 @@ use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
 use crate::library::{create, get, non_null};
 use crate::owner::{self, Owned};
-use crate::service::actor::ServiceCore;
+use crate::service::core::ServiceCore;
 use crate::wait;
 use crate::worker::Settings;
 use crate::worker::slots::{Slot, Slots};
@@ -174,7 +174,7 @@ impl Owned for Context {
     }
 
     fn destroyed(&self) {
-        self.engine.deadlines().strike(self);
+        self.engine.core().deadlines().strike(self);
     }
 }
 

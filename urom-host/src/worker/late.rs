@@ -38,7 +38,7 @@ impl Context {
     /// Notes when a task that was just submitted is to be given up.
     pub(crate) fn set_deadline(&self, slot: &Slot, at: Instant) {
         slot.deadline.set(Some(at));
-        let deadlines = self.engine.deadlines();
+        let deadlines = self.engine.core().deadlines();
         if !self.timed.replace(true) {
             deadlines.enlist(self);
         }
@@ -80,7 +80,7 @@ impl Context {
                 slot.end.set(End::Cancelled);
                 slot.state.set(State::CallCancelled);
                 self.set_deadline(slot, Instant::now());
-                self.engine.deadlines().look_next();
+                self.engine.core().deadlines().look_next();
             }
             _ => return false,
         }

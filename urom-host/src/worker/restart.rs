@@ -131,7 +131,7 @@ impl Restart {
         if !self.engine.poll(cx, || Instant::now() >= at) {
             self.waited = true;
             self.engine.look_again(cx);
-            self.engine.deadlines().wake_at(at, cx.waker());
+            self.engine.core().deadlines().wake_at(at, cx.waker());
             return Poll::Pending;
         }
         self.rests = None;

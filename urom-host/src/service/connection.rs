@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How many bytes a description has at most, unless the protocol is a large one: the library says how many then.
 const LIKELY_DESCRIPTION: usize = 16 << 10;
 
-pub(super) struct Session {
+pub(super) struct Connection {
     handle: ContextHandle,
     service: NonNull<RawService>,
     engine: EngineCore,
@@ -33,9 +33,9 @@ pub(super) struct Session {
     device: Option<Device>,
 }
 
-impl Session {
+impl Connection {
     /// Creates, configures and starts a service.
-    pub(super) fn open(library: Library, settings: &Settings) -> Result<Session> {
+    pub(super) fn open(library: Library, settings: &Settings) -> Result<Connection> {
         let api = library.api();
         let engine = EngineCore::new(library)?;
         // SAFETY: the place for the service is valid.
@@ -46,12 +46,12 @@ impl Session {
         let ctx = non_null(ctx, "creating a service")?;
         // SAFETY: the context is the service's, which is destroyed right before this is dropped.
         let handle = unsafe { ContextHandle::new(library, ctx, "the service") };
-        let mut session = Session { handle, service, engine, device: None };
+        let mut connection = Connection { handle, service, engine, device: None };
         // SAFETY: the context was just created, on this thread.
-        unsafe { session.engine.connect(ctx) }?;
-        session.configure(settings)?;
-        session.start(settings)?;
-        Ok(session)
+        unsafe { connection.engine.connect(ctx) }?;
+        connection.configure(settings)?;
+        connection.start(settings)?;
+        Ok(connection)
     }
 
     fn configure(&mut self, settings: &Settings) -> Result<()> {
@@ -315,7 +315,7 @@ fn unexplained(code: DocaError, settings: &Settings) -> Error {
         .hint(hint)
 }
 
-impl Drop for Session {
+impl Drop for Connection {
     fn drop(&mut self) {
         if self.state() != CtxState::IDLE {
             if let Err(error) = self.handle.stop(|| "stopping the service".to_owned()) {

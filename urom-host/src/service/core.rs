@@ -21,8 +21,8 @@ use urom_abi::signals;
 use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
+use crate::service::connection::Connection;
 use crate::service::question::{Counts, Question, expire};
-use crate::service::session::Session;
 #[cfg(feature = "builtin")]
 use crate::service::settings::Place;
 use crate::service::settings::Settings;
@@ -144,7 +144,7 @@ impl ServiceCore {
     }
 
     /// Runs a job on the service's thread.
-    pub(super) fn run(&self, job: impl FnOnce(&Session, &mut Timed) + Send + 'static) {
+    pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Timed) + Send + 'static) {
         if let Some(jobs) = &self.jobs {
             // Without the thread the job is dropped, which ends what waits for it.
             let _ = jobs.send(Box::new(job));
@@ -157,7 +157,7 @@ impl ServiceCore {
         let (answer, answered) = mpsc::sync_channel(1);
         let id = plugin.id();
         // Whoever asks waits, so sending cannot fail.
-        self.run(move |session, _| drop(answer.send(session.description(id))));
+        self.run(move |connection, _| drop(answer.send(connection.description(id))));
         answered.recv().unwrap_or_else(|_| {
             Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
                 .why("its thread ended early"))
@@ -192,7 +192,7 @@ struct Shared {
 type Timed = Vec<Arc<Question>>;
 
 /// What the service's thread is to do next.
-type Job = Box<dyn FnOnce(&Session, &mut Timed) + Send>;
+type Job = Box<dyn FnOnce(&Connection, &mut Timed) + Send>;
 
 fn serve(
     library: Library,
@@ -201,12 +201,12 @@ fn serve(
     jobs: &mpsc::Receiver<Job>,
     report: &mpsc::SyncSender<Result<Connected>>,
 ) {
-    let opened = Session::open(library, settings).and_then(|session| {
-        let plugins = session.plugins()?;
-        let cpus = session.cpus()?;
-        Ok((Connected { service: Pointer(session.pointer()), plugins, cpus }, session))
+    let opened = Connection::open(library, settings).and_then(|connection| {
+        let plugins = connection.plugins()?;
+        let cpus = connection.cpus()?;
+        Ok((Connected { service: Pointer(connection.pointer()), plugins, cpus }, connection))
     });
-    let (connected, session) = match opened {
+    let (connected, connection) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             let _ = report.send(Err(error));
@@ -218,11 +218,11 @@ fn serve(
     }
     let mut timed = Timed::new();
     loop {
-        session.progress();
+        connection.progress();
         shared.bell.lower();
-        if !session.is_running() {
+        if !connection.is_running() {
             shared.failure.get_or_init(|| {
-                Some(session.failure())
+                Some(connection.failure())
                     .filter(|why| !why.is_empty())
                     .unwrap_or_else(|| "the service is gone".to_owned())
             });
@@ -230,7 +230,7 @@ fn serve(
         let mut idle = true;
         loop {
             match jobs.try_recv() {
-                Ok(job) => job(&session, &mut timed),
+                Ok(job) => job(&connection, &mut timed),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return,
             }
@@ -239,7 +239,7 @@ fn serve(
         // What the library had by now counts, whatever the clock says.
         let limit = expire(&mut timed);
         if idle {
-            session.sleep(shared.bell.as_raw_fd(), limit);
+            connection.sleep(shared.bell.as_raw_fd(), limit);
         }
     }
 }
