@@ -103,6 +103,52 @@ impl Wait {
         let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
         Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
     }
+
+    /// Progresses all engines of this thread until `done` holds, and sleeps while nothing moves;
+    /// `false` when `deadline` passed first.
+    #[inline]
+    fn until(
+        &self,
+        deadline: Option<Instant>,
+        panics: Panics,
+        mut done: impl FnMut() -> bool,
+    ) -> bool {
+        let mut idle = Idle::default();
+        loop {
+            if done() {
+                return true;
+            }
+            // All of them: an engine with something ready lets nobody sleep.
+            let moved = match panics {
+                Panics::GoOn => engine::all::spin(),
+                Panics::Stay => engine::all::pump(),
+            };
+            if moved || self.notifier.is_notified() {
+                idle.restart();
+            }
+            let Some(now) = idle.tick() else { continue };
+            let expired = engine::all::expire(now);
+            if let Panics::GoOn = panics {
+                callback::resume();
+            }
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return false;
+            }
+            if !expired && idle.is_long(now) {
+                sleep(&self.notifier, until(now, deadline));
+                idle.restart();
+            }
+        }
+    }
+}
+
+/// What becomes of a callback's panic during a wait.
+#[derive(Clone, Copy)]
+enum Panics {
+    /// It ends the wait.
+    GoOn,
+    /// It is kept for the next progress call that passes it on.
+    Stay,
 }
 
 impl Drop for Wait {
@@ -127,32 +173,20 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
         "a completion callback cannot wait: nothing moves until it returns"
     );
     let wait = Wait::begin();
-    let notifier = &wait.notifier;
-    let waker = Waker::from(Arc::clone(notifier));
+    let waker = Waker::from(Arc::clone(&wait.notifier));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
-    notifier.begin();
-    let mut idle = Idle::default();
-    loop {
-        if notifier.take()
-            && let Poll::Ready(output) = future.as_mut().poll(&mut context)
+    let mut output = None;
+    wait.notifier.begin();
+    wait.until(deadline, Panics::GoOn, || {
+        if wait.notifier.take()
+            && let Poll::Ready(ready) = future.as_mut().poll(&mut context)
         {
-            return Some(output);
+            output = Some(ready);
         }
-        if engine::all::spin() || notifier.is_notified() {
-            idle.restart();
-        }
-        let Some(now) = idle.tick() else { continue };
-        let passed = engine::all::expire(now);
-        callback::resume();
-        if deadline.is_some_and(|deadline| now >= deadline) {
-            return None;
-        }
-        if !passed && idle.is_long(now) {
-            sleep(notifier, until(now, deadline));
-            idle.restart();
-        }
-    }
+        output.is_some()
+    });
+    output
 }
 
 /// [`block_on`] for the `wait` methods, which refuse to wait where nothing can move.
@@ -222,28 +256,12 @@ fn look_around() -> Instant {
 ///
 /// For places that must not unwind: a callback's panic is kept for the next progress call that passes it on.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + limit;
     let wait = Wait::begin();
-    let mut idle = Idle::default();
-    loop {
-        // This looks in each turn, woken or not. A flag that stayed up, of an earlier wait's last moment, say, would keep it awake.
+    wait.until(Some(Instant::now() + limit), Panics::Stay, || {
+        // A flag that an earlier wait left behind would keep this one awake.
         wait.notifier.take();
-        if done() {
-            return true;
-        }
-        // All of them: an engine with something ready lets nobody sleep.
-        if engine::all::pump() {
-            idle.restart();
-        }
-        let Some(now) = idle.tick() else { continue };
-        if now >= deadline {
-            return false;
-        }
-        if !engine::all::expire(now) && idle.is_long(now) {
-            sleep(&wait.notifier, until(now, Some(deadline)));
-            idle.restart();
-        }
-    }
+        done()
+    })
 }
 
 /// After how many polls the clock is read: it takes as long as a poll does.
