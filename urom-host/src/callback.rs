@@ -1,9 +1,9 @@
 //! What a thread knows of the library's callbacks: whether one is running, and what waits until it
 //! is over.
 //!
-//! A progress engine must not be progressed from inside a callback. So while one runs, progress does
-//! nothing, a worker or domain that is dropped is set aside, and a panic is kept. All three are made
-//! up for as soon as the call that ran the callback is back in Rust.
+//! A progress engine must not be progressed from inside a callback. So while one runs, progress
+//! does nothing, a worker or domain that is dropped is set aside, and a panic is kept. All three
+//! are made up for as soon as the call that ran the callback is back in Rust.
 //!
 //! Nothing here has a destructor, so it still works when thread-locals of the program that own
 //! workers are destroyed. A panic that is kept then and that nobody resumes is leaked.
@@ -28,7 +28,8 @@ thread_local! {
             panic: Cell::new(None),
         })
     };
-    /// Whether a progress call, and perhaps a callback, is under way. By itself: it is asked on every call.
+    /// Whether a progress call, and perhaps a callback, is under way. By itself: it is asked on
+    /// every call.
     static BUSY: Cell<bool> = const { Cell::new(false) };
     /// Whether something was set aside, and whether a panic was kept. For the same reason.
     static BURIED: Cell<bool> = const { Cell::new(false) };
@@ -47,7 +48,8 @@ pub(crate) fn run_unless_running(progress: impl FnOnce() -> bool) -> bool {
     !is_running() && calling(progress)
 }
 
-/// Runs a call into the library that may run callbacks, which cannot progress meanwhile. A callback may make it, too.
+/// Runs a call into the library that may run callbacks, which cannot progress meanwhile. A callback
+/// may make it, too.
 ///
 /// Workers and domains that callbacks dropped are stopped before it returns.
 #[inline]

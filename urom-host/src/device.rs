@@ -20,12 +20,13 @@ use crate::library::{Library, c_text, get, non_null};
 pub struct DeviceInfo {
     /// The InfiniBand device name, such as `mlx5_0`.
     pub name: String,
-    /// The PCI address, such as `0000:03:00.0`. Of a device without one it is `0000:00:00.0` with this project's library, and
-    /// may be empty with another.
+    /// The PCI address, such as `0000:03:00.0`. Of a device without one it is `0000:00:00.0` with
+    /// this project's library, and may be empty with another.
     pub pci_address: String,
 }
 
-/// The devices of this host, by the library that [`Library::find`] finds (`doca_devinfo_create_list`).
+/// The devices of this host, by the library that [`Library::find`] finds
+/// (`doca_devinfo_create_list`).
 ///
 /// # Errors
 /// As [`Library::find`], and whatever the library says; no device is an empty list.
@@ -117,7 +118,8 @@ fn with_devices<T>(
     check(code, || "listing devices")?;
     let entries = match list.is_null() {
         true => &[],
-        // SAFETY: the library gave out an array of that many entries, which lives until the list is destroyed.
+        // SAFETY: the library gave out an array of that many entries, which lives until the list is
+        // destroyed.
         false => unsafe { std::slice::from_raw_parts(list, count as usize) },
     };
     let result =

@@ -8,8 +8,8 @@ use urom_abi::DocaError;
 
 /// Why something failed.
 ///
-/// The text is one sentence: what failed and on what, the DOCA code, the library's own words where it has some, and
-/// what to do next. [`code`](Self::code) is what a C program would have got.
+/// The text is one sentence: what failed and on what, the DOCA code, the library's own words where
+/// it has some, and what to do next. [`code`](Self::code) is what a C program would have got.
 ///
 /// ```
 /// # fn example(error: urom_host::Error) {
@@ -86,8 +86,9 @@ impl Error {
         self.0.code
     }
 
-    /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text is a part of this
-    /// error's, so `source` leaves it out: what prints a chain of errors would print it twice.
+    /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text
+    /// is a part of this error's, so `source` leaves it out: what prints a chain of errors would
+    /// print it twice.
     ///
     /// ```
     /// # fn example(error: urom_host::Error) {
@@ -101,7 +102,8 @@ impl Error {
         self.0.cause.as_deref()
     }
 
-    /// The bytes of the notification, when the plugin sent one together with a status other than `SUCCESS`.
+    /// The bytes of the notification, when the plugin sent one together with a status other than
+    /// `SUCCESS`.
     ///
     /// ```no_run
     /// # fn example(graph: &graph_protocol::Client<urom_host::Host>, worker: &urom_host::Worker) -> urom_host::Result<()> {

@@ -49,10 +49,12 @@ impl HostSide for Host {
         task::submit(plugin, worker, command, deadline)
     }
 
-    /// The callback runs inside the progress call that completes the task. It may submit further tasks; it cannot wait.
-    /// Up to 32 bytes of it, the echoed fields included, need no memory of their own; more takes one heap allocation.
+    /// The callback runs inside the progress call that completes the task. It may submit further
+    /// tasks; it cannot wait. Up to 32 bytes of it, the echoed fields included, need no memory of
+    /// their own; more takes one heap allocation.
     ///
-    /// A panic in it does not cross the library: it goes on in whoever called for progress, as if that had panicked.
+    /// A panic in it does not cross the library: it goes on in whoever called for progress, as if
+    /// that had panicked.
     fn submit_with<C: Request, F>(
         plugin: &Plugin,
         worker: &Worker,

@@ -1,8 +1,8 @@
 //! Drive DOCA UROM workers from a Rust host program.
 //!
-//! A *service* finds *plugins* and runs *workers*, processes that load some of the plugins. A host program connects to the
-//! service, starts workers, and submits *tasks* to them: commands of a plugin's protocol. Each completes with the
-//! plugin's notification.
+//! A *service* finds *plugins* and runs *workers*, processes that load some of the plugins. A host
+//! program connects to the service, starts workers, and submits *tasks* to them: commands of a
+//! plugin's protocol. Each completes with the plugin's notification.
 //!
 //! ```no_run
 //! use urom_host::{Service, block_on};
@@ -32,17 +32,19 @@
 //!
 //! # Waiting
 //!
-//! Everything that takes time is a future. `.wait()` and [`block_on`] run futures on the current thread; they poll for a
-//! moment and then sleep. With the feature `tokio`, the module `tokio` has the same for futures in tokio. Any other executor
-//! works as long as something on the same thread progresses the engines: see [`ProgressEngine`]. A task can have a callback in place of a future: `submit_with` of the generated
-//! task. What C passes along as a cookie, the closure captures. It runs inside the progress call that completes the task,
-//! where it may submit further tasks and may not wait.
-//! A panic in it does not cross the library: it goes on in whoever called for progress.
+//! Everything that takes time is a future. `.wait()` and [`block_on`] run futures on the current
+//! thread; they poll for a moment and then sleep. With the feature `tokio`, the module `tokio` has
+//! the same for futures in tokio. Any other executor works as long as something on the same thread
+//! progresses the engines: see [`ProgressEngine`]. A task can have a callback in place of a future:
+//! `submit_with` of the generated task. What C passes along as a cookie, the closure captures. It
+//! runs inside the progress call that completes the task, where it may submit further tasks and may
+//! not wait. A panic in it does not cross the library: it goes on in whoever called for progress.
 //!
 //! # Threads
 //!
-//! A progress engine, its workers and their tasks belong to one thread, and the compiler holds programs to that. Several
-//! threads each have workers and an engine of their own on one service: see [`ServiceHandle`].
+//! A progress engine, its workers and their tasks belong to one thread, and the compiler holds
+//! programs to that. Several threads each have workers and an engine of their own on one service:
+//! see [`ServiceHandle`].
 //!
 //! # Objects
 //!
@@ -54,9 +56,10 @@
 //!
 //! # Libraries
 //!
-//! All of this stands on a table of DOCA's C functions ([`Library`]): those that this project's own service builds in (the
-//! default feature `builtin`), or those of a `libdoca_urom.so` that is loaded at run time. The program is the same, and
-//! so is this crate. Which one it is, is decided when the program connects, by the first of these that says it:
+//! All of this stands on a table of DOCA's C functions ([`Library`]): those that this project's own
+//! service builds in (the default feature `builtin`), or those of a `libdoca_urom.so` that is
+//! loaded at run time. The program is the same, and so is this crate. Which one it is, is decided
+//! when the program connects, by the first of these that says it:
 //!
 //! | | |
 //! | --- | --- |
@@ -65,15 +68,17 @@
 //! | the variable `DOCA_UROM_SERVICE_FILE` is set, and DOCA is installed | its `libdoca_urom.so`, below `/opt/mellanox/doca` |
 //! | nothing | the built-in one |
 //!
-//! So a program that was built and tested on a laptop runs on a host with a BlueField as it is: there,
-//! `DOCA_UROM_SERVICE_FILE` says which DPU serves the host, and [`ServiceBuilder::device`] names the device to reach it
-//! through, which NVIDIA's library demands. Two things are beyond DOCA's interface: [`ServiceBuilder::address`] and
-//! [`ServiceBuilder::embedded`] with [`plugin_path`](ServiceBuilder::plugin_path). They pass over the third row and take the
-//! built-in library, unless the first two name another; NVIDIA's gives `NOT_SUPPORTED`. Nor does NVIDIA's library give
-//! reasons for failures, so errors have DOCA's code and no more.
+//! So a program that was built and tested on a laptop runs on a host with a BlueField as it is:
+//! there, `DOCA_UROM_SERVICE_FILE` says which DPU serves the host, and [`ServiceBuilder::device`]
+//! names the device to reach it through, which NVIDIA's library demands. Two things are beyond
+//! DOCA's interface: [`ServiceBuilder::address`] and [`ServiceBuilder::embedded`] with
+//! [`plugin_path`](ServiceBuilder::plugin_path). They pass over the third row and take the built-in
+//! library, unless the first two name another; NVIDIA's gives `NOT_SUPPORTED`. Nor does NVIDIA's
+//! library give reasons for failures, so errors have DOCA's code and no more.
 //!
-//! What was loaded is never unloaded. [`Library::load`] says which releases can be used, and what it means to trust a file.
-//! Without the feature `builtin`, a program needs no UCX to be built, and always loads its library.
+//! What was loaded is never unloaded. [`Library::load`] says which releases can be used, and what
+//! it means to trust a file. Without the feature `builtin`, a program needs no UCX to be built, and
+//! always loads its library.
 #![cfg_attr(
     not(feature = "builtin"),
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")

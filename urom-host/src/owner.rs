@@ -69,7 +69,8 @@ unsafe extern "C" fn on_state_changed<C: Owned>(
     next: CtxState,
 ) {
     callback::guard(|| {
-        // SAFETY: the context's data is the pointer that `Owner::register` put there, or NULL before.
+        // SAFETY: the context's data is the pointer that `Owner::register` put there, or NULL
+        // before.
         let pointer = unsafe { data.ptr };
         if let Some(context) = NonNull::new(pointer.cast::<C>()) {
             // SAFETY: the library has the pointer from an `Owner<C>`, which frees the context only

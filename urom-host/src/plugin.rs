@@ -6,8 +6,8 @@ use urom_abi::plugin::PluginInfo;
 
 /// A plugin that a service found (`struct doca_urom_service_plugin_info`).
 ///
-/// It belongs to the service that reported it: ids of one service mean nothing to another, and passing one is refused
-/// with `INVALID_VALUE`. It can be copied and sent to other threads freely.
+/// It belongs to the service that reported it: ids of one service mean nothing to another, and
+/// passing one is refused with `INVALID_VALUE`. It can be copied and sent to other threads freely.
 ///
 /// ```no_run
 /// # use urom_host::{Plugin, Service, Result};
@@ -44,8 +44,8 @@ impl Plugin {
         self.info.version
     }
 
-    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description. `None` for a plugin
-    /// without one, in C, and with a library that cannot tell: NVIDIA's.
+    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description.
+    /// `None` for a plugin without one, in C, and with a library that cannot tell: NVIDIA's.
     ///
     /// ```
     /// # fn example(plugin: &urom_host::Plugin) {

@@ -22,9 +22,10 @@ use crate::callback;
 use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
 
-/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone would notice. The clock is read
-/// after 16 calls of 16 looks each, so over TCP it is some times as long. To make it exact was tried
-/// together with the same at the worker, and not kept: docs/src/performance.md.
+/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone
+/// would notice. The clock is read after 16 calls of 16 looks each, so over TCP it is some times as
+/// long. To make it exact was tried together with the same at the worker, and not kept:
+/// docs/src/performance.md.
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
 /// How long it sleeps at most when the system has no descriptor left to wake it by.
@@ -32,9 +33,10 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 
 /// Runs a future to its end, driving every progress engine of this thread meanwhile.
 ///
-/// It polls for about 50 microseconds without progress, or a third of a millisecond with a worker over TCP, where a look takes a
-/// hundred times as long; then it sleeps on the engines' event handles until one of them or a waker from another thread has news.
-/// The future may be of any origin, and may start and await any number of others.
+/// It polls for about 50 microseconds without progress, or a third of a millisecond with a worker
+/// over TCP, where a look takes a hundred times as long; then it sleeps on the engines' event
+/// handles until one of them or a waker from another thread has news. The future may be of any
+/// origin, and may start and await any number of others.
 ///
 /// ```no_run
 /// # use urom_host::{Service, block_on, Result};
@@ -51,7 +53,8 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 /// ```
 ///
 /// # Panics
-/// Inside a completion callback, where nothing can move; and with the panic of a callback that ran meanwhile.
+/// Inside a completion callback, where nothing can move; and with the panic of a callback that ran
+/// meanwhile.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match drive(future, None) {
         Some(output) => output,
@@ -61,8 +64,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// [`block_on`] with a limit.
 ///
-/// Pass `&mut future` to go on with the future after the limit; a future that is passed by value is dropped, which for a
-/// task in flight means that its answer will be thrown away.
+/// Pass `&mut future` to go on with the future after the limit; a future that is passed by value is
+/// dropped, which for a task in flight means that its answer will be thrown away.
 ///
 /// # Errors
 /// `TIME_OUT` when the future did not end within `limit`.
@@ -216,8 +219,8 @@ pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
         .hint("await it inside urom_host::tokio::drive(...), or on a HostThread")
 }
 
-/// Progresses until `done` holds, for no longer than a wait spins; whether it does. What it waits for is on `engine`, the
-/// others get a turn now and then.
+/// Progresses until `done` holds, for no longer than a wait spins; whether it does. What it waits
+/// for is on `engine`, the others get a turn now and then.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
     if engine.core().deadlines().is_turn() {
@@ -252,9 +255,11 @@ fn look_around() -> Instant {
     now
 }
 
-/// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed first.
+/// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed
+/// first.
 ///
-/// For places that must not unwind: a callback's panic is kept for the next progress call that passes it on.
+/// For places that must not unwind: a callback's panic is kept for the next progress call that
+/// passes it on.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let wait = Wait::begin();
     wait.until(Some(Instant::now() + limit), Panics::Stay, || {
@@ -322,7 +327,8 @@ fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
     }
     set.poll(limit);
     for engine in engine::all::each() {
-        // An engine that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
+        // An engine that cannot be cleared stays readable: the next sleep is short, and nothing is
+        // missed.
         let _ = engine.end_sleep();
     }
 }

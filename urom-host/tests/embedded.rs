@@ -1,4 +1,5 @@
-//! The whole path on the embedded service: a real service, real workers on threads, the real graph plugin.
+//! The whole path on the embedded service: a real service, real workers on threads, the real graph
+//! plugin.
 
 mod embedded_support;
 

@@ -16,8 +16,8 @@ use crate::library::Library;
 use crate::owner::Owned;
 use crate::worker::{self, Worker};
 
-/// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain) or
-/// [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
+/// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
+/// or [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
 ///
 /// ```no_run
 /// use urom_host::gather::InProcess;
@@ -51,9 +51,9 @@ impl DomainBuilder {
         }
     }
 
-    /// A running worker of this process, and its id in the domain, which nobody else in the domain has; call it once for
-    /// each (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All of them are on the
-    /// domain's engine.
+    /// A running worker of this process, and its id in the domain, which nobody else in the domain
+    /// has; call it once for each (`doca_urom_domain_set_workers`). The id need not be the
+    /// [worker's own](Worker::id). All of them are on the domain's engine.
     pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
         self.workers.push((id, Rc::clone(worker.owner())));
         self
@@ -80,14 +80,15 @@ impl DomainBuilder {
         self
     }
 
-    /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`). The domain keeps it
-    /// for as long as it lives.
+    /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`).
+    /// The domain keeps it for as long as it lives.
     pub fn gather(mut self, gather: impl AllGather + 'static) -> Self {
         self.gather = Some(Box::new(gather));
         self
     }
 
-    /// The engine that will progress the domain, one of this thread. Without it, that is the engine of the first worker.
+    /// The engine that will progress the domain, one of this thread. Without it, that is the engine
+    /// of the first worker.
     ///
     /// ```no_run
     /// use urom_host::gather::InProcess;
@@ -103,12 +104,14 @@ impl DomainBuilder {
         self
     }
 
-    /// Starts the domain (`doca_ctx_start`) and gives a future of it. All its processes must do so at the same time.
+    /// Starts the domain (`doca_ctx_start`) and gives a future of it. All its processes must do so
+    /// at the same time.
     ///
     /// # Errors
-    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no worker, no all-gather, two
-    /// workers of one id, one worker under two ids, a worker of another library); what the all-gather failed with, as the error's source; and the
-    /// service's own code and words (`INITIALIZATION` from a library that gives none) when the domain did not come to
+    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no
+    /// worker, no all-gather, two workers of one id, one worker under two ids, a worker of another
+    /// library); what the all-gather failed with, as the error's source; and the service's own code
+    /// and words (`INITIALIZATION` from a library that gives none) when the domain did not come to
     /// run, for instance because a worker is gone, or two processes use one id.
     ///
     /// # Panics
@@ -198,13 +201,14 @@ impl Owner {
             code.check().map_err(refused)
         };
         let mut oob = self.exchange.oob();
-        // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads to lives as long.
+        // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads
+        // to lives as long.
         let code = unsafe { (api.doca_urom_domain_set_oob)(domain, &mut oob) };
         set(code, "the all-gather")?;
         let (mut ids, mut workers): (Vec<_>, Vec<_>) =
             self.workers.iter().map(|(id, worker)| (*id, worker.worker())).unzip();
-        // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied. The workers are live as
-        // long as the domain, which keeps them.
+        // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied.
+        // The workers are live as long as the domain, which keeps them.
         let code = unsafe {
             (api.doca_urom_domain_set_workers)(
                 domain,
@@ -223,7 +227,8 @@ impl Owner {
         for buffer in buffers {
             let address = std::ptr::without_provenance_mut::<c_void>(buffer.address as usize);
             let (handle, key) = (&buffer.memory_handle, &buffer.key);
-            // SAFETY: the domain is live and idle; the handle and the key are copied, and the address is only told.
+            // SAFETY: the domain is live and idle; the handle and the key are copied, and the
+            // address is only told.
             let code = unsafe {
                 (api.doca_urom_domain_add_buffer)(
                     domain,

@@ -43,8 +43,8 @@ impl Exchange {
         }
     }
 
-    /// What the library calls. It leads back to this very exchange, which must neither move nor go while the library has
-    /// it.
+    /// What the library calls. It leads back to this very exchange, which must neither move nor go
+    /// while the library has it.
     pub(super) fn oob(&self) -> OobColl {
         OobColl {
             allgather: Some(allgather),
@@ -62,8 +62,9 @@ impl Exchange {
     }
 
     /// # Safety
-    /// `sbuf` and `rbuf` hold a block of `length` bytes and one of each participant; they stay until
-    /// [`test`](Self::test) has said that the exchange is over, or until [`free`](Self::free).
+    /// `sbuf` and `rbuf` hold a block of `length` bytes and one of each participant; they stay
+    /// until [`test`](Self::test) has said that the exchange is over, or until
+    /// [`free`](Self::free).
     unsafe fn begin(&self, sbuf: *const u8, rbuf: *mut u8, length: usize) -> Result<(), DocaError> {
         if self.request.get().is_some() {
             return Err(DocaError::BAD_STATE);
@@ -78,7 +79,8 @@ impl Exchange {
             _ => NonNull::new(pointer).ok_or(DocaError::INVALID_VALUE),
         };
         let (block, blocks) = (bytes(sbuf.cast_mut())?, bytes(rbuf)?);
-        // SAFETY: the caller vouches for `length` bytes, which nobody changes before the exchange is over.
+        // SAFETY: the caller vouches for `length` bytes, which nobody changes before the exchange
+        // is over.
         let block = unsafe { std::slice::from_raw_parts(block.as_ptr(), length) };
         self.run(|gather| gather.begin(block))?;
         // SAFETY: the caller vouches for that many bytes, which are nobody else's now.
@@ -90,7 +92,8 @@ impl Exchange {
     fn test(&self) -> Result<bool, DocaError> {
         let mut request = self.request.get().ok_or(DocaError::INVALID_VALUE)?;
         if !request.over {
-            // SAFETY: `begin` was promised these bytes and has initialised them; they are its until the exchange is over.
+            // SAFETY: `begin` was promised these bytes and has initialised them; they are its until
+            // the exchange is over.
             let blocks =
                 unsafe { std::slice::from_raw_parts_mut(request.blocks.as_ptr(), request.length) };
             request.over = self.run(|gather| gather.test(blocks))?;
@@ -130,7 +133,8 @@ unsafe fn exchange<'a>(pointer: *mut c_void) -> Result<&'a Exchange, DocaError> 
 }
 
 /// # Safety
-/// As DOCA says of `allgather`: both buffers are as long as they must be, and stay until the exchange is over.
+/// As DOCA says of `allgather`: both buffers are as long as they must be, and stay until the
+/// exchange is over.
 unsafe extern "C" fn allgather(
     sbuf: *mut c_void,
     rbuf: *mut c_void,

@@ -16,8 +16,8 @@ use crate::error::Result;
 
 /// Memory that the workers of a domain may reach: what `doca_urom_domain_add_buffer` is told.
 ///
-/// The domain tells everyone where it is and hands on the two blobs; it neither reads nor keeps the memory itself.
-/// Whoever registered it keeps it registered for as long as workers may use it.
+/// The domain tells everyone where it is and hands on the two blobs; it neither reads nor keeps the
+/// memory itself. Whoever registered it keeps it registered for as long as workers may use it.
 ///
 /// ```
 /// use urom_host::Buffer;
@@ -38,11 +38,12 @@ pub struct Buffer {
 
 /// A running domain (`struct doca_urom_domain`): workers of several processes that know each other.
 ///
-/// A domain is to workers what a communicator is to MPI processes. Every process of an application puts in its workers,
-/// each under an id of the application's choice (usually a rank), and its [buffers](Buffer). While the domain starts, the
-/// processes exchange these through an [`AllGather`](crate::gather::AllGather); once it runs, plugins on the workers look
-/// up addresses, memory handles and keys by those ids. With this project's service it runs in all processes or in none:
-/// when a worker fails, the others' errors name its process.
+/// A domain is to workers what a communicator is to MPI processes. Every process of an application
+/// puts in its workers, each under an id of the application's choice (usually a rank), and its
+/// [buffers](Buffer). While the domain starts, the processes exchange these through an
+/// [`AllGather`](crate::gather::AllGather); once it runs, plugins on the workers look up addresses,
+/// memory handles and keys by those ids. With this project's service it runs in all processes or in
+/// none: when a worker fails, the others' errors name its process.
 ///
 /// [`DomainBuilder::start`] makes one, on all processes at the same time:
 ///
@@ -117,12 +118,13 @@ impl Domain {
         Ok(self.owner.state()?.into())
     }
 
-    /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or when the library has
-    /// no words for it.
+    /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or
+    /// when the library has no words for it.
     ///
-    /// This project's library always gives `None`: there a domain runs until it is stopped, and what a worker is lost for
-    /// is the [`Worker`](crate::Worker)'s to say. NVIDIA's has no words for it. It is for other libraries with this
-    /// project's extensions. A *start* that failed says why in its error.
+    /// This project's library always gives `None`: there a domain runs until it is stopped, and
+    /// what a worker is lost for is the [`Worker`](crate::Worker)'s to say. NVIDIA's has no words
+    /// for it. It is for other libraries with this project's extensions. A *start* that failed says
+    /// why in its error.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
@@ -132,8 +134,8 @@ impl Domain {
         &self.owner.engine
     }
 
-    /// Stops the domain (`doca_ctx_stop`) without the other processes: this one's workers forget it, theirs keep what they
-    /// know.
+    /// Stops the domain (`doca_ctx_stop`) without the other processes: this one's workers forget
+    /// it, theirs keep what they know.
     ///
     /// # Errors
     /// Whatever the library refused to stop with.

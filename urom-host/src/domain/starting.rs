@@ -13,8 +13,9 @@ use crate::wait;
 
 /// A domain that is starting: a future of the running [`Domain`].
 ///
-/// The start is under way already; it goes on while the engine is progressed, and ends when all processes have come this
-/// far. Dropping it takes the start back, which fails it for the others, at once or when their all-gather's time is over.
+/// The start is under way already; it goes on while the engine is progressed, and ends when all
+/// processes have come this far. Dropping it takes the start back, which fails it for the others,
+/// at once or when their all-gather's time is over.
 ///
 /// ```no_run
 /// use urom_host::StartingDomain;
@@ -44,7 +45,8 @@ impl StartingDomain {
     /// Waits until the domain runs, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As [`DomainBuilder::start`](crate::DomainBuilder::start); `BAD_STATE` inside a completion callback.
+    /// As [`DomainBuilder::start`](crate::DomainBuilder::start); `BAD_STATE` inside a completion
+    /// callback.
     ///
     /// # Panics
     /// With the panic of the all-gather, or of a callback that ran meanwhile.

@@ -56,7 +56,8 @@ impl Alarm {
 
     /// Makes it unreadable, as far as the timer is what made it readable.
     pub(crate) fn clear(&self) {
-        // It goes off a little after its time. Until it has, it stays set, so that the next call clears it.
+        // It goes off a little after its time. Until it has, it stays set, so that the next call
+        // clears it.
         if self.set.get().is_some_and(|at| at <= Instant::now())
             && rustix::io::read(&self.timer, &mut [0; 8]).is_ok()
         {

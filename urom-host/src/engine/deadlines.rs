@@ -1,7 +1,7 @@
 //! When an engine has to look at its workers' deadlines next.
 //!
-//! A submission costs one comparison here, and a completion nothing: what is kept is only a time before which no deadline
-//! is. When it comes, the workers look through their tasks.
+//! A submission costs one comparison here, and a completion nothing: what is kept is only a time
+//! before which no deadline is. When it comes, the workers look through their tasks.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
@@ -13,13 +13,14 @@ use std::time::Instant;
 use super::alarm::Alarm;
 use crate::callback;
 
-/// After how many completions in a row others get their turn, so that a stream of them keeps no deadline, no other engine
-/// and no other future of the thread from its due.
+/// After how many completions in a row others get their turn, so that a stream of them keeps no
+/// deadline, no other engine and no other future of the thread from its due.
 pub(crate) const MOVES: u32 = 64;
 
 /// A worker whose tasks have deadlines.
 pub(crate) trait Timed {
-    /// Ends every task whose deadline has passed; whether there was one, and the earliest deadline of the others.
+    /// Ends every task whose deadline has passed; whether there was one, and the earliest deadline
+    /// of the others.
     fn expire(&self, now: Instant) -> (bool, Option<Instant>);
 }
 
@@ -33,12 +34,14 @@ pub(crate) struct Deadlines {
     /// Futures that rest until a time.
     resting: RefCell<Vec<(Instant, Waker)>>,
     moves: Cell<u32>,
-    /// What programs sleep on: the engine's handle and a timer. `Some(None)` when the system would not have it.
+    /// What programs sleep on: the engine's handle and a timer. `Some(None)` when the system would
+    /// not have it.
     alarm: OnceCell<Option<Alarm>>,
 }
 
 impl Deadlines {
-    /// Makes a worker one of those that are looked at. It must be [struck off](Self::strike) before it is freed.
+    /// Makes a worker one of those that are looked at. It must be [struck off](Self::strike) before
+    /// it is freed.
     pub(crate) fn enlist(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
@@ -48,7 +51,8 @@ impl Deadlines {
         self.workers.borrow_mut().retain(|known| !ptr::addr_eq(known.as_ptr(), worker));
     }
 
-    /// Takes a new deadline in. The program may be asleep on the alarm already, in another of its tasks.
+    /// Takes a new deadline in. The program may be asleep on the alarm already, in another of its
+    /// tasks.
     pub(crate) fn note(&self, at: Instant) {
         if self.lower(at)
             && let Err(error) = self.set_alarm()
@@ -81,7 +85,8 @@ impl Deadlines {
         self.next.get()
     }
 
-    /// Whether the clock should be read after a progress: not while answers come in, which go first.
+    /// Whether the clock should be read after a progress: not while answers come in, which go
+    /// first.
     pub(crate) fn is_worth_a_look(&self, moved: bool) -> bool {
         self.next.get().is_some() && (!moved || self.is_turn())
     }
@@ -111,11 +116,13 @@ impl Deadlines {
         // By index: callbacks may bring further deadlines, and with them further workers.
         for index in 0.. {
             let Some(worker) = self.workers.borrow().get(index).copied() else { break };
-            // SAFETY: a worker is struck off before it is freed, and none is freed while callbacks may run.
+            // SAFETY: a worker is struck off before it is freed, and none is freed while callbacks
+            // may run.
             let (ended, next) = unsafe { worker.as_ref() }.expire(now);
             moved |= ended;
             if let Some(next) = next {
-                // The alarm goes off too early, if at all, and is set anew when it is asked for again.
+                // The alarm goes off too early, if at all, and is set anew when it is asked for
+                // again.
                 self.lower(next);
             }
         }

@@ -25,21 +25,23 @@ use leaving::Leaving;
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
-/// It belongs to the thread that made it, as do its workers and their tasks; clones are the same engine. It is
-/// destroyed when its last clone and the last worker on it are gone.
+/// It belongs to the thread that made it, as do its workers and their tasks; clones are the same
+/// engine. It is destroyed when its last clone and the last worker on it are gone.
 ///
 /// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
 /// which destroys it when a later progress finds that it has stopped. The last clone waits for such
 /// workers, for at most ten seconds after they were dropped; one that has not stopped then stays
 /// behind, with a line in the log.
 ///
-/// There is seldom a need to progress it by hand: every future of this crate progresses its own engine when it is
-/// polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of their thread.
+/// There is seldom a need to progress it by hand: every future of this crate progresses its own
+/// engine when it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all
+/// engines of their thread.
 ///
 /// # Sleeping
 ///
-/// The engine is also a file descriptor that becomes readable when there is something to do, once that was asked for: an
-/// answer, or a [deadline](crate::Completion) that passed. For a program with an event loop of its own:
+/// The engine is also a file descriptor that becomes readable when there is something to do, once
+/// that was asked for: an answer, or a [deadline](crate::Completion) that passed. For a program
+/// with an event loop of its own:
 ///
 /// 1. [`progress`](Self::progress) until it returns `false`;
 /// 2. [`request_notification`](Self::request_notification);
@@ -86,10 +88,12 @@ impl Drop for ProgressEngine {
 }
 
 impl ProgressEngine {
-    /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`] finds.
+    /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`]
+    /// finds.
     ///
-    /// That is right for a service that is connected to [with it](crate::ServiceBuilder::engine), which then is of the
-    /// same library. For a service that is there already, [`with_library`](Self::with_library) and
+    /// That is right for a service that is connected to [with it](crate::ServiceBuilder::engine),
+    /// which then is of the same library. For a service that is there already,
+    /// [`with_library`](Self::with_library) and
     /// [`service.library()`](crate::ServiceHandle::library) cannot miss.
     ///
     /// # Errors
@@ -126,11 +130,13 @@ impl ProgressEngine {
         Ok(ProgressEngine::of(core))
     }
 
-    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether anything moved. When nothing
-    /// did, and after every 64th completion, it ends the tasks whose deadline passed, all of them, and so it does after a
-    /// callback was [cancelled](crate::TaskHandle::cancel).
+    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether
+    /// anything moved. When nothing did, and after every 64th completion, it ends the tasks whose
+    /// deadline passed, all of them, and so it does after a callback was
+    /// [cancelled](crate::TaskHandle::cancel).
     ///
-    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress there.
+    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress
+    /// there.
     ///
     /// # Panics
     /// With the panic of the callback it ran, if that panicked.
@@ -140,7 +146,8 @@ impl ProgressEngine {
         self.0.progress()
     }
 
-    /// How many tasks of all its contexts are submitted and not complete (`doca_pe_get_num_inflight_tasks`).
+    /// How many tasks of all its contexts are submitted and not complete
+    /// (`doca_pe_get_num_inflight_tasks`).
     ///
     /// # Errors
     /// Whatever the library says.
@@ -164,10 +171,12 @@ impl ProgressEngine {
         )
     }
 
-    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take it back.
+    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take
+    /// it back.
     ///
-    /// The descriptor becomes readable at the next event or the next deadline, or at once when something is ready already.
-    /// It may be the deadline of a task that is submitted afterwards, by another task of the event loop.
+    /// The descriptor becomes readable at the next event or the next deadline, or at once when
+    /// something is ready already. It may be the deadline of a task that is submitted afterwards,
+    /// by another task of the event loop.
     ///
     /// # Errors
     /// Whatever the library says.
@@ -180,7 +189,8 @@ impl ProgressEngine {
         self.0.request_notification()
     }
 
-    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing moves.
+    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing
+    /// moves.
     ///
     /// # Errors
     /// Whatever the library says.
@@ -226,8 +236,9 @@ impl ProgressEngine {
         }
     }
 
-    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where something moves all the time,
-    /// the future is woken to go on, so that others of the thread get their turn.
+    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where
+    /// something moves all the time, the future is woken to go on, so that others of the thread get
+    /// their turn.
     #[inline]
     pub(crate) fn poll(&self, cx: &TaskContext<'_>, done: impl Fn() -> bool) -> bool {
         for _ in 0..MOVES {
@@ -271,13 +282,15 @@ impl ProgressEngine {
 
 impl AsFd for ProgressEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which the borrow keeps alive.
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
+        // the borrow keeps alive.
         unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }
 
 impl AsRawFd for ProgressEngine {
-    /// The descriptor, always the same. The first call makes it: until then an engine has none but DOCA's own.
+    /// The descriptor, always the same. The first call makes it: until then an engine has none but
+    /// DOCA's own.
     fn as_raw_fd(&self) -> RawFd {
         self.0.deadlines.alarm(self.0.as_fd()).map_or(self.0.handle, Alarm::as_raw_fd)
     }
@@ -317,7 +330,8 @@ impl EngineCore {
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which the borrow keeps alive.
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
+        // the borrow keeps alive.
         unsafe { BorrowedFd::borrow_raw(self.handle) }
     }
 
@@ -340,7 +354,8 @@ impl EngineCore {
     #[inline]
     pub(crate) fn spin(&self) -> bool {
         let moved = match self.library.extensions() {
-            // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
+            // running.
             Some(extensions) => callback::run_unless_running(|| unsafe {
                 (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0
             }),
@@ -354,7 +369,8 @@ impl EngineCore {
     #[inline]
     pub(crate) fn pump(&self) -> bool {
         callback::run_unless_running(|| {
-            // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
+            // running.
             let moved = unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) };
             moved != 0
         })
@@ -376,7 +392,8 @@ impl EngineCore {
         check(code, || "connecting a context to its progress engine")
     }
 
-    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks still wants to be woken.
+    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks
+    /// still wants to be woken.
     pub(crate) fn end_sleep(&self) -> Result<()> {
         self.clear_notification()?;
         if self.asked.get() { self.request_notification() } else { Ok(()) }
@@ -392,7 +409,8 @@ impl EngineCore {
 
 impl Drop for EngineCore {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until it is destroyed.
+        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until
+        // it is destroyed.
         let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a progress engine could not be destroyed: {code}");

@@ -21,8 +21,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// For implementations of [`AllGather`](super::AllGather): the text says what failed and, where that is known, which
-    /// participant it was about.
+    /// For implementations of [`AllGather`](super::AllGather): the text says what failed and, where
+    /// that is known, which participant it was about.
     pub fn new(code: DocaError, text: impl Into<String>) -> Error {
         Error { code, text: text.into(), source: None }
     }

@@ -1,4 +1,5 @@
-//! A `libdoca_urom.so` of a file: opened, asked for its release, and looked through for the functions of the table.
+//! A `libdoca_urom.so` of a file: opened, asked for its release, and looked through for the
+//! functions of the table.
 
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fmt::Write;
@@ -20,7 +21,8 @@ use super::version::{Verdict, judge};
 use super::{File, Library};
 use crate::error::{Error, Result};
 
-/// A file that was loaded; never unloaded, as the library may have threads, and programs have copies of the table.
+/// A file that was loaded; never unloaded, as the library may have threads, and programs have
+/// copies of the table.
 struct Loaded {
     /// Device and inode: what a file is called may change.
     identity: (u64, u64),
@@ -69,7 +71,8 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     Ok(new.library())
 }
 
-/// A remark on a file that is for another machine than this program; the loader may say that there is no such file.
+/// A remark on a file that is for another machine than this program; the loader may say that there
+/// is no such file.
 fn foreign(path: &Path) -> Option<String> {
     let mut header = [0; machine::HEADER_LEN];
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).ok()?;
@@ -77,8 +80,8 @@ fn foreign(path: &Path) -> Option<String> {
 }
 
 fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
-    // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not run before the program
-    // ends, as the handle is never closed.
+    // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not
+    // run before the program ends, as the handle is never closed.
     let opened = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     opened.map(ManuallyDrop::new).map_err(|error| {
         // The loader's sentence, without the wrapping of `libloading`.
@@ -100,12 +103,14 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
 
 /// The address of a symbol of the library, or of those that it is linked with.
 fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the type is that of an address, which is what is looked up; nothing is read through it here.
+    // SAFETY: the type is that of an address, which is what is looked up; nothing is read through
+    // it here.
     let found = unsafe { handle.get::<*mut c_void>(name) };
     found.ok().and_then(|found| NonNull::new(*found))
 }
 
-/// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C may.
+/// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C
+/// may.
 fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> {
     // What is not there at all is reported with everything else that is not.
     let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else {
@@ -178,8 +183,8 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
     }
 }
 
-/// Refuses UROM's functions beside core functions to which its contexts are unknown: a process has one `libdoca_common`, by its
-/// name, and that may be the one of another `libdoca_urom`.
+/// Refuses UROM's functions beside core functions to which its contexts are unknown: a process has
+/// one `libdoca_common`, by its name, and that may be the one of another `libdoca_urom`.
 fn check_together(api: &Api, what: &str) -> Result<()> {
     let mut service = std::ptr::null_mut();
     // SAFETY: the pointer is to a local variable.
@@ -204,7 +209,8 @@ fn check_together(api: &Api, what: &str) -> Result<()> {
 }
 
 fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
-    // SAFETY: the symbols are those of a DOCA library, by the word of whoever named it, and stay as it does.
+    // SAFETY: the symbols are those of a DOCA library, by the word of whoever named it, and stay as
+    // it does.
     unsafe { Api::from_symbols(|name| symbol(handle, name)) }.map_err(|missing| {
         let mut why = format!(
             "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all of DOCA's libraries from \

@@ -21,8 +21,9 @@ pub(crate) use find::{Need, find_for};
 
 /// A DOCA UROM host library: everything above calls only through it.
 ///
-/// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`]. Objects of different
-/// libraries cannot be mixed; a service, its workers and their progress engines use one.
+/// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`].
+/// Objects of different libraries cannot be mixed; a service, its workers and their progress
+/// engines use one.
 ///
 /// ```no_run
 /// # use urom_host::{Library, Service, ServiceBuilder, Result};
@@ -60,39 +61,42 @@ impl Library {
     /// The library that a program gets that does not say which, one that connects with
     /// [`Service::connect`](crate::Service::connect), say. The first of these:
     ///
-    /// 1. what `UROM_DOCA_LIBRARY` names: the path of a `libdoca_urom.so`, or the word `builtin` for the built-in one. An
-    ///    empty variable is none;
+    /// 1. what `UROM_DOCA_LIBRARY` names: the path of a `libdoca_urom.so`, or the word `builtin`
+    ///    for the built-in one. An empty variable is none;
     /// 2. where `DOCA_UROM_SERVICE_FILE` is set, the one in DOCA's install place, such as
     ///    `/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so`, if that file exists;
     /// 3. the [built-in](Self::builtin) one, with the feature `builtin`.
     ///
-    /// A [`ServiceBuilder`](crate::ServiceBuilder) that is told what only this project's own library can do (an address, an
-    /// embedded service) skips step 2.
+    /// A [`ServiceBuilder`](crate::ServiceBuilder) that is told what only this project's own
+    /// library can do (an address, an embedded service) skips step 2.
     ///
     /// # Errors
-    /// As [`load`](Self::load) when that what was named cannot be used: nothing else is tried then. `NOT_FOUND`, with all
-    /// that was looked at, when there is none.
+    /// As [`load`](Self::load) when that what was named cannot be used: nothing else is tried then.
+    /// `NOT_FOUND`, with all that was looked at, when there is none.
     pub fn find() -> Result<Library> {
         find_for(Need::Nothing)
     }
 
     /// Loads a `libdoca_urom.so` (`dlopen`): NVIDIA's, or the one of this project.
     ///
-    /// It takes DOCA 2.7 or newer, by `doca_version_runtime`; a major number above 3 is taken with a warning, a
-    /// [`tracing`] event. UROM's functions must be in the file, DOCA's core functions in it or in the libraries
-    /// it is linked with. It is never unloaded. Loading a file again, under whatever name, gives an equal `Library`.
+    /// It takes DOCA 2.7 or newer, by `doca_version_runtime`; a major number above 3 is taken with
+    /// a warning, a [`tracing`] event. UROM's functions must be in the file, DOCA's core functions
+    /// in it or in the libraries it is linked with. It is never unloaded. Loading a file again,
+    /// under whatever name, gives an equal `Library`.
     ///
     /// # Trust
-    /// This runs the file's constructors, and later its functions as those of DOCA. Nobody can check that they are. It is
-    /// a safe function all the same: the file is a part of the program as those are that the dynamic linker finds for
-    /// it in `LD_LIBRARY_PATH`, and whoever names it, or may change it, answers for what is in it. Take the path from
-    /// where you would take the program itself.
+    /// This runs the file's constructors, and later its functions as those of DOCA. Nobody can
+    /// check that they are. It is a safe function all the same: the file is a part of the program
+    /// as those are that the dynamic linker finds for it in `LD_LIBRARY_PATH`, and whoever names
+    /// it, or may change it, answers for what is in it. Take the path from where you would take the
+    /// program itself.
     ///
     /// # Errors
     /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be looked at.
-    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for another machine, one that
-    ///   needs another library that is not there.
-    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
+    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for
+    ///   another machine, one that needs another library that is not there.
+    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those
+    ///   of a plugin are.
     /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
     ///
@@ -122,9 +126,9 @@ impl Library {
     /// Any other library.
     ///
     /// # Safety
-    /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's says: objects live
-    /// until they are destroyed, a task's memory until it is released, callbacks are called inside
-    /// `doca_pe_progress` and nowhere else.
+    /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's
+    /// says: objects live until they are destroyed, a task's memory until it is released, callbacks
+    /// are called inside `doca_pe_progress` and nowhere else.
     ///
     /// ```
     /// use urom_abi::host::Api;
@@ -140,12 +144,14 @@ impl Library {
         Library { api, file: None }
     }
 
-    /// The file it was [loaded](Self::load) from, by the name it was first loaded under; `None` when it was not loaded.
+    /// The file it was [loaded](Self::load) from, by the name it was first loaded under; `None`
+    /// when it was not loaded.
     pub fn path(&self) -> Option<&'static Path> {
         self.file.map(|file| file.path.as_path())
     }
 
-    /// What `doca_version_runtime` says, such as `2.7.0`; `None` when it was not [loaded](Self::load).
+    /// What `doca_version_runtime` says, such as `2.7.0`; `None` when it was not
+    /// [loaded](Self::load).
     pub fn version(&self) -> Option<&'static str> {
         self.file.map(|file| file.version.as_str())
     }
@@ -163,7 +169,8 @@ impl Library {
         self.api.extensions.as_ref()
     }
 
-    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not say.
+    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not
+    /// say.
     ///
     /// # Safety
     /// As for [`failure`](Self::failure).
@@ -239,7 +246,8 @@ pub(crate) fn c_text(array: &[c_char]) -> String {
     String::from_utf8_lossy(&text.map(|byte| *byte as u8).collect::<Vec<_>>()).into_owned()
 }
 
-/// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this program's.
+/// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this
+/// program's.
 pub(crate) fn non_null<T>(pointer: *mut T, what: &'static str) -> Result<NonNull<T>> {
     NonNull::new(pointer).ok_or_else(|| {
         Error::new(DocaError::UNEXPECTED, what)

@@ -36,7 +36,8 @@ pub(super) fn judge(text: &str) -> Verdict {
     }
 }
 
-/// The first two numbers; they are digits alone, and what follows begins with neither letter nor digit.
+/// The first two numbers; they are digits alone, and what follows begins with neither letter nor
+/// digit.
 fn parse(text: &str) -> Option<Release> {
     let (major, rest) = text.trim().split_once('.')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

@@ -11,12 +11,14 @@ use crate::service::core::ServiceCore;
 use crate::service::settings::{Place, Settings};
 use crate::service::{Service, ServiceHandle};
 
-/// A service that is to be connected to: made by [`Service::builder`], ended by [`connect`](Self::connect).
+/// A service that is to be connected to: made by [`Service::builder`], ended by
+/// [`connect`](Self::connect).
 ///
-/// Unless [`address`](Self::address) or [`embedded`](Self::embedded) says where the service is, the environment does:
-/// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without it the service is embedded.
-/// Unless [`library`](Self::library) or [`with_library`](Self::with_library) says which library connects, or the
-/// [`engine`](Self::engine) is of one, [`Library::find`] finds it.
+/// Unless [`address`](Self::address) or [`embedded`](Self::embedded) says where the service is, the
+/// environment does: `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without it the
+/// service is embedded. Unless [`library`](Self::library) or [`with_library`](Self::with_library)
+/// says which library connects, or the [`engine`](Self::engine) is of one, [`Library::find`] finds
+/// it.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -68,7 +70,8 @@ impl ServiceBuilder {
         ServiceBuilder { library: Choice::Is(library), ..ServiceBuilder::new() }
     }
 
-    /// The `libdoca_urom.so` to connect with, whatever the environment says: [`connect`](Self::connect) loads it.
+    /// The `libdoca_urom.so` to connect with, whatever the environment says:
+    /// [`connect`](Self::connect) loads it.
     ///
     /// See [`Library::load`] for what can be loaded, and what it means to trust a file.
     ///
@@ -90,7 +93,8 @@ impl ServiceBuilder {
         self.address_from(address, "Service::builder().address")
     }
 
-    /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an option or a variable.
+    /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an
+    /// option or a variable.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -106,12 +110,13 @@ impl ServiceBuilder {
         self
     }
 
-    /// The service in this process, whatever the environment says. Plugins come from `UROM_PLUGIN_PATH`; when that is not
-    /// set, or empty, from beside the running program, which is where cargo leaves those that it builds with it (in the folder
-    /// above when the program lies in cargo's `deps` or `examples`).
+    /// The service in this process, whatever the environment says. Plugins come from
+    /// `UROM_PLUGIN_PATH`; when that is not set, or empty, from beside the running program, which
+    /// is where cargo leaves those that it builds with it (in the folder above when the program
+    /// lies in cargo's `deps` or `examples`).
     ///
-    /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps. What a process of
-    /// its own would have, environment and CPUs per worker, does not apply there.
+    /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps.
+    /// What a process of its own would have, environment and CPUs per worker, does not apply there.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -125,9 +130,11 @@ impl ServiceBuilder {
         self
     }
 
-    /// The [embedded](Self::embedded) service with plugins from these directories and files, separated by `;`.
+    /// The [embedded](Self::embedded) service with plugins from these directories and files,
+    /// separated by `;`.
     ///
-    /// A file `NAME.so` is the plugin `NAME`; so is `libNAME.so`, as cargo names what it builds, when the file states that name.
+    /// A file `NAME.so` is the plugin `NAME`; so is `libNAME.so`, as cargo names what it builds,
+    /// when the file states that name.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -141,18 +148,20 @@ impl ServiceBuilder {
         self
     }
 
-    /// The device, by its InfiniBand name such as `mlx5_0` (`doca_urom_service_set_dev`); [`devices`](crate::devices)
-    /// lists them. NVIDIA's library demands one.
+    /// The device, by its InfiniBand name such as `mlx5_0` (`doca_urom_service_set_dev`);
+    /// [`devices`](crate::devices) lists them. NVIDIA's library demands one.
     pub fn device(mut self, name: impl Into<String>) -> Self {
         self.settings.device = Some(name.into());
         self
     }
 
-    /// The file with the key that the daemon asks for, in place of the one that `UROM_KEY_FILE` names: a copy of that of
-    /// `uromd --key-file`, which belongs to this program's user and has mode 0600. It is read by [`connect`](Self::connect).
+    /// The file with the key that the daemon asks for, in place of the one that `UROM_KEY_FILE`
+    /// names: a copy of that of `uromd --key-file`, which belongs to this program's user and has
+    /// mode 0600. It is read by [`connect`](Self::connect).
     ///
-    /// A daemon on another address than a loopback one always asks for a key, and a daemon that asks for none is not
-    /// connected to when this program has one. An [embedded](Self::embedded) service needs none.
+    /// A daemon on another address than a loopback one always asks for a key, and a daemon that
+    /// asks for none is not connected to when this program has one. An [embedded](Self::embedded)
+    /// service needs none.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -166,17 +175,20 @@ impl ServiceBuilder {
         self
     }
 
-    /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of two.
+    /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of
+    /// two.
     pub fn max_workers(mut self, workers: u32) -> Self {
         self.settings.max_workers = Some(workers);
         self
     }
 
-    /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header and the command, or
-    /// 32 bytes of header and the notification. 4096 unless said otherwise; the smaller of host's and service's counts.
+    /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header
+    /// and the command, or 32 bytes of header and the notification. 4096 unless said otherwise; the
+    /// smaller of host's and service's counts.
     ///
-    /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs; connections of one process
-    /// share an embedded service when their limits are equal. A daemon has its own, `uromd --max-msg-size`.
+    /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs;
+    /// connections of one process share an embedded service when their limits are equal. A daemon
+    /// has its own, `uromd --max-msg-size`.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -191,8 +203,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The service is of the
-    /// engine's library, unless another is named: that is an error.
+    /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The
+    /// service is of the engine's library, unless another is named: that is an error.
     ///
     /// ```no_run
     /// # use urom_host::{ProgressEngine, Service, Result};
@@ -207,14 +219,17 @@ impl ServiceBuilder {
         self
     }
 
-    /// Connects (`doca_ctx_start`): blocks until the service has answered, at most about five seconds.
+    /// Connects (`doca_ctx_start`): blocks until the service has answered, at most about five
+    /// seconds.
     ///
     /// # Errors
-    /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a setting that cannot be,
-    /// `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is
-    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
-    /// when one key is missing or another one, `NOT_PERMITTED` for a key file that others may read. The text names the library's file when
-    /// it was loaded from one. Before that, as [`Library::find`] and [`Library::load`].
+    /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a
+    /// setting that cannot be, `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an
+    /// address, a key file or an embedded service when the library is not this project's own,
+    /// `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION` when one key is
+    /// missing or another one, `NOT_PERMITTED` for a key file that others may read. The text names
+    /// the library's file when it was loaded from one. Before that, as [`Library::find`] and
+    /// [`Library::load`].
     pub fn connect(self) -> Result<Service> {
         let library = self.choose()?;
         let connect = || {

@@ -22,7 +22,8 @@ use crate::wait::poll_set::PollSet;
 /// How long the library may take to connect and to disconnect, where it does not do so at once.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How many bytes a description has at most, unless the protocol is a large one: the library says how many then.
+/// How many bytes a description has at most, unless the protocol is a large one: the library says
+/// how many then.
 const LIKELY_DESCRIPTION: usize = 16 << 10;
 
 pub(super) struct Connection {
@@ -69,7 +70,8 @@ impl Connection {
         }
         if let Some(name) = &settings.device {
             let device = Device::open(self.handle.library, name)?;
-            // SAFETY: the service is live and idle, and the device stays open until the service is destroyed.
+            // SAFETY: the service is live and idle, and the device stays open until the service is
+            // destroyed.
             let code = unsafe { (api.doca_urom_service_set_dev)(service, device.as_ptr()) };
             check(code, || format!("giving device `{name}` to the service"))?;
             self.device = Some(device);
@@ -78,7 +80,8 @@ impl Connection {
             let path = settings.c_path(path)?;
             let extensions =
                 self.extensions(settings, "this libdoca_urom takes no key file", "leave it away")?;
-            // SAFETY: the service is live and idle; the string lives until the call returns, which copies it.
+            // SAFETY: the service is live and idle; the string lives until the call returns, which
+            // copies it.
             let code = unsafe { (extensions.urom_service_set_key_file)(service, path.as_ptr()) };
             check(code, || settings.what()).map_err(|error| error.why(self.failure()))?;
         }
@@ -116,7 +119,8 @@ impl Connection {
             },
             Place::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
-                // SAFETY: the service is live and idle; the strings live until the call returns, which copies them.
+                // SAFETY: the service is live and idle; the strings live until the call returns,
+                // which copies them.
                 unsafe {
                     (extensions()?.urom_service_set_address)(
                         service,
@@ -212,7 +216,8 @@ impl Connection {
         let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
         let ask = |bytes: &mut Vec<u8>| {
             let mut length = bytes.len();
-            // SAFETY: the service is live; there are as many bytes as `length` says, which is a local variable.
+            // SAFETY: the service is live; there are as many bytes as `length` says, which is a
+            // local variable.
             let code = unsafe {
                 (extensions.urom_service_get_plugin_description)(
                     self.service.as_ptr(),
@@ -249,7 +254,8 @@ impl Connection {
             return Ok(Vec::new());
         }
         check(code, || "asking the service for its plugins")?;
-        // SAFETY: the library gave out an array of `count` entries that lives as long as the service runs.
+        // SAFETY: the library gave out an array of `count` entries that lives as long as the
+        // service runs.
         Ok(unsafe { std::slice::from_raw_parts(plugins, count) }.to_vec())
     }
 
@@ -297,7 +303,8 @@ impl Connection {
     }
 }
 
-/// Why a library that gives no reasons may have failed to start: there is little that a program decides.
+/// Why a library that gives no reasons may have failed to start: there is little that a program
+/// decides.
 fn unexplained(code: DocaError, settings: &Settings) -> Error {
     let file = match std::env::var_os("DOCA_UROM_SERVICE_FILE") {
         Some(file) => format!("DOCA_UROM_SERVICE_FILE is {file:?}"),
@@ -323,7 +330,8 @@ impl Drop for Connection {
             }
             self.until(|state| state == CtxState::IDLE);
         }
-        // SAFETY: the service is live, and its workers are gone: each keeps its service's thread from ending.
+        // SAFETY: the service is live, and its workers are gone: each keeps its service's thread
+        // from ending.
         let code = unsafe { (self.api().doca_urom_service_destroy)(self.service.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a service could not be destroyed and stays behind: {code}");

@@ -1,8 +1,9 @@
 //! The thread that a service's context lives on.
 //!
-//! DOCA's objects belong to one thread, but workers of any thread need their service to be progressed while they start
-//! and stop. So the service's context has a thread of its own: it connects, sleeps until the library, a question or the
-//! deadline of one wakes it, and disconnects when the last user is gone.
+//! DOCA's objects belong to one thread, but workers of any thread need their service to be
+//! progressed while they start and stop. So the service's context has a thread of its own: it
+//! connects, sleeps until the library, a question or the deadline of one wakes it, and disconnects
+//! when the last user is gone.
 
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
@@ -175,7 +176,8 @@ impl Drop for ServiceCore {
         self.jobs = None;
         self.shared.bell.raise();
         let Some(thread) = self.thread.take() else { return };
-        // A waker that runs on the service's thread may hold its last handle; it cannot wait for itself.
+        // A waker that runs on the service's thread may hold its last handle; it cannot wait for
+        // itself.
         if thread.thread().id() != thread::current().id() && thread.join().is_err() {
             tracing::warn!("the service's thread panicked");
         }

@@ -13,11 +13,11 @@ use crate::service::core::ServiceCore;
 use crate::service::question::{Ids, Owed, Question};
 use crate::wait;
 
-/// A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of their ids, in rising
-/// order.
+/// A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of
+/// their ids, in rising order.
 ///
-/// The service's own thread asks and gets the answer, so it can be awaited on any thread, with any executor, and nothing
-/// needs to be progressed for it. Dropping it throws the answer away.
+/// The service's own thread asks and gets the answer, so it can be awaited on any thread, with any
+/// executor, and nothing needs to be progressed for it. Dropping it throws the answer away.
 ///
 /// ```no_run
 /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
@@ -30,8 +30,9 @@ use crate::wait;
 /// ```
 ///
 /// # Errors
-/// It resolves to what the service refused with, to the library's code when the service is gone, to `TIME_OUT` past its
-/// [`deadline`](Self::deadline), and to `SKIPPED` when it was [cancelled](Self::cancel).
+/// It resolves to what the service refused with, to the library's code when the service is gone, to
+/// `TIME_OUT` past its [`deadline`](Self::deadline), and to `SKIPPED` when it was
+/// [cancelled](Self::cancel).
 ///
 /// # Panics
 /// When it is polled after it has resolved.
@@ -51,13 +52,14 @@ impl GroupQuery {
         GroupQuery { answer, question, service: Arc::clone(service) }
     }
 
-    /// When the question is given up, counted from the call that asked it: the future then resolves to `TIME_OUT`
-    /// (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits until it is answered or the service is
-    /// gone.
+    /// When the question is given up, counted from the call that asked it: the future then resolves
+    /// to `TIME_OUT` (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits
+    /// until it is answered or the service is gone.
     ///
-    /// It is never given up before that time, and as soon after it as the service's own thread gets to it: that takes no
-    /// answer, no daemon and nothing of the thread that waits. An answer that came in before that look counts. One that
-    /// comes later is thrown away and [counted](crate::ServiceHandle::late_answers).
+    /// It is never given up before that time, and as soon after it as the service's own thread gets
+    /// to it: that takes no answer, no daemon and nothing of the thread that waits. An answer that
+    /// came in before that look counts. One that comes later is thrown away and
+    /// [counted](crate::ServiceHandle::late_answers).
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -78,11 +80,12 @@ impl GroupQuery {
         self
     }
 
-    /// Gives the question up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). An answer that comes
-    /// later is thrown away and [counted](crate::ServiceHandle::late_answers); a question that has not left yet never does.
+    /// Gives the question up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). An
+    /// answer that comes later is thrown away and [counted](crate::ServiceHandle::late_answers); a
+    /// question that has not left yet never does.
     ///
-    /// Whether there was something to cancel: `false` when the answer is there already, or the question has ended
-    /// otherwise; then the future resolves to that.
+    /// Whether there was something to cancel: `false` when the answer is there already, or the
+    /// question has ended otherwise; then the future resolves to that.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Service, Result};
@@ -98,7 +101,8 @@ impl GroupQuery {
         self.question.cancel()
     }
 
-    /// A hold on the question with which it can be cancelled while this is being awaited, on any thread.
+    /// A hold on the question with which it can be cancelled while this is being awaited, on any
+    /// thread.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -141,8 +145,8 @@ debug_fields!(GroupQuery, |it| { group: it.question.group });
 
 /// A hold on a [`GroupQuery`] that is awaited elsewhere, with which it can be cancelled.
 ///
-/// [`GroupQuery::handle`] makes one. It keeps no service connected, and dropping it does nothing. It can be sent to and used
-/// on any thread.
+/// [`GroupQuery::handle`] makes one. It keeps no service connected, and dropping it does nothing.
+/// It can be sent to and used on any thread.
 ///
 /// ```no_run
 /// use urom_host::{DocaError, GroupQueryHandle, block_on};

@@ -51,8 +51,8 @@ impl ServiceHandle {
         ServiceHandle { core: Arc::new(core) }
     }
 
-    /// The plugins that the service found when it was connected to (`doca_urom_service_get_plugins_list`); none is an
-    /// empty list.
+    /// The plugins that the service found when it was connected to
+    /// (`doca_urom_service_get_plugins_list`); none is an empty list.
     ///
     /// ```
     /// # use urom_host::{ServiceHandle, Worker, Result};
@@ -72,15 +72,17 @@ impl ServiceHandle {
     /// The client for a plugin, found by its exact name.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the service has none of that name. `UNSUPPORTED_VERSION` when it has another version of it, or a
-    /// build whose messages have another layout; the text names the first difference. NVIDIA's service knows only
-    /// versions, and a plugin in C has no description: the version alone counts there.
+    /// `NOT_FOUND` when the service has none of that name. `UNSUPPORTED_VERSION` when it has
+    /// another version of it, or a build whose messages have another layout; the text names the
+    /// first difference. NVIDIA's service knows only versions, and a plugin in C has no
+    /// description: the version alone counts there.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
         Ok(P::client::<Host>(self.core.plugin_with(P::NAME, P::DESCRIPTION)?))
     }
 
-    /// A plugin of whatever protocol, found by its exact name: for tools, and for plugins whose protocol is stated nowhere.
-    /// [`Worker::task`](crate::Worker::task) takes its commands as bytes.
+    /// A plugin of whatever protocol, found by its exact name: for tools, and for plugins whose
+    /// protocol is stated nowhere. [`Worker::task`](crate::Worker::task) takes its commands as
+    /// bytes.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -100,8 +102,8 @@ impl ServiceHandle {
         self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
     }
 
-    /// The same, when the plugin speaks `protocol`, which a program read from a description: for tools.
-    /// [`plugin`](Self::plugin) is this for a protocol that the program was built with.
+    /// The same, when the plugin speaks `protocol`, which a program read from a description: for
+    /// tools. [`plugin`](Self::plugin) is this for a protocol that the program was built with.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -131,8 +133,8 @@ impl ServiceHandle {
         self.core.cpus()
     }
 
-    /// A worker to be put together and started on this thread; without [`WorkerBuilder::engine`], it gets a progress
-    /// engine of its own.
+    /// A worker to be put together and started on this thread; without [`WorkerBuilder::engine`],
+    /// it gets a progress engine of its own.
     pub fn worker(&self) -> WorkerBuilder {
         WorkerBuilder::new(Arc::clone(&self.core))
     }
@@ -151,7 +153,8 @@ impl ServiceHandle {
         DomainBuilder::new(self.library())
     }
 
-    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in rising order.
+    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in
+    /// rising order.
     ///
     /// ```no_run
     /// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
@@ -161,13 +164,15 @@ impl ServiceHandle {
     /// ```
     ///
     /// # Errors
-    /// The future resolves to what went wrong; a group nobody is in has no workers, and that is no error.
+    /// The future resolves to what went wrong; a group nobody is in has no workers, and that is no
+    /// error.
     pub fn workers_of_group(&self, group: u32) -> GroupQuery {
         GroupQuery::submit(&self.core, group)
     }
 
-    /// How many answers came to [group queries](GroupQuery) that had passed their deadline or were cancelled, since it was
-    /// connected to. They were thrown away; nobody got them. Queries that ended with their service are not counted.
+    /// How many answers came to [group queries](GroupQuery) that had passed their deadline or were
+    /// cancelled, since it was connected to. They were thrown away; nobody got them. Queries that
+    /// ended with their service are not counted.
     ///
     /// ```no_run
     /// # use std::time::Duration;

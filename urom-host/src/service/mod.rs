@@ -30,11 +30,12 @@ use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`).
 ///
-/// It comes with a progress engine for the workers that this thread starts on it. The service's own context needs no
-/// progress from the program: it lives on a thread of its own, which sleeps unless workers start, stop or are asked for.
+/// It comes with a progress engine for the workers that this thread starts on it. The service's own
+/// context needs no progress from the program: it lives on a thread of its own, which sleeps unless
+/// workers start, stop or are asked for.
 ///
-/// The service stays connected until this, every [`ServiceHandle`] and every worker on it are gone, in whatever order
-/// that happens.
+/// The service stays connected until this, every [`ServiceHandle`] and every worker on it are gone,
+/// in whatever order that happens.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -69,9 +70,10 @@ pub struct Service {
 }
 
 impl Service {
-    /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE` has for this host,
-    /// or, without that variable, the embedded service, which runs in this process and finds plugins in
-    /// `UROM_PLUGIN_PATH`, or beside the program (see [`ServiceBuilder::embedded`]). The library is the one that
+    /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE`
+    /// has for this host, or, without that variable, the embedded service, which runs in this
+    /// process and finds plugins in `UROM_PLUGIN_PATH`, or beside the program (see
+    /// [`ServiceBuilder::embedded`]). The library is the one that
     /// [`Library::find`](crate::Library::find) finds.
     ///
     /// # Errors

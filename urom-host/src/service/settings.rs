@@ -25,7 +25,8 @@ pub(super) enum Place {
     Environment,
     /// At an address, and where that came from.
     Address { address: String, origin: String },
-    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the program.
+    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the
+    /// program.
     Embedded { plugin_path: Option<PathBuf> },
 }
 

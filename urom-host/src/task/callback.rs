@@ -88,7 +88,8 @@ where
 {
     // SAFETY: the caller's promise.
     let Waiting { echo, callback } = unsafe { Waiting::<C, F>::take(slot.callback()) };
-    // This gives the task back, unless a payload keeps it, so that the callback can submit the next one in its place.
+    // This gives the task back, unless a payload keeps it, so that the callback can submit the next
+    // one in its place.
     let answer = outcome::read::<C>(context, &echo, response);
     callback(answer);
 }

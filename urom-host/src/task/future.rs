@@ -47,8 +47,8 @@ impl Ticket {
         self.slot().is_none_or(|slot| !slot.is_pending())
     }
 
-    /// Progresses until the task is complete or nothing moves, for a while; in the first case, `read` takes what it ended
-    /// with from the slot.
+    /// Progresses until the task is complete or nothing moves, for a while; in the first case,
+    /// `read` takes what it ended with from the slot.
     ///
     /// # Panics
     /// When the answer was taken before.
@@ -148,11 +148,13 @@ pub(crate) fn submit<C: Request>(
 
 /// A command in flight (`struct doca_urom_worker_cmd_task`): a future of its reply.
 ///
-/// Polling progresses the worker's engine until the reply is there or nothing moves. Dropping it lets the command go on
-/// and throws its reply away. It keeps its worker alive; when the worker is stopped first, it resolves to an error.
+/// Polling progresses the worker's engine until the reply is there or nothing moves. Dropping it
+/// lets the command go on and throws its reply away. It keeps its worker alive; when the worker is
+/// stopped first, it resolves to an error.
 ///
-/// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task counts against
-/// [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be [stopped](Worker::stop) meanwhile.
+/// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task
+/// counts against [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be
+/// [stopped](Worker::stop) meanwhile.
 ///
 /// ```no_run
 /// # use urom_host::{Completion, Worker, Host, Result};
@@ -166,21 +168,24 @@ pub(crate) fn submit<C: Request>(
 /// # }
 /// ```
 ///
-/// It costs no heap allocation: the task is the library's, and its place among the worker's tasks is used again.
+/// It costs no heap allocation: the task is the library's, and its place among the worker's tasks
+/// is used again.
 ///
 /// # Deadlines
-/// `deadline` of the generated task, or [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline) for all of a worker,
-/// says how long after its submission a command is given up. The future then resolves to `TIME_OUT`, never before that
-/// time and at the first look after it: every progress that moves nothing and every 64th that does is one, waits of this
-/// crate look after 16 polls that move nothing, less often while they move something, and wake up for it, and the engine's
-/// [event handle](crate::ProgressEngine) becomes readable then. So it takes no answer, no daemon and no worker for it, only
-/// a thread that runs. An answer that came in
-/// before that look counts. All else is as after [`cancel`](Self::cancel).
+/// `deadline` of the generated task, or [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline)
+/// for all of a worker, says how long after its submission a command is given up. The future then
+/// resolves to `TIME_OUT`, never before that time and at the first look after it: every progress
+/// that moves nothing and every 64th that does is one, waits of this crate look after 16 polls that
+/// move nothing, less often while they move something, and wake up for it, and the engine's [event
+/// handle](crate::ProgressEngine) becomes readable then. So it takes no answer, no daemon and no
+/// worker for it, only a thread that runs. An answer that came in before that look counts. All else
+/// is as after [`cancel`](Self::cancel).
 ///
 /// # Errors
-/// It resolves to an error with the notification's status when that is not `SUCCESS` ([`Error::reply`](crate::Error::reply) then has its
-/// bytes), with `INVALID_VALUE` when the reply does not read as this command's, and with the library's code, such as
-/// `CONNECTION_RESET`, when the worker is gone.
+/// It resolves to an error with the notification's status when that is not `SUCCESS`
+/// ([`Error::reply`](crate::Error::reply) then has its bytes), with `INVALID_VALUE` when the reply
+/// does not read as this command's, and with the library's code, such as `CONNECTION_RESET`, when
+/// the worker is gone.
 ///
 /// # Threads
 /// It belongs to the thread of its worker.
@@ -215,14 +220,15 @@ impl<C: Request> Completion<C> {
         wait::block_on(self)
     }
 
-    /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). What the worker answers
-    /// later is thrown away and [counted](crate::Worker::late_answers).
+    /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`).
+    /// What the worker answers later is thrown away and [counted](crate::Worker::late_answers).
     ///
-    /// DOCA has no call that takes a command back, so the worker may run it all the same, and its task counts against
-    /// [`max_inflight`](crate::WorkerBuilder::max_inflight) until the answer comes.
+    /// DOCA has no call that takes a command back, so the worker may run it all the same, and its
+    /// task counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) until the answer
+    /// comes.
     ///
-    /// Whether there was something to cancel: `false` when the reply is there already, or the task has ended otherwise;
-    /// then the future resolves to that.
+    /// Whether there was something to cancel: `false` when the reply is there already, or the task
+    /// has ended otherwise; then the future resolves to that.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Worker, Host, Result};

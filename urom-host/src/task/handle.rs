@@ -5,10 +5,12 @@ use std::rc::{Rc, Weak};
 
 use crate::worker::{Owner, Slot};
 
-/// A hold on a task that a callback or a future elsewhere waits for, with which it can be cancelled.
+/// A hold on a task that a callback or a future elsewhere waits for, with which it can be
+/// cancelled.
 ///
-/// `submit_with` of the generated tasks returns one, and [`Completion::handle`](crate::Completion::handle) makes one. It
-/// keeps nothing alive, and dropping it does nothing.
+/// `submit_with` of the generated tasks returns one, and
+/// [`Completion::handle`](crate::Completion::handle) makes one. It keeps nothing alive, and
+/// dropping it does nothing.
 ///
 /// ```no_run
 /// # use urom_host::{DocaError, Worker, Host, Result, TaskHandle};
@@ -46,12 +48,15 @@ impl TaskHandle {
         TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
     }
 
-    /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does. A callback gets the error `SKIPPED`
-    /// inside the next call of [`progress`](crate::ProgressEngine::progress) of the worker's engine, whatever else that
-    /// does, or soon after in a wait. It never gets it inside this call, which therefore may be made anywhere; made inside
-    /// another callback, it is the progress call around that one, or the next if that one was giving tasks up itself.
+    /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does. A callback
+    /// gets the error `SKIPPED` inside the next call of
+    /// [`progress`](crate::ProgressEngine::progress) of the worker's engine, whatever else that
+    /// does, or soon after in a wait. It never gets it inside this call, which therefore may be
+    /// made anywhere; made inside another callback, it is the progress call around that one, or the
+    /// next if that one was giving tasks up itself.
     ///
-    /// Whether there was something to cancel: `false` when the task has ended in whatever way, and then nothing changes.
+    /// Whether there was something to cancel: `false` when the task has ended in whatever way, and
+    /// then nothing changes.
     pub fn cancel(&self) -> bool {
         let Some(owner) = self.owner.upgrade() else { return false };
         // SAFETY: the slot is one of this owner's, which is kept.

@@ -1,4 +1,5 @@
-//! Commands and answers as plain bytes, for tests, tools, and plugins whose protocol is stated nowhere.
+//! Commands and answers as plain bytes, for tests, tools, and plugins whose protocol is stated
+//! nowhere.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -26,8 +27,8 @@ impl Worker {
     /// Allocates a task for a command given as bytes (`doca_urom_worker_cmd_task_allocate_init`).
     ///
     /// # Errors
-    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run, `INVALID_VALUE` for a plugin
-    /// it was not started with.
+    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run,
+    /// `INVALID_VALUE` for a plugin it was not started with.
     ///
     /// ```no_run
     /// # use urom_host::{Plugin, Worker, Result};
@@ -66,7 +67,8 @@ impl Worker {
     }
 }
 
-/// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`); dropping it releases it.
+/// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`); dropping it
+/// releases it.
 ///
 /// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) from now on.
 ///
@@ -94,9 +96,9 @@ pub struct RawTask {
 }
 
 impl RawTask {
-    /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT` without bytes then. In place of
-    /// [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for
-    /// what it means.
+    /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT`
+    /// without bytes then. In place of [the worker's](crate::WorkerBuilder::deadline);
+    /// [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for what it means.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -119,12 +121,13 @@ impl RawTask {
         self.capacity
     }
 
-    /// Submits `command` (`doca_task_submit`). It leaves at once when it is alone, and else with others at the next
-    /// [`progress`](crate::ProgressEngine::progress) at the latest: who waits for what it does anywhere else calls that first.
+    /// Submits `command` (`doca_task_submit`). It leaves at once when it is alone, and else with
+    /// others at the next [`progress`](crate::ProgressEngine::progress) at the latest: who waits
+    /// for what it does anywhere else calls that first.
     ///
     /// # Errors
-    /// Together with the error comes the task, still the caller's: `TOO_BIG`, with both numbers, for more bytes than
-    /// [`capacity`](Self::capacity), and whatever the library refuses with.
+    /// Together with the error comes the task, still the caller's: `TOO_BIG`, with both numbers,
+    /// for more bytes than [`capacity`](Self::capacity), and whatever the library refuses with.
     pub fn submit(mut self, command: &[u8]) -> Result<RawCompletion, Rejected> {
         if let Err(error) = self.fill(command) {
             return Err(Rejected { error, task: self });
@@ -249,8 +252,8 @@ impl RawCompletion {
         Ok(wait::block_on(self))
     }
 
-    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer is `SKIPPED` without
-    /// bytes.
+    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer
+    /// is `SKIPPED` without bytes.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Plugin, Worker, Result};

@@ -1,7 +1,8 @@
 //! A future in tokio, with the engines of its thread progressed meanwhile.
 //!
-//! As long as something moves, and for a moment after, the future is woken at once, so that others of the runtime have
-//! their turn in between. Then each engine is asked for a notification, and tokio watches its descriptor.
+//! As long as something moves, and for a moment after, the future is woken at once, so that others
+//! of the runtime have their turn in between. Then each engine is asked for a notification, and
+//! tokio watches its descriptor.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -24,23 +25,25 @@ use crate::wait::{SPIN, allowed};
 /// How often engines are looked at before others of the runtime have their turn.
 const TURNS: u32 = 16;
 
-/// Runs a future to its end, progressing every engine of this thread while it waits: [`block_on`](crate::block_on) for
-/// tokio.
+/// Runs a future to its end, progressing every engine of this thread while it waits:
+/// [`block_on`](crate::block_on) for tokio.
 ///
-/// The engines are polled for about 50 microseconds after something moved, in turns with the runtime's other tasks; then the
-/// task sleeps until a descriptor of theirs, or anything else that the future waits for, wakes it. The future may use all
-/// of tokio. [`Service::connect`](crate::Service::connect) blocks its thread until the service has answered, inside of it
-/// as elsewhere.
+/// The engines are polled for about 50 microseconds after something moved, in turns with the
+/// runtime's other tasks; then the task sleeps until a descriptor of theirs, or anything else that
+/// the future waits for, wakes it. The future may use all of tokio.
+/// [`Service::connect`](crate::Service::connect) blocks its thread until the service has answered,
+/// inside of it as elsewhere.
 ///
-/// The future that this makes is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`, or in a
-/// [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. [`HostThread`](super::HostThread) is for futures that have to be `Send`.
+/// The future that this makes is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`,
+/// or in a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread.
+/// [`HostThread`](super::HostThread) is for futures that have to be `Send`.
 ///
 /// # Errors
 /// The future's own; `OPERATING_SYSTEM` when tokio cannot watch an engine's descriptor.
 ///
 /// # Panics
-/// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the panic of a callback that
-/// ran meanwhile.
+/// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the
+/// panic of a callback that ran meanwhile.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -237,8 +240,8 @@ impl Driver {
         Ok(Rest::Sleep)
     }
 
-    /// Asks all engines of the thread for a notification, and has tokio watch those that are new. Whether all
-    /// of them will tell: one that cannot is looked at instead.
+    /// Asks all engines of the thread for a notification, and has tokio watch those that are new.
+    /// Whether all of them will tell: one that cannot is looked at instead.
     fn arm(&mut self) -> io::Result<bool> {
         self.armed = true;
         let mut all = true;
@@ -247,7 +250,8 @@ impl Driver {
             let engine = ProgressEngine::of(Rc::clone(&core));
             if !self.watched.iter().any(|watched| watched.engine.ptr_eq(&Rc::downgrade(&core))) {
                 let own = engine.as_fd().try_clone_to_owned()?;
-                // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same until it is dropped.
+                // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same until it
+                // is dropped.
                 let handle = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }?;
                 self.watched.push(Watched { engine: Rc::downgrade(&core), handle });
             }
@@ -261,7 +265,8 @@ impl Driver {
             return;
         }
         for engine in self.watched.iter().filter_map(|watched| watched.engine.upgrade()) {
-            // One that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
+            // One that cannot be cleared stays readable: the next sleep is short, and nothing is
+            // missed.
             let _ = ProgressEngine::of(engine).clear_notification();
         }
         self.cleared = true;

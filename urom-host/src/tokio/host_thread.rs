@@ -16,14 +16,16 @@ use crate::error::{Error, Result};
 
 /// A thread with workers and a progress engine of its own, for tasks of any thread.
 ///
-/// [`start`](Self::start) makes on that thread what the commands need: a service, clients, workers. [`run`](Self::run)
-/// sends a closure there and waits for what it gives. Closures that wait run side by side. Clones are the same thread.
+/// [`start`](Self::start) makes on that thread what the commands need: a service, clients, workers.
+/// [`run`](Self::run) sends a closure there and waits for what it gives. Closures that wait run
+/// side by side. Clones are the same thread.
 ///
-/// The thread ends, and drops what was made on it, once the last clone is gone and all closures have ended. What that stops
-/// goes on in the background; a closure that takes what is to be stopped out of the state can wait for it.
+/// The thread ends, and drops what was made on it, once the last clone is gone and all closures
+/// have ended. What that stops goes on in the background; a closure that takes what is to be
+/// stopped out of the state can wait for it.
 ///
-/// It takes two trips between threads to run a closure, some microseconds on an idle machine. What belongs together goes
-/// into one closure.
+/// It takes two trips between threads to run a closure, some microseconds on an idle machine. What
+/// belongs together goes into one closure.
 ///
 /// ```no_run
 /// use graph_protocol::{Client, Protocol};
@@ -70,12 +72,13 @@ pub struct HostThread<S> {
 type Job<S> = Box<dyn FnOnce(Rc<S>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
 impl<S: 'static> HostThread<S> {
-    /// Starts the thread, and waits until `setup` has made there what closures are given. It runs in a runtime of tokio's
-    /// with all drivers on, inside of [`drive`]. When this future is dropped before, that of `setup` is, too, and the
-    /// thread ends.
+    /// Starts the thread, and waits until `setup` has made there what closures are given. It runs
+    /// in a runtime of tokio's with all drivers on, inside of [`drive`]. When this future is
+    /// dropped before, that of `setup` is, too, and the thread ends.
     ///
     /// # Errors
-    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when `setup` panics.
+    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when
+    /// `setup` panics.
     pub async fn start<E, F>(setup: F) -> Result<HostThread<S>, E>
     where
         E: From<Error> + Send + 'static,
@@ -102,10 +105,12 @@ impl<S: 'static> HostThread<S> {
         }
     }
 
-    /// Runs a closure on the thread and gives what it gives. When this future is dropped before, the closure's is, too.
+    /// Runs a closure on the thread and gives what it gives. When this future is dropped before,
+    /// the closure's is, too.
     ///
     /// # Errors
-    /// Those of the closure; `UNEXPECTED` when it panics, or when the thread has ended because a callback panicked.
+    /// Those of the closure; `UNEXPECTED` when it panics, or when the thread has ended because a
+    /// callback panicked.
     pub async fn run<T, E, F>(&self, job: F) -> Result<T, E>
     where
         T: Send + 'static,

@@ -1,5 +1,6 @@
-//! What a wake-up is made of: the standard library's types, and a descriptor that a sleeper polls. The crate `models`
-//! compiles [`notifier`](super::notifier) with others in their place, and tries every order of events.
+//! What a wake-up is made of: the standard library's types, and a descriptor that a sleeper polls.
+//! The crate `models` compiles [`notifier`](super::notifier) with others in their place, and tries
+//! every order of events.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

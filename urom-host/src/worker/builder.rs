@@ -72,7 +72,8 @@ impl WorkerBuilder {
         WorkerBuilder { service, engine, settings, joins: false }
     }
 
-    /// To join a worker that runs. The environment is kept for the worker that is started in its place one day.
+    /// To join a worker that runs. The environment is kept for the worker that is started in its
+    /// place one day.
     pub(super) fn joining(self) -> WorkerBuilder {
         WorkerBuilder { joins: true, ..self }
     }
@@ -82,15 +83,17 @@ impl WorkerBuilder {
         !self.settings.env.is_empty()
     }
 
-    /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this is a further
-    /// connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's convention.
+    /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this
+    /// is a further connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's
+    /// convention.
     pub fn id(mut self, id: u64) -> Self {
         self.settings.id = id;
         self
     }
 
-    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default. This project's service chooses
-    /// from 2^63 on, so that these are no ids that a program would think of.
+    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
+    /// This project's service chooses from 2^63 on, so that these are no ids that a program would
+    /// think of.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -112,21 +115,22 @@ impl WorkerBuilder {
         self
     }
 
-    /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`). Takes a
-    /// [`Plugin`] or a client.
+    /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`).
+    /// Takes a [`Plugin`] or a client.
     pub fn plugin(mut self, plugin: impl AsRef<Plugin>) -> Self {
         self.settings.plugins.push(*plugin.as_ref());
         self
     }
 
-    /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`). Only a worker that
-    /// does not exist yet can be given one.
+    /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`).
+    /// Only a worker that does not exist yet can be given one.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.env.push((name.into(), value.into()));
         self
     }
 
-    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the [service's](crate::ServiceHandle::cpus).
+    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the
+    /// [service's](crate::ServiceHandle::cpus).
     ///
     /// ```no_run
     /// use urom_host::CpuSet;
@@ -143,9 +147,9 @@ impl WorkerBuilder {
         self
     }
 
-    /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a power of two, 64 unless
-    /// said otherwise. A completed task counts until its answer is taken, and one whose reply has payloads until these
-    /// are dropped.
+    /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a
+    /// power of two, 64 unless said otherwise. A completed task counts until its answer is taken,
+    /// and one whose reply has payloads until these are dropped.
     ///
     /// ```no_run
     /// # use urom_host::{Service, Result};
@@ -160,9 +164,10 @@ impl WorkerBuilder {
         self
     }
 
-    /// How long after its submission a task of this worker is given up, unless the task says otherwise: it ends with
-    /// `TIME_OUT` then, as [`Completion`](crate::Completion) describes. Without this, tasks wait for their answer, or for the
-    /// loss of the worker, however long that takes.
+    /// How long after its submission a task of this worker is given up, unless the task says
+    /// otherwise: it ends with `TIME_OUT` then, as [`Completion`](crate::Completion) describes.
+    /// Without this, tasks wait for their answer, or for the loss of the worker, however long that
+    /// takes.
     ///
     /// A task with a deadline costs a look at the clock more than one without.
     ///
@@ -185,8 +190,8 @@ impl WorkerBuilder {
     }
 
     /// The engine that will progress the worker, one of this thread. Without it, a worker of a
-    /// [`Service`](crate::Service) uses the service's engine, and one of a [`ServiceHandle`](crate::ServiceHandle) gets
-    /// an engine of its own.
+    /// [`Service`](crate::Service) uses the service's engine, and one of a
+    /// [`ServiceHandle`](crate::ServiceHandle) gets an engine of its own.
     ///
     /// ```no_run
     /// # use urom_host::{ProgressEngine, ServiceHandle, Result};
@@ -209,10 +214,12 @@ impl WorkerBuilder {
     /// The request is under way when this returns.
     ///
     /// # Errors
-    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no plugin, a plugin of
-    /// another service, CPUs the service does not have, an environment variable with `=` or NUL in its name), and
-    /// the service's own code and words (`INITIALIZATION` from a library that gives none) when the worker did not come to run: a plugin that does not load
-    /// or open, an environment for a worker that exists already, a plugin that an existing worker does not have.
+    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no
+    /// plugin, a plugin of another service, CPUs the service does not have, an environment variable
+    /// with `=` or NUL in its name), and the service's own code and words (`INITIALIZATION` from a
+    /// library that gives none) when the worker did not come to run: a plugin that does not load or
+    /// open, an environment for a worker that exists already, a plugin that an existing worker does
+    /// not have.
     pub fn start(self) -> Starting {
         Starting::new(self.begin())
     }
@@ -251,7 +258,8 @@ impl WorkerBuilder {
         if !env.is_empty() && !self.joins {
             let pointers: Vec<*mut c_char> =
                 env.iter().map(|variable| variable.as_ptr().cast_mut()).collect();
-            // SAFETY: as above; the array and the strings live until the call returns, which copies and does not change them.
+            // SAFETY: as above; the array and the strings live until the call returns, which copies
+            // and does not change them.
             let code = unsafe {
                 (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len())
             };

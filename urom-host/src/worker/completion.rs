@@ -18,7 +18,8 @@ pub(crate) unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data
     // SAFETY: the task data was set to a pointer.
     let slot = unsafe { task_data.ptr };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
-    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its last callback.
+    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
+    // last callback.
     let slot = unsafe { slot.as_ref() };
     // SAFETY: the context owns the slot.
     let context = unsafe { slot.context.as_ref() };
@@ -81,12 +82,14 @@ impl Context {
     /// Gives the callback of a slot what its task ended with.
     pub(crate) fn deliver(&self, slot: &Slot, response: Response<'_>) {
         if let Some(deliver) = slot.deliver.take() {
-            // SAFETY: it was there, so it was stored with its callback and none of the two was taken.
+            // SAFETY: it was there, so it was stored with its callback and none of the two was
+            // taken.
             unsafe { deliver(self, slot, response) };
         }
     }
 
-    /// Copies the answers that no future has taken yet, and releases their tasks and those that are ready for use.
+    /// Copies the answers that no future has taken yet, and releases their tasks and those that are
+    /// ready for use.
     pub(crate) fn release_all(&self) {
         for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Complete) {
             self.copy(slot);

@@ -47,9 +47,11 @@ pub(crate) struct Context {
     pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once: their context cannot become idle before.
     winding_down: Cell<bool>,
-    /// Whether tasks are kept for the next command: while it runs, if the library has them submitted several times.
+    /// Whether tasks are kept for the next command: while it runs, if the library has them
+    /// submitted several times.
     keeps_tasks: Cell<bool>,
-    /// The owner, for payloads that keep it; not there before the worker runs, nor while it is being dropped.
+    /// The owner, for payloads that keep it; not there before the worker runs, nor while it is
+    /// being dropped.
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
@@ -153,7 +155,8 @@ impl Owned for Context {
 
     fn state_changed(&self, next: CtxState) {
         self.winding_down.set(next == CtxState::STOPPING);
-        // DOCA promises nothing for a UROM task that is submitted a second time; this project's own library does.
+        // DOCA promises nothing for a UROM task that is submitted a second time; this project's own
+        // library does.
         self.keeps_tasks.set(next == CtxState::RUNNING && self.library.extensions().is_some());
         if !self.keeps_tasks.get() {
             // They would keep the context from becoming idle.

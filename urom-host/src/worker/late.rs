@@ -1,7 +1,9 @@
-//! Tasks that are given up before their answer is there: by their deadline, or because the program says so.
+//! Tasks that are given up before their answer is there: by their deadline, or because the program
+//! says so.
 //!
-//! Nothing in DOCA's interface takes a command back. So the library's task stays out until its answer comes or the worker
-//! is gone, and its slot with it: an answer that comes too late meets nobody else.
+//! Nothing in DOCA's interface takes a command back. So the library's task stays out until its
+//! answer comes or the worker is gone, and its slot with it: an answer that comes too late meets
+//! nobody else.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -72,7 +74,8 @@ impl Context {
         }
     }
 
-    /// Gives a task up; whether it was still to be answered. A future is told at once, a callback by the next progress.
+    /// Gives a task up; whether it was still to be answered. A future is told at once, a callback
+    /// by the next progress.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
         match slot.state.get() {
             State::Waiting | State::Watched => self.end_future(slot, End::Cancelled),
@@ -87,8 +90,9 @@ impl Context {
         true
     }
 
-    /// Counts the answer of a task that nobody waits for. An answer may have no bytes: the worker's refusals have none, nor has one that is too long. But while the worker
-    /// leaves, the end of a task without any is only that of the worker.
+    /// Counts the answer of a task that nobody waits for. An answer may have no bytes: the worker's
+    /// refusals have none, nor has one that is too long. But while the worker leaves, the end of a
+    /// task without any is only that of the worker.
     pub(super) fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);

@@ -16,7 +16,8 @@ use crate::worker::{Owner, Worker};
 
 /// A worker that is starting: a future of the running [`Worker`].
 ///
-/// The start is under way already: several can be awaited together. Dropping it takes the start back.
+/// The start is under way already: several can be awaited together. Dropping it takes the start
+/// back.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Starting, Result};
@@ -48,7 +49,8 @@ impl Starting {
     /// Waits until the worker runs, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start); `BAD_STATE` inside a completion callback.
+    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start); `BAD_STATE` inside a completion
+    /// callback.
     ///
     /// # Panics
     /// With the panic of a callback that ran meanwhile.

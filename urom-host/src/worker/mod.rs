@@ -27,8 +27,8 @@ use crate::error::Result;
 
 /// A running worker (`struct doca_urom_worker`).
 ///
-/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while the worker's
-/// progress engine is progressed, which futures and waits do.
+/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task
+/// moves while the worker's progress engine is progressed, which futures and waits do.
 ///
 /// Dropping it stops it: its tasks are flushed, and the service lets it go. With this project's
 /// library that takes about a millisecond, whatever the worker's process does. With another one the
@@ -42,8 +42,9 @@ use crate::error::Result;
 /// what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
 /// service stays connected for at least as long as it.
 ///
-/// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
-/// [`State::Running`](crate::State::Running), and [`failure`](Self::failure) says why; a new worker can be started in its place.
+/// When its worker process dies, every task in flight completes with an error,
+/// [`state`](Self::state) is no longer [`State::Running`](crate::State::Running), and
+/// [`failure`](Self::failure) says why; a new worker can be started in its place.
 ///
 /// # Threads
 /// ```no_run
@@ -103,8 +104,8 @@ impl Worker {
         Ok(self.owner.state()?.into())
     }
 
-    /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or when the library has
-    /// no words for it.
+    /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or
+    /// when the library has no words for it.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
@@ -142,8 +143,8 @@ impl Worker {
         self.owner.health()
     }
 
-    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those included that were
-    /// [given up](Self::given_up).
+    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those
+    /// included that were [given up](Self::given_up).
     ///
     /// # Errors
     /// Whatever the library says.
@@ -151,9 +152,9 @@ impl Worker {
         self.owner.in_flight()
     }
 
-    /// How many tasks are in flight whose answers will be thrown away: they passed their deadline, were cancelled, or
-    /// their completion was dropped. They count against [`max_inflight`](Self::max_inflight) until the worker answers them
-    /// or is gone.
+    /// How many tasks are in flight whose answers will be thrown away: they passed their deadline,
+    /// were cancelled, or their completion was dropped. They count against
+    /// [`max_inflight`](Self::max_inflight) until the worker answers them or is gone.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Worker, Host, Result};
@@ -171,9 +172,10 @@ impl Worker {
         self.owner.given_up()
     }
 
-    /// How many answers came to tasks that had passed their deadline or were cancelled, refusals and answers that are too
-    /// long included. They were thrown away; nobody got them. Answers to completions that were dropped are
-    /// [counted apart](Self::dropped_answers), and tasks that ended with their worker are not.
+    /// How many answers came to tasks that had passed their deadline or were cancelled, refusals
+    /// and answers that are too long included. They were thrown away; nobody got them. Answers to
+    /// completions that were dropped are [counted apart](Self::dropped_answers), and tasks that
+    /// ended with their worker are not.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -193,9 +195,9 @@ impl Worker {
         self.owner.late_answers.get()
     }
 
-    /// How many answers came to tasks whose completion had been dropped before, as an executor's own timeout does it. They
-    /// were thrown away. Tasks that ended with their worker are not counted, nor is an answer that was there before its
-    /// completion was dropped.
+    /// How many answers came to tasks whose completion had been dropped before, as an executor's
+    /// own timeout does it. They were thrown away. Tasks that ended with their worker are not
+    /// counted, nor is an answer that was there before its completion was dropped.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -226,16 +228,19 @@ impl Worker {
         &self.owner.engine
     }
 
-    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets it go.
+    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets
+    /// it go.
     ///
     /// A worker that is in a [`Domain`](crate::Domain) cannot be stopped before that (`IN_USE`).
     ///
-    /// Stopping begins at once; the future resolves when the worker is idle. Completions of its tasks that are still
-    /// around keep the answers they have, or resolve to an error. The worker is destroyed with the last of them.
+    /// Stopping begins at once; the future resolves when the worker is idle. Completions of its
+    /// tasks that are still around keep the answers they have, or resolve to an error. The worker
+    /// is destroyed with the last of them.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is the worker's, or
-    /// [raw tasks](Self::task) that are not submitted. Nothing is stopped then; the worker stops when the last of them is dropped.
+    /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is
+    /// the worker's, or [raw tasks](Self::task) that are not submitted. Nothing is stopped then;
+    /// the worker stops when the last of them is dropped.
     ///
     /// ```no_run
     /// # use urom_host::{Worker, Result};

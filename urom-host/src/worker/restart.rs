@@ -13,28 +13,32 @@ use crate::wait;
 use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
 
 impl Worker {
-    /// Starts a new worker in place of this one, which is gone: the same id, group, plugins, environment, CPUs, limits and
-    /// default deadline, on the same service and engine.
+    /// Starts a new worker in place of this one, which is gone: the same id, group, plugins,
+    /// environment, CPUs, limits and default deadline, on the same service and engine.
     ///
-    /// It happens when it is called and never by itself, because a worker that starts again has lost what its plugins knew.
-    /// Nothing of the old worker passes over: its tasks have ended with errors, and none is sent again; domains, registered
-    /// memory and payloads of replies are still the old one's. The old `Worker` stays what it is, so a restart that fails
-    /// can be tried again.
+    /// It happens when it is called and never by itself, because a worker that starts again has
+    /// lost what its plugins knew. Nothing of the old worker passes over: its tasks have ended with
+    /// errors, and none is sent again; domains, registered memory and payloads of replies are still
+    /// the old one's. The old `Worker` stays what it is, so a restart that fails can be tried
+    /// again.
     ///
-    /// This host may know of the loss before its service does. While the service says that the old worker runs, or that
-    /// there is no room beside it, it is asked again: after a millisecond, then after twice the pause before, for two
-    /// seconds in all. Nothing else is tried again: a worker that dies while it starts is one failed restart.
+    /// This host may know of the loss before its service does. While the service says that the old
+    /// worker runs, or that there is no room beside it, it is asked again: after a millisecond,
+    /// then after twice the pause before, for two seconds in all. Nothing else is tried again: a
+    /// worker that dies while it starts is one failed restart.
     ///
-    /// An id that the service chose is asked for again. Should another host have started a worker of that id
-    /// meanwhile, this is a further connection to that one, as with [`WorkerBuilder::id`]. A restart with an
-    /// [environment](WorkerBuilder::env) joins it at the end of these seconds: until then it may be the old one that the
-    /// service takes for a running one. What the other host gave it stays its environment; should it end at that very
-    /// moment, the worker that takes its place has none.
+    /// An id that the service chose is asked for again. Should another host have started a worker
+    /// of that id meanwhile, this is a further connection to that one, as with
+    /// [`WorkerBuilder::id`]. A restart with an [environment](WorkerBuilder::env) joins it at the
+    /// end of these seconds: until then it may be the old one that the service takes for a running
+    /// one. What the other host gave it stays its environment; should it end at that very moment,
+    /// the worker that takes its place has none.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the new one dies while it
-    /// starts, and otherwise as that of [`WorkerBuilder::start`]: `NOT_CONNECTED` and the like when the service is gone as
-    /// well, in which case the program has to [connect](crate::Service::connect) anew.
+    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
+    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]:
+    /// `NOT_CONNECTED` and the like when the service is gone as well, in which case the program has
+    /// to [connect](crate::Service::connect) anew.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Worker, Host, Result};
@@ -58,8 +62,9 @@ impl Worker {
     }
 }
 
-/// How long the service may take to notice what this host has noticed already: as long as it has for a worker that died, and
-/// longer than the pause between two signs of life of a worker that was stopped.
+/// How long the service may take to notice what this host has noticed already: as long as it has
+/// for a worker that died, and longer than the pause between two signs of life of a worker that was
+/// stopped.
 const NOTICE: Duration = Duration::from_secs(2);
 
 /// How long the first pause is.
@@ -102,27 +107,30 @@ impl Restart {
         if self.joins { builder.joining().begin() } else { builder.begin() }
     }
 
-    /// Whether a start that failed is to be tried again: the service may take the old worker for one that runs. Then a pause
-    /// begins.
+    /// Whether a start that failed is to be tried again: the service may take the old worker for
+    /// one that runs. Then a pause begins.
     pub(super) fn is_early(&mut self, error: &Error) -> bool {
         let may_be = matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL);
         if !may_be || self.joins {
             return false;
         }
         let now = Instant::now();
-        // Not `now`: nobody may have looked at the answer in time, and what it said a while ago says nothing.
+        // Not `now`: nobody may have looked at the answer in time, and what it said a while ago
+        // says nothing.
         if self.asked < self.until {
             self.rests = Some(self.until.min(now + self.pause));
             self.pause *= 2;
             return true;
         }
-        // A worker that is there for so long was started by another host, and only the environment is in the way.
+        // A worker that is there for so long was started by another host, and only the environment
+        // is in the way.
         self.joins = error.code() == DocaError::ALREADY_EXIST && self.builder.has_env();
         self.rests = self.joins.then_some(now);
         self.joins
     }
 
-    /// Waits for the end of a pause, and asks for the worker once more; `None` when there was no pause.
+    /// Waits for the end of a pause, and asks for the worker once more; `None` when there was no
+    /// pause.
     pub(super) fn poll_again(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Result<Owner>>> {
         let Some(at) = self.rests else { return Poll::Ready(None) };
         if self.waited && self.engine.is_undriven() {

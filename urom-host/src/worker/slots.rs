@@ -1,8 +1,9 @@
 //! Where the tasks of one worker and those who wait for them meet.
 //!
-//! Every task has a slot, whose address is the task's user data. A slot keeps its task of the library from one command to
-//! the next where the library allows that, so that in steady state a command neither allocates nor asks for anything it
-//! has asked for before. Everything belongs to one thread.
+//! Every task has a slot, whose address is the task's user data. A slot keeps its task of the
+//! library from one command to the next where the library allows that, so that in steady state a
+//! command neither allocates nor asks for anything it has asked for before. Everything belongs to
+//! one thread.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -15,8 +16,8 @@ use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
 use crate::task::Response;
 use crate::worker::{Answer, Context};
 
-/// Who has a slot's task, and who waits for it. Those that a wait polls for come first: they are told apart from all others
-/// by one comparison.
+/// Who has a slot's task, and who waits for it. Those that a wait polls for come first: they are
+/// told apart from all others by one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// In flight, and a future waits for it.
@@ -220,7 +221,8 @@ impl Slots {
 impl Drop for Slots {
     fn drop(&mut self) {
         for slot in self.all.get_mut().drain(..) {
-            // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait for it are gone.
+            // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait
+            // for it are gone.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
     }

@@ -12,7 +12,8 @@ use crate::domains::{alone, domain, run};
 use crate::fake::{self, ANSWERS, HABIT, habit};
 use crate::{LIMIT, connect, start};
 
-/// An all-gather that does what it is told when it is begun, and when it is tested; other than that it is alone.
+/// An all-gather that does what it is told when it is begun, and when it is tested; other than that
+/// it is alone.
 #[derive(Clone, Copy)]
 struct Scripted {
     begin: fn() -> Result<(), BoxError>,

@@ -1,4 +1,5 @@
-//! This crate's own layer, on a library in memory that fails on demand. What the real service does is tested elsewhere.
+//! This crate's own layer, on a library in memory that fails on demand. What the real service does
+//! is tested elsewhere.
 
 mod all_gather;
 mod bring;

@@ -1,4 +1,5 @@
-//! A library that has DOCA's functions and no others: errors have codes, and what this crate knows by itself.
+//! A library that has DOCA's functions and no others: errors have codes, and what this crate knows
+//! by itself.
 
 use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
 

@@ -1,4 +1,5 @@
-//! Questions for the workers of a group that are given up: nobody gets the answer, and it is counted.
+//! Questions for the workers of a group that are given up: nobody gets the answer, and it is
+//! counted.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -31,7 +31,8 @@ fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
     let flight = graph.task_loopback(&other, 5).submit().unwrap();
     graph.task_loopback(&other, 6).submit_with(|_| panic!("kept")).unwrap();
     assert_eq!(engine.in_flight().unwrap(), 2);
-    // Its stop takes one progress of its own engine, in the course of which every other moves as well.
+    // Its stop takes one progress of its own engine, in the course of which every other moves as
+    // well.
     drop(worker);
     assert!(flight.is_complete());
     let panic = catch_unwind(AssertUnwindSafe(|| while engine.progress() {})).unwrap_err();

@@ -1,5 +1,5 @@
-//! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in an order that nobody
-//! chooses: this crate's own come first or last.
+//! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in
+//! an order that nobody chooses: this crate's own come first or last.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,5 @@
-//! Engines and futures of one thread: none keeps the others from their turn, however much moves on it.
+//! Engines and futures of one thread: none keeps the others from their turn, however much moves on
+//! it.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -15,8 +15,8 @@ use peer::Peer;
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
-/// Participant 0 listens on an address that the launcher tells everybody, and the others connect to it. Blocks of any
-/// size go through participant 0 and back.
+/// Participant 0 listens on an address that the launcher tells everybody, and the others connect to
+/// it. Blocks of any size go through participant 0 and back.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -30,7 +30,8 @@ use peer::Peer;
 /// # }
 /// ```
 ///
-/// Whoever can reach the address can disturb the meeting; use it where the program's own traffic is trusted, too.
+/// Whoever can reach the address can disturb the meeting; use it where the program's own traffic is
+/// trusted, too.
 pub struct Rendezvous {
     index: u32,
     participants: u32,
@@ -52,14 +53,16 @@ struct Exchange {
 impl Rendezvous {
     /// Meets the other participants at `address` and returns when all are there.
     ///
-    /// Participant 0 listens there, on any local address if it is unspecified (`0.0.0.0:7357`); the others try to
-    /// connect until it does. `limit` is how long this may take, and afterwards how long each exchange may take.
+    /// Participant 0 listens there, on any local address if it is unspecified (`0.0.0.0:7357`); the
+    /// others try to connect until it does. `limit` is how long this may take, and afterwards how
+    /// long each exchange may take.
     ///
     /// # Errors
-    /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing; `INVALID_VALUE` when
-    /// the participants do not agree on how many they are, two have the same index, or an index is not below the number
-    /// of participants (these end the meeting for all); the system's reason when participant 0 cannot listen.
-    /// Connections from strangers are turned away and counted.
+    /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing;
+    /// `INVALID_VALUE` when the participants do not agree on how many they are, two have the same
+    /// index, or an index is not below the number of participants (these end the meeting for all);
+    /// the system's reason when participant 0 cannot listen. Connections from strangers are turned
+    /// away and counted.
     pub fn join(
         address: impl ToSocketAddrs,
         index: u32,
@@ -80,8 +83,8 @@ impl Rendezvous {
         Ok(Rendezvous::new(index, participants, limit, vec![peer]))
     }
 
-    /// As [`join`](Self::join), for participant 0, on a listener of its own: for instance one on a port that the system
-    /// chose and that the program makes known.
+    /// As [`join`](Self::join), for participant 0, on a listener of its own: for instance one on a
+    /// port that the system chose and that the program makes known.
     ///
     /// # Errors
     /// As there.

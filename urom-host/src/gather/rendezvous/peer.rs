@@ -1,7 +1,8 @@
 //! A connection between two participants: one frame each way in every exchange.
 //!
-//! A frame is a head of 16 bytes (kind, number, length of the body; little-endian) and the body. The
-//! first frame of a participant is its greeting, the answer to it is exchange 0, which is empty.
+//! A frame is a head of 16 bytes (kind, number, length of the body; little-endian) and the body.
+//! The first frame of a participant is its greeting, the answer to it is exchange 0, which is
+//! empty.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;

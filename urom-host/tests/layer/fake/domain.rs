@@ -1,4 +1,5 @@
-//! The fake's domains: one exchange of lengths, one of the blocks themselves, then everyone's blocks are on record.
+//! The fake's domains: one exchange of lengths, one of the blocks themselves, then everyone's
+//! blocks are on record.
 
 use std::ffi::c_void;
 use std::ptr;

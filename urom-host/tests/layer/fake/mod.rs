@@ -1,19 +1,21 @@
-//! A host library in memory that does what a test asks for: no service, no plugin, answers on the next progress call.
+//! A host library in memory that does what a test asks for: no service, no plugin, answers on the
+//! next progress call.
 //!
-//! A worker answers a command with the command's own bytes, which is what the graph plugin does. The first byte of a
-//! loopback's data says otherwise; see [`script`].
+//! A worker answers a command with the command's own bytes, which is what the graph plugin does.
+//! The first byte of a loopback's data says otherwise; see [`script`].
 
 #![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
 
-/// The library's functions, each for an object that the host passes first: the body has what the fake
-/// made that object of. They give a `DocaError` unless they say otherwise.
+/// The library's functions, each for an object that the host passes first: the body has what the
+/// fake made that object of. They give a `DocaError` unless they say otherwise.
 macro_rules! functions {
     ($($(#[$counted:ident])? fn $name:ident(
         $it:ident: $object:ty $(, $arg:ident: $type:ty)* $(,)?
     ) $(-> $result:ty)? $body:block)*) => {$(
         pub unsafe extern "C" fn $name($it: $object $(, $arg: $type)*) -> functions!(@ $($result)?) {
             $(super::$counted();)?
-            // SAFETY: the host passes an object that is live, and nobody else has it before the end.
+            // SAFETY: the host passes an object that is live, and nobody else has it before the
+            // end.
             let $it = unsafe { $crate::fake::Object::get($it) };
             $body
         }
@@ -135,7 +137,8 @@ pub mod id {
     pub const FAILS: u64 = 1000;
     /// The start never ends.
     pub const HANGS: u64 = 1001;
-    /// The start ends in `IDLE`, and the progress that says so returns 0, as one that only told of a change may.
+    /// The start ends in `IDLE`, and the progress that says so returns 0, as one that only told of
+    /// a change may.
     pub const FAILS_UNCOUNTED: u64 = 1002;
 }
 
