@@ -15,7 +15,7 @@ use urom_abi::DocaError;
 /// # fn example(error: urom_host::Error) {
 /// use urom_host::DocaError;
 /// match error.code() {
-///     DocaError::NO_MEMORY => println!("all tasks are in flight, try again after the next completion"),
+///     DocaError::NO_MEMORY => println!("all tasks are in flight, try again later"),
 ///     DocaError::CONNECTION_RESET => println!("the worker is gone: {error}"),
 ///     _ => println!("{error}"),
 /// }
@@ -93,7 +93,8 @@ impl Error {
     /// ```
     /// # fn example(error: urom_host::Error) {
     /// use urom_abi::wire::EncodeError;
-    /// if let Some(EncodeError::TooBig { need, .. }) = error.cause().and_then(|cause| cause.downcast_ref()) {
+    /// let cause = error.cause().and_then(|cause| cause.downcast_ref());
+    /// if let Some(EncodeError::TooBig { need, .. }) = cause {
     ///     println!("{need} bytes are too many");
     /// }
     /// # }
@@ -106,7 +107,8 @@ impl Error {
     /// `SUCCESS`.
     ///
     /// ```no_run
-    /// # fn example(graph: &graph_protocol::Client<urom_host::Host>, worker: &urom_host::Worker) -> urom_host::Result<()> {
+    /// # use urom_host::{Host, Result, Worker};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
     /// if let Err(error) = graph.task_loopback(worker, 42).submit()?.wait() {
     ///     println!("{error}, with {:?}", error.reply());
     /// }

@@ -13,11 +13,11 @@ use urom_abi::plugin::PluginInfo;
 /// # use urom_host::{Plugin, Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
-/// let by_name = |name: &str| service.plugins().iter().find(|plugin| plugin.name() == name).copied();
-/// let Some(graph): Option<Plugin> = by_name("worker_graph") else { return Ok(()) };
+/// let named = |plugin: &&Plugin| plugin.name() == "worker_graph";
+/// let Some(&graph) = service.plugins().iter().find(named) else { return Ok(()) };
 /// println!("{} version {} is bit {:#x} of the mask", graph.name(), graph.version(), graph.id());
 ///
-/// // It does for a worker that is sent plain bytes; a protocol's client does as well, and has the typed tasks.
+/// // Its commands are bytes; the client of a protocol has typed tasks.
 /// let worker = service.worker().plugin(graph).start().wait()?;
 /// # Ok(())
 /// # }

@@ -20,14 +20,21 @@ use crate::worker::{self, Worker};
 /// or [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
 ///
 /// ```no_run
+/// use urom_host::Buffer;
 /// use urom_host::gather::InProcess;
 /// # use urom_host::{Service, Result};
-/// # fn main() -> Result<()> {
+/// # fn example(memory: &[u8], key: Vec<u8>) -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let workers = [service.worker().plugin(&graph).start().wait()?, service.worker().plugin(&graph).start().wait()?];
+/// let start = || service.worker().plugin(&graph).start().wait();
+/// let workers = [start()?, start()?];
+/// // `key` is the packed key of `memory`, which stays registered with UCX.
+/// let address = memory.as_ptr().addr() as u64;
+/// let buffer = Buffer { address, length: memory.len(), key, ..Buffer::default() };
 /// // A domain of this process alone.
-/// let domain = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).gather(InProcess::alone()).start().wait()?;
+/// let builder = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).buffer(buffer);
+/// let builder = builder.engine(workers[0].engine()).gather(InProcess::alone());
+/// let domain = builder.start().wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -61,20 +68,6 @@ impl DomainBuilder {
 
     /// Memory of this process that the domain's workers may reach; call it once for each
     /// (`doca_urom_domain_add_buffer`).
-    ///
-    /// ```no_run
-    /// use urom_host::Buffer;
-    /// use urom_host::gather::AllGather;
-    /// # use urom_host::{Domain, Service, Worker, Result};
-    /// # fn example(
-    /// #     service: &Service, worker: &Worker, gather: impl AllGather + 'static, memory: &[u8], key: Vec<u8>,
-    /// # ) -> Result<()> {
-    /// // `key` is the packed key of `memory`, which stays registered with UCX.
-    /// let buffer = Buffer { address: memory.as_ptr().addr() as u64, length: memory.len(), key, ..Buffer::default() };
-    /// let domain = service.domain().worker(0, worker).buffer(buffer).gather(gather).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffers.push(buffer);
         self
@@ -89,16 +82,6 @@ impl DomainBuilder {
 
     /// The engine that will progress the domain, one of this thread. Without it, that is the engine
     /// of the first worker.
-    ///
-    /// ```no_run
-    /// use urom_host::gather::InProcess;
-    /// # use urom_host::{Service, Worker, Result};
-    /// # fn example(service: &Service, worker: &Worker) -> Result<()> {
-    /// let builder = service.domain().worker(0, worker).engine(worker.engine());
-    /// let domain = builder.gather(InProcess::alone()).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self

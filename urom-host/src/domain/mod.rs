@@ -39,11 +39,11 @@ pub struct Buffer {
 /// A running domain (`struct doca_urom_domain`): workers of several processes that know each other.
 ///
 /// A domain is to workers what a communicator is to MPI processes. Every process of an application
-/// puts in its workers, each under an id of the application's choice (usually a rank), and its
+/// adds its workers, each under an id of the application's choice (usually a rank), and its
 /// [buffers](Buffer). While the domain starts, the processes exchange these through an
-/// [`AllGather`](crate::gather::AllGather); once it runs, plugins on the workers look up addresses,
-/// memory handles and keys by those ids. With this project's service it runs in all processes or in
-/// none: when a worker fails, the others' errors name its process.
+/// [`AllGather`](crate::gather::AllGather). Once it runs, plugins on the workers look up addresses,
+/// memory handles and keys by those ids. With this project's service a domain runs in all processes
+/// or in none: when a worker fails, the errors of the others name its process.
 ///
 /// [`DomainBuilder::start`] makes one, on all processes at the same time:
 ///
@@ -61,7 +61,10 @@ pub struct Buffer {
 ///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
 ///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;
 ///     // Commands to `worker` may name any worker of the domain now.
-///     println!("process {} of {}: {:?}", domain.index(), domain.participants(), domain.ids().collect::<Vec<_>>());
+///     let ids: Vec<_> = domain.ids().collect();
+///     println!("process {} of {}: {ids:?}", domain.index(), domain.participants());
+///     while domain.engine().progress() {}
+///     println!("{:?}, {}", domain.state()?, domain.failure().unwrap_or_default());
 ///     domain.stop()?;
 ///     worker.stop().await
 /// })?;
@@ -102,18 +105,6 @@ impl Domain {
     ///
     /// # Errors
     /// Whatever the library says.
-    ///
-    /// ```
-    /// use urom_host::{Domain, Result, State};
-    ///
-    /// fn report(domain: &Domain) -> Result<()> {
-    ///     while domain.engine().progress() {}
-    ///     if domain.state()? != State::Running {
-    ///         println!("the domain ended: {}", domain.failure().unwrap_or_default());
-    ///     }
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn state(&self) -> Result<State> {
         Ok(self.owner.state()?.into())
     }

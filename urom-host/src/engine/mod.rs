@@ -25,7 +25,7 @@ use leaving::Leaving;
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
-/// It belongs to the thread that made it, as do its workers and their tasks; clones are the same
+/// It belongs to the thread that made it, as do its workers and their tasks. Clones are the same
 /// engine. It is destroyed when its last clone and the last worker on it are gone.
 ///
 /// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
@@ -33,9 +33,24 @@ use leaving::Leaving;
 /// workers, for at most ten seconds after they were dropped; one that has not stopped then stays
 /// behind, with a line in the log.
 ///
-/// There is seldom a need to progress it by hand: every future of this crate progresses its own
-/// engine when it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all
-/// engines of their thread.
+/// Programs seldom progress it by hand: every future of this crate progresses its own engine when
+/// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
+/// their thread.
+///
+/// ```no_run
+/// # use urom_host::{ProgressEngine, Service, Result};
+/// # fn main() -> Result<()> {
+/// let engine = ProgressEngine::new()?;
+/// let service = Service::builder().engine(&engine).connect()?;
+/// while engine.in_flight()? > 0 {
+///     engine.progress();
+/// }
+/// // One more, for a service that is there already.
+/// let other = ProgressEngine::with_library(service.library())?;
+/// assert_eq!(other.library(), engine.library());
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Sleeping
 ///
@@ -88,25 +103,12 @@ impl Drop for ProgressEngine {
 }
 
 impl ProgressEngine {
-    /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`]
-    /// finds.
-    ///
-    /// That is right for a service that is connected to [with it](crate::ServiceBuilder::engine),
-    /// which then is of the same library. For a service that is there already,
-    /// [`with_library`](Self::with_library) and
-    /// [`service.library()`](crate::ServiceHandle::library) cannot miss.
+    /// Creates an engine for this thread (`doca_pe_create`), of the library that
+    /// [`Library::find`] finds. A service that is connected to
+    /// [with it](crate::ServiceBuilder::engine) uses the same library.
     ///
     /// # Errors
     /// As [`Library::find`]; `NO_MEMORY` and the like.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let engine = ProgressEngine::new()?;
-    /// let service = Service::builder().engine(&engine).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn new() -> Result<ProgressEngine> {
         ProgressEngine::with_library(Library::find()?)
     }
@@ -115,15 +117,6 @@ impl ProgressEngine {
     ///
     /// # Errors
     /// `NO_MEMORY` and the like.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// let engine = ProgressEngine::with_library(service.library())?;
-    /// assert_eq!(engine.library(), service.library());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn with_library(library: Library) -> Result<ProgressEngine> {
         let core = Rc::new(EngineCore::new(library)?);
         all::register(&core);
@@ -151,15 +144,6 @@ impl ProgressEngine {
     ///
     /// # Errors
     /// Whatever the library says.
-    ///
-    /// ```no_run
-    /// # fn example(engine: &urom_host::ProgressEngine) -> urom_host::Result<()> {
-    /// while engine.in_flight()? > 0 {
-    ///     engine.progress();
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn in_flight(&self) -> Result<usize> {
         // SAFETY: the engine is live, and the pointer is to a local variable.
         get(

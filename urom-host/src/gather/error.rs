@@ -11,7 +11,8 @@ use urom_abi::DocaError;
 /// use urom_host::DocaError;
 /// use urom_host::gather::Error;
 /// let error = Error::new(DocaError::TIME_OUT, "participant 3 did not answer");
-/// assert_eq!((error.code(), error.to_string()), (DocaError::TIME_OUT, "participant 3 did not answer".into()));
+/// assert_eq!(error.code(), DocaError::TIME_OUT);
+/// assert_eq!(error.to_string(), "participant 3 did not answer");
 /// ```
 #[derive(Debug)]
 pub struct Error {

@@ -26,19 +26,18 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// How the processes that make up a [`Domain`](crate::Domain) exchange bytes while it starts
 /// (`struct doca_urom_domain_oob_coll`, "out of band").
 ///
-/// Every participant puts in a block, all of one length, and gets the blocks of all. Ready ones are
-/// [`InProcess`], [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement it for whatever a
-/// program's launcher offers. There is nothing unsafe about it: the C callbacks and the lifetime of
-/// their buffers are this crate's business.
+/// Every participant gives a block, all of one length, and gets the blocks of all. The crate has
+/// [`InProcess`], [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement the trait for what
+/// another launcher offers.
 ///
 /// One exchange is under way at a time. The domain calls [`begin`](Self::begin), then
-/// [`test`](Self::test) until that is over, and again for the next exchange; how many there are and
-/// how long their blocks are is the library's affair, but it is the same for all participants. An
-/// exchange that is not tested any more was given up, and the all-gather is of no further use.
+/// [`test`](Self::test) until the exchange is over, and then begins the next. The library decides
+/// how many exchanges there are and how long their blocks are, the same for all participants. When
+/// a domain gives an exchange up, it stops testing it and does not use the all-gather again.
 ///
-/// All calls come from the thread that starts and progresses the domain. They must not wait for
-/// other participants, nor progress an engine. A panic in one fails the domain's start and goes on
-/// in whoever called for progress.
+/// All calls come from the thread that starts and progresses the domain. They must neither wait for
+/// other participants nor progress an engine. A panic in one fails the domain's start; whoever
+/// called for progress gets it.
 ///
 /// ```
 /// use urom_host::gather::{AllGather, BoxError};

@@ -26,7 +26,7 @@ pub(crate) use find::{Need, find_for};
 /// engines use one.
 ///
 /// ```no_run
-/// # use urom_host::{Library, Service, ServiceBuilder, Result};
+/// # use urom_host::{DocaError, Library, Service, ServiceBuilder, Result};
 /// # fn main() -> Result<()> {
 /// let library = Library::find()?;
 /// match library.path().zip(library.version()) {
@@ -35,6 +35,10 @@ pub(crate) use find::{Need, find_for};
 /// }
 /// let service = ServiceBuilder::with_library(library).connect()?;
 /// assert_eq!(service.library(), library);
+///
+/// assert_eq!(Library::builtin().path(), None);
+/// let error = Library::load("/no/such/libdoca_urom.so").unwrap_err();
+/// assert_eq!(error.code(), DocaError::NOT_FOUND);
 /// # Ok(())
 /// # }
 /// ```
@@ -58,8 +62,8 @@ impl fmt::Display for File {
 }
 
 impl Library {
-    /// The library that a program gets that does not say which, one that connects with
-    /// [`Service::connect`](crate::Service::connect), say. The first of these:
+    /// The library of a program that names none, for instance of one that connects with
+    /// [`Service::connect`](crate::Service::connect): the first of these.
     ///
     /// 1. what `UROM_DOCA_LIBRARY` names: the path of a `libdoca_urom.so`, or the word `builtin`
     ///    for the built-in one. An empty variable is none;
@@ -71,8 +75,8 @@ impl Library {
     /// library can do (an address, an embedded service) skips step 2.
     ///
     /// # Errors
-    /// As [`load`](Self::load) when that what was named cannot be used: nothing else is tried then.
-    /// `NOT_FOUND`, with all that was looked at, when there is none.
+    /// As [`load`](Self::load) when the library that was named cannot be used; no other is tried
+    /// then. `NOT_FOUND`, with all that was looked at, when there is none.
     pub fn find() -> Result<Library> {
         find_for(Need::Nothing)
     }
@@ -85,45 +89,30 @@ impl Library {
     /// under whatever name, gives an equal `Library`.
     ///
     /// # Trust
-    /// This runs the file's constructors, and later its functions as those of DOCA. Nobody can
-    /// check that they are. It is a safe function all the same: the file is a part of the program
-    /// as those are that the dynamic linker finds for it in `LD_LIBRARY_PATH`, and whoever names
-    /// it, or may change it, answers for what is in it. Take the path from where you would take the
-    /// program itself.
+    /// This runs the file's constructors, and calls its functions as DOCA's, which nobody can
+    /// check. The function is safe all the same: the file is as much a part of the program as the
+    /// libraries that the dynamic linker finds in `LD_LIBRARY_PATH`. Take its path from a source
+    /// that you would take the program itself from.
     ///
     /// # Errors
-    /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be looked at.
-    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for
-    ///   another machine, one that needs another library that is not there.
-    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those
-    ///   of a plugin are.
-    /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
+    /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be read.
+    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: it is no library, is
+    ///   for another machine, or needs another library that is missing.
+    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as with a
+    ///   plugin.
+    /// - `UNSUPPORTED_VERSION`: it is of a release before 2.7, or does not say of which.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
-    ///
-    /// ```
-    /// use urom_host::{DocaError, Library};
-    ///
-    /// let error = Library::load("/no/such/libdoca_urom.so").unwrap_err();
-    /// assert_eq!(error.code(), DocaError::NOT_FOUND);
-    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Library> {
         load::load(path.as_ref(), None)
     }
 
     /// The library that this project builds in: its own service, embedded or as the daemon `uromd`.
-    ///
-    /// ```
-    /// use urom_host::Library;
-    ///
-    /// assert_eq!(Library::builtin(), Library::builtin());
-    /// assert_eq!(Library::builtin().path(), None);
-    /// ```
     #[cfg(feature = "builtin")]
     pub fn builtin() -> Library {
         Library { api: urom_service::library::api(), file: None }
     }
 
-    /// Any other library.
+    /// Any other library, such as one that a test plays.
     ///
     /// # Safety
     /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's
@@ -131,11 +120,8 @@ impl Library {
     /// are called inside `doca_pe_progress` and nowhere else.
     ///
     /// ```
-    /// use urom_abi::host::Api;
-    /// use urom_host::Library;
-    ///
-    /// /// A library that a test plays.
-    /// fn played(table: &'static Api) -> Library {
+    /// # use urom_host::Library;
+    /// fn played(table: &'static urom_abi::host::Api) -> Library {
     ///     // SAFETY: its functions do what DOCA's do.
     ///     unsafe { Library::from_table(table) }
     /// }

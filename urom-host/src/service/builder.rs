@@ -21,9 +21,24 @@ use crate::service::{Service, ServiceHandle};
 /// it.
 ///
 /// ```no_run
-/// # use urom_host::{Service, Result};
+/// # use urom_host::{Library, ProgressEngine, Service, ServiceBuilder, Result};
 /// # fn main() -> Result<()> {
-/// let service = Service::builder().address("dpu0:5555").max_workers(8).connect()?;
+/// // A daemon, with the key that it asks for. An error says where the address came from.
+/// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
+/// let builder = Service::builder().address_from(address, "the first argument");
+/// let service = builder.key_file("/etc/urom/key").max_workers(8).connect()?;
+///
+/// // A service in this process, for commands of up to 64 KiB, on an engine that is there already.
+/// let engine = ProgressEngine::new()?;
+/// let builder = Service::builder().embedded().engine(&engine);
+/// let service = builder.max_message_size(24 + 65_536).connect()?;
+/// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
+///
+/// // NVIDIA's library, which demands a device.
+/// let file = "/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2";
+/// let service = Service::builder().library(file).device("mlx5_0").connect()?;
+/// let library = Library::load(file)?;
+/// let service = ServiceBuilder::with_library(library).device("mlx5_0").connect()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -57,15 +72,6 @@ impl ServiceBuilder {
     }
 
     /// A service of this library, whatever the environment says.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Library, Service, ServiceBuilder, Result};
-    /// # fn main() -> Result<()> {
-    /// let nvidia = Library::load("/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2")?;
-    /// let service = ServiceBuilder::with_library(nvidia).device("mlx5_0").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn with_library(library: Library) -> ServiceBuilder {
         ServiceBuilder { library: Choice::Is(library), ..ServiceBuilder::new() }
     }
@@ -74,15 +80,6 @@ impl ServiceBuilder {
     /// [`connect`](Self::connect) loads it.
     ///
     /// See [`Library::load`] for what can be loaded, and what it means to trust a file.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let library = "/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2";
-    /// let service = Service::builder().library(library).device("mlx5_0").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn library(mut self, path: impl Into<PathBuf>) -> Self {
         self.library = Choice::File(path.into());
         self
@@ -95,16 +92,6 @@ impl ServiceBuilder {
 
     /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an
     /// option or a variable.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
-    /// // An error then says where the address came from.
-    /// let service = Service::builder().address_from(address, "the first argument").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
         self.settings.place = Place::Address { address: address.into(), origin: origin.into() };
         self
@@ -117,14 +104,6 @@ impl ServiceBuilder {
     ///
     /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps.
     /// What a process of its own would have, environment and CPUs per worker, does not apply there.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().embedded().connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn embedded(mut self) -> Self {
         self.settings.place = Place::Embedded { plugin_path: None };
         self
@@ -135,14 +114,6 @@ impl ServiceBuilder {
     ///
     /// A file `NAME.so` is the plugin `NAME`; so is `libNAME.so`, as cargo names what it builds,
     /// when the file states that name.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn plugin_path(mut self, directories: impl Into<PathBuf>) -> Self {
         self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
         self
@@ -162,14 +133,6 @@ impl ServiceBuilder {
     /// A daemon on another address than a loopback one always asks for a key, and a daemon that
     /// asks for none is not connected to when this program has one. An [embedded](Self::embedded)
     /// service needs none.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().address("dpu0").key_file("/etc/urom/key").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.key_file = Some(path.into());
         self
@@ -189,15 +152,6 @@ impl ServiceBuilder {
     /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs;
     /// connections of one process share an embedded service when their limits are equal. A daemon
     /// has its own, `uromd --max-msg-size`.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// // Commands of 64 KiB and their header.
-    /// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn max_message_size(mut self, bytes: usize) -> Self {
         self.settings.max_message_size = Some(bytes);
         self
@@ -205,15 +159,6 @@ impl ServiceBuilder {
 
     /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The
     /// service is of the engine's library, unless another is named: that is an error.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let engine = ProgressEngine::new()?;
-    /// let service = Service::builder().engine(&engine).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self

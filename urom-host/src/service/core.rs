@@ -46,15 +46,17 @@ unsafe impl Sync for Pointer {}
 
 /// A connected service, for all threads. The last one to let go disconnects it.
 pub(crate) struct ServiceCore {
-    library: Library,
-    serial: u64,
+    pub(crate) library: Library,
+    /// Tells the services of this process apart.
+    pub(crate) serial: u64,
     service: Pointer,
-    plugins: Vec<Plugin>,
+    pub(super) plugins: Vec<Plugin>,
+    /// Where the program said that the service is.
     #[cfg(feature = "builtin")]
-    place: Place,
-    cpus: CpuSet,
+    pub(super) place: Place,
+    pub(super) cpus: CpuSet,
     shared: Arc<Shared>,
-    counts: Arc<Counts>,
+    pub(super) counts: Arc<Counts>,
     /// `None` once it is to end.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -111,29 +113,6 @@ impl ServiceCore {
         })
     }
 
-    pub(crate) fn library(&self) -> Library {
-        self.library
-    }
-
-    /// Tells the services of this process apart.
-    pub(crate) fn serial(&self) -> u64 {
-        self.serial
-    }
-
-    pub(super) fn plugins(&self) -> &[Plugin] {
-        &self.plugins
-    }
-
-    /// Where the program said that the service is.
-    #[cfg(feature = "builtin")]
-    pub(super) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    pub(super) fn cpus(&self) -> CpuSet {
-        self.cpus
-    }
-
     /// For `doca_urom_worker_set_service`.
     pub(crate) fn pointer(&self) -> *mut RawService {
         self.service.0.as_ptr()
@@ -163,11 +142,6 @@ impl ServiceCore {
             Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
                 .why("its thread ended early"))
         })
-    }
-
-    /// What its questions count their late answers in.
-    pub(super) fn counts(&self) -> Arc<Counts> {
-        Arc::clone(&self.counts)
     }
 }
 

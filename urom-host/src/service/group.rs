@@ -16,15 +16,22 @@ use crate::wait;
 /// A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of
 /// their ids, in rising order.
 ///
-/// The service's own thread asks and gets the answer, so it can be awaited on any thread, with any
-/// executor, and nothing needs to be progressed for it. Dropping it throws the answer away.
+/// The service's own thread asks and gets the answer. So the future can be awaited on any thread,
+/// with any executor, and no engine needs to be progressed. Dropping it throws the answer away.
 ///
 /// ```no_run
-/// # fn example(service: &urom_host::Service) -> urom_host::Result<()> {
-/// let query = service.workers_of_group(1);
-/// // Other work, meanwhile.
-/// let ids = query.wait()?;
-/// println!("group 1 has the workers {ids:?}");
+/// # use std::time::Duration;
+/// # use urom_host::{DocaError, Service, Result};
+/// # fn example(service: &Service) -> Result<()> {
+/// let query = service.workers_of_group(1).deadline(Duration::from_millis(500));
+/// let handle = query.handle();
+/// std::thread::spawn(move || println!("cancelled: {}", handle.cancel()));
+/// match query.wait() {
+///     Ok(ids) => println!("group 1 has the workers {ids:?}"),
+///     Err(error) if error.code() == DocaError::TIME_OUT => println!("{error}"),
+///     Err(error) if error.code() == DocaError::SKIPPED => println!("{error}"),
+///     Err(error) => return Err(error),
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -46,33 +53,19 @@ pub struct GroupQuery {
 
 impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
-        let (question, answer) = Question::new(group, service.library(), service.counts());
+        let (question, answer) = Question::new(group, service.library, Arc::clone(&service.counts));
         let owed = Owed::new(&question);
         service.run(move |connection, _| owed.submit(connection));
         GroupQuery { answer, question, service: Arc::clone(service) }
     }
 
-    /// When the question is given up, counted from the call that asked it: the future then resolves
-    /// to `TIME_OUT` (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits
-    /// until it is answered or the service is gone.
+    /// Gives the question up `limit` after the call that asked it: the future then resolves to
+    /// `TIME_OUT` (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits until
+    /// the answer comes or the service is gone.
     ///
-    /// It is never given up before that time, and as soon after it as the service's own thread gets
-    /// to it: that takes no answer, no daemon and nothing of the thread that waits. An answer that
-    /// came in before that look counts. One that comes later is thrown away and
+    /// The service's own thread does so, as soon after that time as it gets to it and never before.
+    /// An answer that came before counts; one that comes later is thrown away and
     /// [counted](crate::ServiceHandle::late_answers).
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{DocaError, Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// match service.workers_of_group(1).deadline(Duration::from_millis(500)).wait() {
-    ///     Ok(ids) => println!("{ids:?}"),
-    ///     Err(error) if error.code() == DocaError::TIME_OUT => println!("{error}"),
-    ///     Err(error) => return Err(error),
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn deadline(self, limit: Duration) -> Self {
         self.question.set_deadline(limit);
         let timed = Arc::clone(&self.question);
@@ -80,40 +73,16 @@ impl GroupQuery {
         self
     }
 
-    /// Gives the question up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). An
-    /// answer that comes later is thrown away and [counted](crate::ServiceHandle::late_answers); a
-    /// question that has not left yet never does.
+    /// Gives the question up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
+    /// `false` when the answer is there already, or the question has ended otherwise.
     ///
-    /// Whether there was something to cancel: `false` when the answer is there already, or the
-    /// question has ended otherwise; then the future resolves to that.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// let query = service.workers_of_group(1);
-    /// if query.cancel() {
-    ///     assert_eq!(query.wait().unwrap_err().code(), DocaError::SKIPPED);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// An answer that comes later is thrown away and [counted](crate::ServiceHandle::late_answers).
+    /// A question that the service's thread has not asked yet is never asked.
     pub fn cancel(&self) -> bool {
         self.question.cancel()
     }
 
-    /// A hold on the question with which it can be cancelled while this is being awaited, on any
-    /// thread.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # async fn example(service: &Service) -> Result<()> {
-    /// let query = service.workers_of_group(1);
-    /// let give_up = query.handle();
-    /// std::thread::spawn(move || give_up.cancel());
-    /// let either = query.await;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A handle to cancel the question while this is being awaited, on any thread.
     pub fn handle(&self) -> GroupQueryHandle {
         GroupQueryHandle { question: Arc::clone(&self.question) }
     }
@@ -143,21 +112,18 @@ impl Future for GroupQuery {
 
 debug_fields!(GroupQuery, |it| { group: it.question.group });
 
-/// A hold on a [`GroupQuery`] that is awaited elsewhere, with which it can be cancelled.
+/// A handle to cancel a [`GroupQuery`] that is awaited elsewhere, on any thread.
 ///
-/// [`GroupQuery::handle`] makes one. It keeps no service connected, and dropping it does nothing.
-/// It can be sent to and used on any thread.
+/// [`GroupQuery::handle`] makes one. It does not keep the service connected, and dropping it does
+/// nothing.
 ///
 /// ```no_run
-/// use urom_host::{DocaError, GroupQueryHandle, block_on};
+/// use urom_host::GroupQueryHandle;
 /// # fn example(service: &urom_host::Service) {
 /// let query = service.workers_of_group(1);
 /// let handle: GroupQueryHandle = query.handle();
-/// std::thread::spawn(move || println!("cancelled: {}", handle.cancel()));
-/// match block_on(query) {
-///     Err(error) if error.code() == DocaError::SKIPPED => println!("{error}"),
-///     answer => println!("{answer:?}"),
-/// }
+/// drop(query);
+/// assert!(!handle.cancel(), "nobody waits for it any more");
 /// # }
 /// ```
 #[derive(Clone)]

@@ -52,6 +52,11 @@ use crate::worker::WorkerBuilder;
 /// while !answer.is_complete() && service.failure().is_none() {
 ///     service.progress();
 /// }
+///
+/// // A second service whose workers move together with those of the first, and another thread.
+/// let other = Service::builder().address("dpu1:5555").engine(service.engine()).connect()?;
+/// let handle = other.handle();
+/// std::thread::spawn(move || println!("{} plugins", handle.plugins().len()));
 /// # Ok(())
 /// # }
 /// ```
@@ -83,14 +88,6 @@ impl Service {
     }
 
     /// Sets more before it connects.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().plugin_path("target/debug").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder::new()
     }
@@ -101,27 +98,11 @@ impl Service {
     }
 
     /// For other threads.
-    ///
-    /// ```no_run
-    /// # fn example(service: &urom_host::Service) {
-    /// let handle = service.handle();
-    /// std::thread::spawn(move || println!("{} plugins", handle.plugins().len()));
-    /// # }
-    /// ```
     pub fn handle(&self) -> ServiceHandle {
         self.handle.clone()
     }
 
     /// The engine of the workers that [`worker`](Self::worker) starts.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// // A second service whose workers move together with the first one's.
-    /// let other = Service::builder().address("dpu1:5555").engine(service.engine()).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn engine(&self) -> &ProgressEngine {
         &self.engine
     }
@@ -168,11 +149,11 @@ impl ServiceCore {
     }
 
     fn plugin_named(&self, name: &str, looking: impl Fn() -> String) -> Result<Plugin> {
-        if let Some(found) = self.plugins().iter().find(|plugin| plugin.name() == name) {
+        if let Some(found) = self.plugins.iter().find(|plugin| plugin.name() == name) {
             return Ok(*found);
         }
         let names: Vec<_> =
-            self.plugins().iter().map(|plugin| format!("`{}`", plugin.name())).collect();
+            self.plugins.iter().map(|plugin| format!("`{}`", plugin.name())).collect();
         let why = match names.is_empty() {
             true => "the service serves no plugin".to_owned(),
             false => format!("the service has {}", names.join(", ")),
@@ -181,7 +162,7 @@ impl ServiceCore {
             |why, hint| Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint));
         // Cargo's own name for the file.
         let as_built = format!("lib{name}");
-        if self.plugins().iter().any(|plugin| plugin.name() == as_built) {
+        if self.plugins.iter().any(|plugin| plugin.name() == as_built) {
             let link = format!("link or copy the file as `{name}.so` and connect again");
             return failed(why, format!("it was found as `{as_built}`: {link}"));
         }
@@ -197,8 +178,8 @@ impl ServiceCore {
     /// Why a service in this process does not serve a plugin, and what to do.
     #[cfg(feature = "builtin")]
     fn not_served(&self, name: &str) -> Option<(String, String)> {
-        self.library().extensions()?;
-        let path = match self.place() {
+        self.library.extensions()?;
+        let path = match &self.place {
             Place::Embedded { plugin_path } => plugin_path.as_ref(),
             Place::Environment
                 if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) =>

@@ -29,15 +29,6 @@ impl Worker {
     /// # Errors
     /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run,
     /// `INVALID_VALUE` for a plugin it was not started with.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin, command: &[u8]) -> Result<()> {
-    /// let task = worker.task(plugin)?;
-    /// let answer = task.submit(command)?.wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
         let (owner, plugin) = (Rc::clone(self.owner()), plugin.as_ref());
         let mut task = Task::allocate(&owner, plugin)?;
@@ -51,36 +42,29 @@ impl Worker {
     ///
     /// # Errors
     /// As [`task`](Self::task) and [`RawTask::submit`].
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// // The graph plugin's loopback: its tag, then the value.
-    /// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
-    /// let answer = worker.command(plugin, &command)?.await;
-    /// println!("{}: {:x?}", answer.status, answer.bytes);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
         Ok(self.task(plugin)?.submit(command)?)
     }
 }
 
-/// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`); dropping it
+/// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`). Dropping it
 /// releases it.
 ///
-/// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) from now on.
+/// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight).
 ///
 /// ```no_run
-/// # use urom_host::{Plugin, RawTask, Worker, Result};
+/// # use std::time::Duration;
+/// # use urom_host::{DocaError, Plugin, RawTask, Worker, Result};
 /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-/// let task: RawTask = worker.task(plugin)?;
+/// let task: RawTask = worker.task(plugin)?.deadline(Duration::from_millis(5));
 /// let command = vec![0; task.capacity().min(16)];
 /// match task.submit(&command) {
-///     Ok(completion) => println!("{}", completion.wait()?.status),
-///     // The task is still there, for a shorter command, say.
-///     Err(rejected) => println!("{}, room for {} bytes", rejected.error, rejected.task.capacity()),
+///     Ok(completion) => match completion.wait()?.status {
+///         DocaError::TIME_OUT => println!("no answer within 5 ms"),
+///         status => println!("{status}"),
+///     },
+///     // The task is still there, for instance for a shorter command.
+///     Err(rejected) => println!("{}, for {} bytes", rejected.error, rejected.task.capacity()),
 /// }
 /// # Ok(())
 /// # }
@@ -99,18 +83,6 @@ impl RawTask {
     /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT`
     /// without bytes then. In place of [the worker's](crate::WorkerBuilder::deadline);
     /// [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for what it means.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{DocaError, Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// let answer = worker.task(plugin)?.deadline(Duration::from_millis(5)).submit(&[0; 16])?.wait()?;
-    /// if answer.status == DocaError::TIME_OUT && answer.bytes.is_none() {
-    ///     println!("not within 5 ms; {} such tasks are out", worker.given_up());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
@@ -226,13 +198,16 @@ impl From<Rejected> for Error {
 /// A raw command in flight: a future of its [`Answer`], whatever its status.
 ///
 /// ```no_run
-/// # use urom_host::{Plugin, RawCompletion, Worker, Result};
+/// # use urom_host::{DocaError, Plugin, RawCompletion, Worker, Result};
 /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-/// let completions: Vec<RawCompletion> =
-///     (0..4).map(|_| worker.command(plugin, &[0; 16])).collect::<Result<_>>()?;
-/// for completion in completions {
-///     println!("{:?}", completion.wait()?);
+/// // The graph plugin's loopback: its tag, then the value.
+/// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
+/// let completion: RawCompletion = worker.command(plugin, &command)?;
+/// let handle = completion.handle();
+/// if completion.cancel() {
+///     assert_eq!(completion.wait()?.status, DocaError::SKIPPED);
 /// }
+/// assert!(!handle.cancel(), "it is over");
 /// # Ok(())
 /// # }
 /// ```
@@ -254,32 +229,11 @@ impl RawCompletion {
 
     /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer
     /// is `SKIPPED` without bytes.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// let completion = worker.command(plugin, &[0; 16])?;
-    /// let cancelled = completion.cancel();
-    /// assert_eq!(cancelled, completion.wait()?.status == DocaError::SKIPPED);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
     }
 
-    /// A hold on the task with which it can be cancelled while this is being awaited.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// let completion = worker.command(plugin, &[0; 16])?;
-    /// let handle = completion.handle();
-    /// let answer = completion.await;
-    /// assert!(!handle.cancel(), "it is over");
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A handle to cancel the task while this is being awaited.
     pub fn handle(&self) -> TaskHandle {
         self.ticket.handle()
     }

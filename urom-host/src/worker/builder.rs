@@ -21,11 +21,24 @@ const DEFAULT_INFLIGHT: u32 = 64;
 /// [`ServiceHandle::worker`](crate::ServiceHandle::worker), ended by [`start`](Self::start).
 ///
 /// ```no_run
+/// use std::time::Duration;
+/// use urom_host::{CpuSet, ProgressEngine};
 /// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug").start().wait()?;
+/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug");
+/// let worker = worker.start().wait()?;
+///
+/// // One with an id of the service's choice, on one CPU, for many tasks at a time, each of which
+/// // has two seconds; and with an engine of its own.
+/// let engine = ProgressEngine::new()?;
+/// let first: CpuSet = service.cpus().iter().take(1).collect();
+/// let worker = service.worker().any_id().plugin(&graph).cpus(first).max_inflight(1024);
+/// let worker = worker.deadline(Duration::from_secs(2)).engine(&engine).start().wait()?;
+/// // A task may say something else, or that it waits as long as it takes.
+/// graph.task_loopback(&worker, 2).deadline(Duration::from_millis(500)).submit()?.wait()?;
+/// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -94,16 +107,6 @@ impl WorkerBuilder {
     /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
     /// This project's service chooses from 2^63 on, so that these are no ids that a program would
     /// think of.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let worker = service.worker().any_id().plugin(&graph).start().wait()?;
-    /// println!("the service chose {}", worker.id());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn any_id(self) -> Self {
         self.id(WORKER_ID_ANY)
     }
@@ -131,17 +134,6 @@ impl WorkerBuilder {
 
     /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the
     /// [service's](crate::ServiceHandle::cpus).
-    ///
-    /// ```no_run
-    /// use urom_host::CpuSet;
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let first: CpuSet = service.cpus().iter().take(1).collect();
-    /// let worker = service.worker().plugin(&graph).cpus(first).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn cpus(mut self, cpus: CpuSet) -> Self {
         self.settings.cpus = Some(cpus);
         self
@@ -150,15 +142,6 @@ impl WorkerBuilder {
     /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a
     /// power of two, 64 unless said otherwise. A completed task counts until its answer is taken,
     /// and one whose reply has payloads until these are dropped.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let worker = service.worker().plugin(&graph).max_inflight(1024).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn max_inflight(mut self, tasks: u32) -> Self {
         self.settings.max_inflight = tasks;
         self
@@ -170,20 +153,6 @@ impl WorkerBuilder {
     /// takes.
     ///
     /// A task with a deadline costs a look at the clock more than one without.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let worker = service.worker().plugin(&graph).deadline(Duration::from_secs(2)).start().wait()?;
-    /// // Two seconds for this one, half of one for that, and as long as it takes for the last.
-    /// graph.task_loopback(&worker, 1).submit()?.wait()?;
-    /// graph.task_loopback(&worker, 2).deadline(Duration::from_millis(500)).submit()?.wait()?;
-    /// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.settings.deadline = Some(limit);
         self
@@ -192,18 +161,6 @@ impl WorkerBuilder {
     /// The engine that will progress the worker, one of this thread. Without it, a worker of a
     /// [`Service`](crate::Service) uses the service's engine, and one of a
     /// [`ServiceHandle`](crate::ServiceHandle) gets an engine of its own.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, ServiceHandle, Result};
-    /// # fn example(handle: &ServiceHandle) -> Result<()> {
-    /// # let graph = handle.plugin::<graph_protocol::Protocol>()?;
-    /// // Two workers that move together.
-    /// let engine = ProgressEngine::with_library(handle.library())?;
-    /// let start = || handle.worker().engine(&engine).plugin(&graph).start().wait();
-    /// let workers = [start()?, start()?];
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
@@ -234,7 +191,7 @@ impl WorkerBuilder {
     fn create(self) -> Result<Owner> {
         let mask = self.mask()?;
         let env = self.environment()?;
-        let library = self.service.library();
+        let library = self.service.library;
         let engine = match self.engine {
             Some(engine) => engine,
             None => ProgressEngine::with_library(library)?,
@@ -292,7 +249,7 @@ impl WorkerBuilder {
         }
         let mut mask = 0;
         for plugin in &self.settings.plugins {
-            if plugin.service() != self.service.serial() {
+            if plugin.service() != self.service.serial {
                 let why = format!("plugin `{}` was found on another service", plugin.name());
                 return invalid(why, "look it up on the service that the worker is to run on");
             }

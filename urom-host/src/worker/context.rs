@@ -190,7 +190,7 @@ impl Owner {
         engine: ProgressEngine,
         settings: Settings,
     ) -> Result<Owner> {
-        let library = service.library();
+        let library = service.library;
         let api = library.api();
         // SAFETY: the place for the worker is valid.
         let new = |worker| unsafe { (api.doca_urom_worker_create)(worker) };
@@ -203,7 +203,7 @@ impl Owner {
             handle: unsafe { ContextHandle::new(library, ctx, "a worker") },
             worker,
             engine,
-            serial: service.serial(),
+            serial: service.serial,
             service,
             slots: Slots::default(),
             plugins: Cell::new(0),

@@ -24,7 +24,8 @@ use crate::worker::{Owner, Worker};
 /// # fn example(service: &Service) -> Result<()> {
 /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// // The processes come up side by side.
-/// let starts: Vec<Starting> = (0..4).map(|id| service.worker().id(id).plugin(&graph).start()).collect();
+/// let start = |id| service.worker().id(id).plugin(&graph).start();
+/// let starts: Vec<Starting> = (0..4).map(start).collect();
 /// let workers = starts.into_iter().map(Starting::wait).collect::<Result<Vec<_>>>()?;
 /// # Ok(())
 /// # }

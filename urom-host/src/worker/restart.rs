@@ -13,32 +13,28 @@ use crate::wait;
 use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
 
 impl Worker {
-    /// Starts a new worker in place of this one, which is gone: the same id, group, plugins,
+    /// Starts a new worker in place of this one, which is gone: with the same id, group, plugins,
     /// environment, CPUs, limits and default deadline, on the same service and engine.
     ///
-    /// It happens when it is called and never by itself, because a worker that starts again has
-    /// lost what its plugins knew. Nothing of the old worker passes over: its tasks have ended with
-    /// errors, and none is sent again; domains, registered memory and payloads of replies are still
-    /// the old one's. The old `Worker` stays what it is, so a restart that fails can be tried
-    /// again.
+    /// No worker restarts by itself, because its plugins lose what they knew. Nothing of the old
+    /// worker is carried over: its tasks have ended with errors, and its domains, registered memory
+    /// and payloads stay with it. The old `Worker` does not change, so a restart that fails can be
+    /// tried again.
     ///
-    /// This host may know of the loss before its service does. While the service says that the old
-    /// worker runs, or that there is no room beside it, it is asked again: after a millisecond,
-    /// then after twice the pause before, for two seconds in all. Nothing else is tried again: a
-    /// worker that dies while it starts is one failed restart.
+    /// This host may know of the loss before the service does. While the service says that the old
+    /// worker runs, or that there is no room beside it, it is asked again for two seconds, at first
+    /// after a millisecond, then after twice the pause before. Nothing else is tried again.
     ///
-    /// An id that the service chose is asked for again. Should another host have started a worker
-    /// of that id meanwhile, this is a further connection to that one, as with
-    /// [`WorkerBuilder::id`]. A restart with an [environment](WorkerBuilder::env) joins it at the
-    /// end of these seconds: until then it may be the old one that the service takes for a running
-    /// one. What the other host gave it stays its environment; should it end at that very moment,
-    /// the worker that takes its place has none.
+    /// When another host has started a worker of this id meanwhile, this connects to that one, as
+    /// [`WorkerBuilder::id`] does. With an [environment](WorkerBuilder::env) it does so only at the
+    /// end of these two seconds, and the worker keeps the environment that the other host gave it.
+    /// A worker that must be started after all, because that one ends at this moment, has none.
     ///
     /// # Errors
     /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
-    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]:
-    /// `NOT_CONNECTED` and the like when the service is gone as well, in which case the program has
-    /// to [connect](crate::Service::connect) anew.
+    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
+    /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
+    /// [connect](crate::Service::connect) again.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Worker, Host, Result};
@@ -47,7 +43,9 @@ impl Worker {
     ///     match graph.task_loopback(&worker, data).submit()?.await {
     ///         Ok(done) => assert_eq!(done.data, data),
     ///         // Whether the command ran, nobody knows. A loopback can be left out.
-    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => worker = worker.restart().await?,
+    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => {
+    ///             worker = worker.restart().await?;
+    ///         }
     ///         Err(error) => return Err(error),
     ///     }
     /// }
@@ -62,9 +60,8 @@ impl Worker {
     }
 }
 
-/// How long the service may take to notice what this host has noticed already: as long as it has
-/// for a worker that died, and longer than the pause between two signs of life of a worker that was
-/// stopped.
+/// How long the service may take to notice what this host has noticed: as long as it has for a
+/// worker that died, and longer than a worker's heartbeat.
 const NOTICE: Duration = Duration::from_secs(2);
 
 /// How long the first pause is.
