@@ -21,10 +21,10 @@ mod turns;
 
 use std::time::Duration;
 
-use graph_protocol::Protocol as Graph;
+use graph_protocol::{Loopback, Protocol as Graph};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
-use urom_host::{Host, ProgressEngine, Service, ServiceBuilder, Worker};
+use urom_host::{Completion, Host, ProgressEngine, Service, ServiceBuilder, Worker};
 
 type Client = <Graph as Protocol>::Client<Host>;
 
@@ -38,6 +38,22 @@ fn start(service: &Service, id: u64) -> (Client, Worker) {
     let graph = service.plugin::<Graph>().unwrap();
     let worker = service.worker().id(id).plugin(&graph).max_inflight(4).start().wait().unwrap();
     (graph, worker)
+}
+
+/// The library to itself, and a service of it.
+fn connected() -> (fake::Clean, Service) {
+    (fake::clean(), connect())
+}
+
+/// The same with a client of the graph plugin and a worker.
+fn world(id: u64) -> (fake::Clean, Service, Client, Worker) {
+    let (clean, service) = connected();
+    let (graph, worker) = start(&service, id);
+    (clean, service, graph, worker)
+}
+
+fn send(graph: &Client, worker: &Worker, data: u64) -> Completion<Loopback> {
+    graph.task_loopback(worker, data).submit().unwrap()
 }
 
 /// Sleeps as an event loop does that has asked for a notification already, until `done` holds.

@@ -9,13 +9,11 @@ use urom_abi::host::WorkerHealth;
 use urom_host::{DocaError, Health, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{Graph, LIMIT, connect, start};
+use crate::{Graph, LIMIT, connect, connected, send, start, world};
 
 #[test]
 fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let slot = Rc::new(RefCell::new(None));
     let theirs = Rc::clone(&slot);
     graph.task_loopback(&worker, 1).submit_with(move |_| drop(theirs.borrow_mut().take())).unwrap();
@@ -31,11 +29,9 @@ fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
 
 #[test]
 fn stopping_keeps_what_completed_and_fails_what_did_not() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let complete = graph.task_loopback(&worker, 7).submit().unwrap();
-    let hanging = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let (_clean, service, graph, worker) = world(0);
+    let complete = send(&graph, &worker, 7);
+    let hanging = send(&graph, &worker, script::HANG);
     while service.progress() {}
     assert!(complete.is_complete() && !hanging.is_complete());
     worker.stop().wait().unwrap();
@@ -45,11 +41,9 @@ fn stopping_keeps_what_completed_and_fails_what_did_not() {
 
 #[test]
 fn a_worker_that_dies_fails_its_tasks_says_why_and_takes_no_more() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 5);
-    let first = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
-    let second = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let (_clean, _service, graph, worker) = world(5);
+    let first = send(&graph, &worker, script::DIE | 11);
+    let second = send(&graph, &worker, script::HANG);
     for flight in [first, second] {
         let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
         assert_eq!(error.code(), DocaError::CONNECTION_RESET);
@@ -76,7 +70,7 @@ fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
     say(Some(WorkerHealth::stuck(&"p".repeat(99), &"m".repeat(99), 8)));
     let (plugin, method) = ("p".repeat(47), "m".repeat(15));
     assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(8) });
-    let end = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    let end = send(&graph, &worker, script::DIE | 11);
     block_on_for(LIMIT, end).unwrap().unwrap_err();
     assert_eq!(worker.health(), Health::Unknown);
     say(None);
@@ -88,11 +82,10 @@ fn objects_may_be_dropped_in_any_order() {
     for order in
         [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2], [3, 0, 2, 1]]
     {
-        let _clean = fake::clean();
-        let service = connect();
+        let (_clean, service) = connected();
         let engine = service.engine().clone();
         let (graph, worker) = start(&service, 0);
-        let flight = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        let flight = send(&graph, &worker, script::HANG);
         let mut things: Vec<Option<Box<dyn std::any::Any>>> = vec![
             Some(Box::new(service)),
             Some(Box::new(engine)),
@@ -107,8 +100,7 @@ fn objects_may_be_dropped_in_any_order() {
 
 #[test]
 fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let handle = service.handle();
     let (gone, wait_for_it) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -117,7 +109,7 @@ fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
         let worker = handle.worker().engine(&engine).plugin(&graph).start().wait().unwrap();
         drop(handle);
         wait_for_it.recv().unwrap();
-        graph.task_loopback(&worker, 9).submit().unwrap().wait().unwrap().data
+        send(&graph, &worker, 9).wait().unwrap().data
     });
     drop(service);
     gone.send(()).unwrap();
@@ -126,8 +118,7 @@ fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
 
 #[test]
 fn a_start_that_fails_says_why_and_leaves_nothing() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::NOT_FOUND);
@@ -137,8 +128,7 @@ fn a_start_that_fails_says_why_and_leaves_nothing() {
 
 #[test]
 fn a_start_can_be_given_up() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let starting = service.worker().id(fake::id::HANGS).plugin(&graph).start();
     let error = block_on_for(Duration::from_millis(5), starting).unwrap_err();
@@ -147,8 +137,7 @@ fn a_start_can_be_given_up() {
 
 #[test]
 fn workers_start_together() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let starting: Vec<_> = (0..4u32)
         .map(|n| service.worker().id(n.into()).group(n % 2).plugin(&graph).start())
@@ -164,8 +153,7 @@ fn workers_start_together() {
 
 #[test]
 fn settings_that_cannot_be_are_named() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let worker = || service.worker().plugin(&graph);
     let too_many: urom_host::CpuSet = [9].into_iter().collect();
@@ -211,8 +199,7 @@ fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
 
 #[test]
 fn a_plugin_is_found_by_name_and_exact_version() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     assert_eq!(service.plugin::<Graph>().unwrap().plugin().id(), 2);
     assert_eq!(service.cpus().to_string(), "0-7");
     fake::PLUGIN_VERSION.store(2, Ordering::SeqCst);
@@ -234,8 +221,7 @@ fn a_plugin_is_found_by_name_and_exact_version() {
 
 #[test]
 fn group_queries_answer_fail_and_can_be_dropped() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     assert_eq!(block_on(service.workers_of_group(3)).unwrap(), [0, 1, 2]);
     assert_eq!(service.handle().workers_of_group(0).wait().unwrap(), []);
     for (group, code) in

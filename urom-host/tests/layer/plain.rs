@@ -4,7 +4,7 @@
 use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{LIMIT, start};
+use crate::{LIMIT, send, start};
 
 fn builder() -> ServiceBuilder {
     ServiceBuilder::with_library(fake::plain_library())
@@ -15,7 +15,7 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     let _clean = fake::clean();
     let service = builder().connect().unwrap();
     let (graph, worker) = start(&service, 0);
-    assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
+    assert_eq!(send(&graph, &worker, 7).wait().unwrap().data, 7);
     assert_eq!(service.failure(), None);
     assert_eq!(worker.health(), Health::Unknown, "nobody can be asked");
     for builder in
@@ -52,8 +52,8 @@ fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
     let _clean = fake::clean();
     let service = builder().connect().unwrap();
     let (graph, worker) = start(&service, 5);
-    let first = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
-    let second = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let first = send(&graph, &worker, script::DIE | 11);
+    let second = send(&graph, &worker, script::HANG);
     for flight in [first, second] {
         let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
         assert_eq!(error.code(), DocaError::CONNECTION_RESET);

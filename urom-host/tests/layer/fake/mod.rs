@@ -173,6 +173,11 @@ pub fn calls(work: impl FnOnce()) -> usize {
     CALLS.load(Ordering::SeqCst) - before
 }
 
+/// How many objects there are.
+pub fn live() -> isize {
+    LIVE.load(Ordering::SeqCst)
+}
+
 /// The address of the response of the task that completed last.
 pub fn last_response() -> usize {
     task::LAST_RESPONSE.load(Ordering::SeqCst)
