@@ -9,7 +9,7 @@ use urom_host::gather::{AllGather, BoxError, InProcess};
 use urom_host::{Buffer, DocaError, Domain, DomainBuilder, Service, State, Worker, block_on_for};
 
 use crate::fake::{self, HABIT, TABLES, Told, habit};
-use crate::{LIMIT, connected, send, start, world};
+use crate::{LIMIT, connected, fails, send, start, world};
 
 pub(crate) fn alone() -> InProcess {
     InProcess::alone()
@@ -88,12 +88,7 @@ fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
 fn a_worker_in_a_domain_stops_after_it() {
     let (_clean, service, graph, worker) = world(0);
     let domain = run(domain(&service, &worker));
-    let error = worker.stop().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(
-        error.to_string().contains("worker 0 failed") && error.to_string().contains("in a domain"),
-        "{error}"
-    );
+    fails(worker.stop().wait(), DocaError::IN_USE, &["worker 0 failed", "in a domain"]);
     domain.stop().unwrap();
     let (_, worker) = start(&service, 0);
     run(self::domain(&service, &worker)).stop().unwrap();
@@ -123,14 +118,16 @@ fn a_start_that_is_dropped_is_taken_back() {
     let (_clean, service, _, worker) = world(0);
     let mut group = InProcess::group(2);
     let mut start = domain(&service, &worker).gather(group.remove(0)).start();
-    let error = block_on_for(Duration::from_millis(3), &mut start).unwrap_err();
-    assert_eq!(error.code(), DocaError::TIME_OUT);
+    fails(block_on_for(Duration::from_millis(3), &mut start), DocaError::TIME_OUT, &[]);
     drop(start);
     drop(domain(&service, &worker).start());
     drop(domain(&service, &worker));
-    let error = domain(&service, &worker).gather(group.remove(0)).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND, "the library has a code of its own for it");
-    assert!(error.to_string().contains("participant 0 is gone"), "{error}");
+    // The library has a code of its own for it.
+    fails(
+        domain(&service, &worker).gather(group.remove(0)).start().wait(),
+        DocaError::NOT_FOUND,
+        &["participant 0 is gone"],
+    );
 }
 
 #[test]
@@ -182,9 +179,7 @@ fn settings_that_cannot_be_are_refused() {
         (domain(&service, &worker).gather(Nobody(0, 0)), "calls itself 0 of 0"),
         (domain(&service, &worker).gather(Nobody(2, 2)), "calls itself 2 of 2"),
     ] {
-        let error = builder.start().wait().unwrap_err();
-        assert_eq!(error.code(), DocaError::INVALID_VALUE);
-        assert!(error.to_string().contains(text), "{error}");
+        fails(builder.start().wait(), DocaError::INVALID_VALUE, &[text]);
     }
     let handle = service.handle();
     drop(run(handle.domain().engine(service.engine()).worker(1, &worker).gather(alone())));
@@ -205,9 +200,7 @@ fn a_library_that_refuses_or_fails_is_quoted() {
     ] {
         let (_clean, service, _, worker) = world(0);
         HABIT.store(habit, Ordering::SeqCst);
-        let error = domain(&service, &worker).start().wait().unwrap_err();
-        assert_eq!(error.code(), code);
-        assert!(error.to_string().contains(text), "{error}");
+        fails(domain(&service, &worker).start().wait(), code, &[text]);
     }
 }
 

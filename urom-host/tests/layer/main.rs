@@ -24,7 +24,9 @@ use std::time::Duration;
 use graph_protocol::{Loopback, Protocol as Graph};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
-use urom_host::{Completion, Host, ProgressEngine, Service, ServiceBuilder, Worker};
+use urom_host::{
+    Completion, DocaError, Host, ProgressEngine, Result, Service, ServiceBuilder, Worker,
+};
 
 type Client = <Graph as Protocol>::Client<Host>;
 
@@ -54,6 +56,16 @@ fn world(id: u64) -> (fake::Clean, Service, Client, Worker) {
 
 fn send(graph: &Client, worker: &Worker, data: u64) -> Completion<Loopback> {
     graph.task_loopback(worker, data).submit().unwrap()
+}
+
+/// Asserts that an error has a code, and a text with each of these in it.
+#[track_caller]
+fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
+    let error = result.map(drop).unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    for text in texts {
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }
 
 /// Sleeps as an event loop does that has asked for a notification already, until `done` holds.

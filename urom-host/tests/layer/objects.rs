@@ -9,7 +9,7 @@ use urom_abi::host::WorkerHealth;
 use urom_host::{DocaError, Health, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{Graph, LIMIT, connect, connected, send, start, world};
+use crate::{Graph, LIMIT, connect, connected, fails, send, start, world};
 
 #[test]
 fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
@@ -45,14 +45,10 @@ fn a_worker_that_dies_fails_its_tasks_says_why_and_takes_no_more() {
     let first = send(&graph, &worker, script::DIE | 11);
     let second = send(&graph, &worker, script::HANG);
     for flight in [first, second] {
-        let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
-        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
-        assert!(error.to_string().contains(fake::FAILURE), "{error}");
+        fails(block_on_for(LIMIT, flight).unwrap(), DocaError::CONNECTION_RESET, &[fake::FAILURE]);
     }
     assert_eq!(worker.failure().as_deref(), Some(fake::FAILURE));
-    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::BAD_STATE);
-    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+    fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[fake::FAILURE]);
     worker.stop().wait().unwrap();
 }
 
@@ -120,10 +116,11 @@ fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
 fn a_start_that_fails_says_why_and_leaves_nothing() {
     let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
-    let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("starting worker 1000"), "{error}");
-    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+    fails(
+        service.worker().id(fake::id::FAILS).plugin(&graph).start().wait(),
+        DocaError::NOT_FOUND,
+        &["starting worker 1000", fake::FAILURE],
+    );
 }
 
 #[test]
@@ -131,8 +128,7 @@ fn a_start_can_be_given_up() {
     let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let starting = service.worker().id(fake::id::HANGS).plugin(&graph).start();
-    let error = block_on_for(Duration::from_millis(5), starting).unwrap_err();
-    assert_eq!(error.code(), DocaError::TIME_OUT);
+    fails(block_on_for(Duration::from_millis(5), starting), DocaError::TIME_OUT, &[]);
 }
 
 #[test]
@@ -166,9 +162,7 @@ fn settings_that_cannot_be_are_named() {
         (worker().max_inflight(3), "power of two"),
     ];
     for (builder, text) in cases {
-        let error = builder.start().wait().unwrap_err();
-        assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
-        assert!(error.to_string().contains(text), "{error}");
+        fails(builder.start().wait(), DocaError::INVALID_VALUE, &[text]);
     }
     drop(worker().env("A", "b=c").cpus((0..8).collect()).start().wait().unwrap());
 }
@@ -186,15 +180,14 @@ fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
     let (service, other) = (connect(), connect());
     let (_, worker) = start(&service, 0);
     let foreign = other.plugin::<Graph>().unwrap();
-    let error = service.worker().plugin(&foreign).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    let error = foreign.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    assert!(error.to_string().contains("another service"), "{error}");
+    fails(service.worker().plugin(&foreign).start().wait(), DocaError::INVALID_VALUE, &[]);
+    fails(
+        foreign.task_loopback(&worker, 1).submit(),
+        DocaError::INVALID_VALUE,
+        &["another service"],
+    );
     let unloaded = service.plugins().iter().find(|plugin| plugin.name() == "worker_other").unwrap();
-    let error = worker.task(unloaded).unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    assert!(error.to_string().contains("without this plugin"), "{error}");
+    fails(worker.task(unloaded), DocaError::INVALID_VALUE, &["without this plugin"]);
 }
 
 #[test]
@@ -208,15 +201,11 @@ fn a_plugin_is_found_by_name_and_exact_version() {
     let text = error.to_string();
     assert!(text.contains("`worker_graph` version 1") && text.contains("has version 2"), "{text}");
     fake::PLUGIN_COUNT.store(1, Ordering::SeqCst);
-    let error = connect().plugin::<Graph>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("the service has `worker_other`"), "{error}");
+    fails(connect().plugin::<Graph>(), DocaError::NOT_FOUND, &["the service has `worker_other`"]);
     fake::PLUGIN_COUNT.store(0, Ordering::SeqCst);
     let service = connect();
     assert!(service.plugins().is_empty());
-    let error = service.plugin::<Graph>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("serves no plugin"), "{error}");
+    fails(service.plugin::<Graph>(), DocaError::NOT_FOUND, &["serves no plugin"]);
 }
 
 #[test]
@@ -227,9 +216,7 @@ fn group_queries_answer_fail_and_can_be_dropped() {
     for (group, code) in
         [(7, DocaError::AGAIN), (8, DocaError::NO_MEMORY), (9, DocaError::CONNECTION_RESET)]
     {
-        let error = service.workers_of_group(group).wait().unwrap_err();
-        assert_eq!(error.code(), code);
-        assert!(error.to_string().contains(&format!("group {group}")), "{error}");
+        fails(service.workers_of_group(group).wait(), code, &[&format!("group {group}")]);
     }
     drop(service.workers_of_group(2));
 }
@@ -246,13 +233,9 @@ fn settings_of_the_service_are_checked_and_named() {
         (builder().address_from("fake:2", "--service"), "fake:2 (from --service)"),
         (builder().address("fake\0:1"), "nul byte"),
     ] {
-        let error = builder.connect().unwrap_err();
-        assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
-        assert!(error.to_string().contains(text), "{error}");
+        fails(builder.connect(), DocaError::INVALID_VALUE, &[text]);
     }
-    let error = builder().device("mlx5_0").connect().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("no device at all"), "{error}");
+    fails(builder().device("mlx5_0").connect(), DocaError::NOT_FOUND, &["no device at all"]);
     assert_eq!(urom_host::devices_of(fake::library()).unwrap(), []);
 }
 

@@ -10,7 +10,7 @@ use urom_host::{Completion, DocaError, Error, Host, State, Worker};
 
 use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
 use crate::fake::{self, live, script};
-use crate::{Client, connected, send, start, world};
+use crate::{Client, connected, fails, send, start, world};
 
 fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<Bring<'static>> {
     Host::submit(graph.plugin(), worker, &command, None).unwrap()
@@ -47,12 +47,10 @@ fn a_payload_is_the_response_itself_and_can_be_written() {
 fn payloads_count_as_tasks_until_they_are_dropped() {
     let (_clean, _service, graph, worker) = world(0);
     let mut held: Vec<Payload> = (0..4).map(|n| whole(&graph, &worker, &[n; 9])).collect();
-    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::NO_MEMORY);
-    assert!(error.to_string().contains("4 of them by replies"), "{error}");
-    assert!(
-        error.to_string().contains("drop payloads of earlier replies, or copy them"),
-        "{error}"
+    fails(
+        graph.task_loopback(&worker, 1).submit(),
+        DocaError::NO_MEMORY,
+        &["4 of them by replies", "drop payloads of earlier replies, or copy them"],
     );
     assert_eq!(*held.remove(2), [2; 9]);
     assert_eq!(send(&graph, &worker, 5).wait().unwrap().data, 5);
@@ -76,10 +74,7 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
     let first = whole(&graph, &worker, b"first");
     let second =
         bring(&graph, &worker, Bring { data: b"second", ..Bring::default() }).wait().unwrap();
-    let error = worker.stop().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(error.to_string().contains("stopping worker 7"), "{error}");
-    assert!(error.to_string().contains("keep 2 tasks"), "{error}");
+    fails(worker.stop().wait(), DocaError::IN_USE, &["stopping worker 7", "keep 2 tasks"]);
     assert_eq!((&first[..], second.to_vec()), (&b"first"[..], b"second".to_vec()));
     drop(first);
     // Both halves of the second keep it. The first one's task is kept for the next command.
@@ -96,9 +91,7 @@ fn a_worker_with_raw_tasks_that_are_not_submitted_is_in_use_and_says_how_many() 
     let (graph, worker) = start(&service, 7);
     let (first, second) = (worker.task(&graph).unwrap(), worker.task(&graph).unwrap());
     let rejected = first.submit(&[0; fake::CAPACITY + 1]).unwrap_err();
-    let error = worker.stop().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(error.to_string().contains("it has 2 tasks allocated and not submitted"), "{error}");
+    fails(worker.stop().wait(), DocaError::IN_USE, &["it has 2 tasks allocated and not submitted"]);
     drop(second);
     assert!(live() > before);
     drop(rejected);

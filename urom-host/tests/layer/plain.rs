@@ -4,7 +4,7 @@
 use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{LIMIT, send, start};
+use crate::{LIMIT, fails, send, start};
 
 fn builder() -> ServiceBuilder {
     ServiceBuilder::with_library(fake::plain_library())
@@ -21,9 +21,7 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     for builder in
         [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")]
     {
-        let error = builder.connect().unwrap_err();
-        assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
-        assert!(error.to_string().contains("set that variable instead"), "{error}");
+        fails(builder.connect(), DocaError::NOT_SUPPORTED, &["set that variable instead"]);
     }
 }
 
@@ -55,11 +53,9 @@ fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
     let first = send(&graph, &worker, script::DIE | 11);
     let second = send(&graph, &worker, script::HANG);
     for flight in [first, second] {
-        let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
-        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+        fails(block_on_for(LIMIT, flight).unwrap(), DocaError::CONNECTION_RESET, &[]);
     }
-    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::BAD_STATE);
+    fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[]);
     assert_eq!(worker.failure(), None);
     assert_ne!(worker.state().unwrap(), State::Running);
     worker.stop().wait().unwrap();
@@ -73,11 +69,12 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
         Service::builder().engine(&engine).connect().unwrap().library(),
         fake::plain_library()
     );
-    let error = Service::builder().engine(&engine).embedded().connect().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_SUPPORTED, "{error}");
-    let error =
-        ServiceBuilder::with_library(fake::library()).engine(&engine).connect().unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
+    fails(Service::builder().engine(&engine).embedded().connect(), DocaError::NOT_SUPPORTED, &[]);
+    fails(
+        ServiceBuilder::with_library(fake::library()).engine(&engine).connect(),
+        DocaError::INVALID_VALUE,
+        &[],
+    );
 }
 
 /// Without the feature `builtin` there is nothing to fall back on.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use urom_host::{DocaError, GroupQuery, Service, block_on, block_on_for};
 
 use crate::fake::group;
-use crate::{LIMIT, connected};
+use crate::{LIMIT, connected, fails};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -80,9 +80,7 @@ fn a_cancelled_question_is_skipped_and_its_answer_counted() {
     assert!(query.cancel() && !query.cancel() && !handle.cancel());
     // The answer may come before anybody asks for the end.
     assert_eq!(release(&service), (1, 0));
-    let error = query.wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::SKIPPED);
-    assert!(error.to_string().contains("it was cancelled before its answer came"), "{error}");
+    fails(query.wait(), DocaError::SKIPPED, &["it was cancelled before its answer came"]);
     let answered = service.workers_of_group(2);
     let handle = answered.handle();
     assert_eq!(answered.wait().unwrap(), [0, 1]);
@@ -126,8 +124,7 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
     assert!(cancelled.cancel());
     drop(waiting(&service, group::WAITS));
     let waits = waiting(&service, group::WAITS).deadline(LIMIT);
-    let error = service.workers_of_group(group::KILLS).wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+    fails(service.workers_of_group(group::KILLS).wait(), DocaError::CONNECTION_RESET, &[]);
     assert_eq!(waits.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
     assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
     assert_eq!((service.late_answers(), service.dropped_answers()), (1, 0));

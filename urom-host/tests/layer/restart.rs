@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use urom_host::{DocaError, Starting, Worker};
 
 use crate::fake::{START_FAILURES, script};
-use crate::{Client, connected, send, sleep_until, start, world};
+use crate::{Client, connected, fails, send, sleep_until, start, world};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -84,9 +84,11 @@ fn a_restart_waits_longer_and_longer_for_a_service_that_takes_the_old_worker_for
 fn a_service_that_does_not_let_go_of_the_old_worker_is_asked_a_few_times_in_two_seconds() {
     let (_clean, _service, graph, worker) = world(5);
     let began = Instant::now();
-    let error =
-        dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::ALREADY_EXIST);
+    fails(
+        dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait(),
+        DocaError::ALREADY_EXIST,
+        &[],
+    );
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
     assert!((80..99).contains(&failures_left()), "{} asked", 100 - failures_left());
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use urom_host::{DocaError, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{LIMIT, connect, send, start, world};
+use crate::{LIMIT, connect, fails, send, start, world};
 
 #[test]
 fn a_future_resolves_to_the_reply() {
@@ -85,9 +85,7 @@ fn a_dropped_future_frees_its_task_when_it_completes_and_after() {
 fn too_many_tasks_are_no_memory_and_the_next_fits_after_one_is_taken() {
     let (_clean, _service, graph, worker) = world(0);
     let mut flights: Vec<_> = (0..4).map(|n| send(&graph, &worker, n)).collect();
-    let error = graph.task_loopback(&worker, 4).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::NO_MEMORY);
-    assert!(error.to_string().contains("4 tasks allocated"), "{error}");
+    fails(graph.task_loopback(&worker, 4).submit(), DocaError::NO_MEMORY, &["4 tasks allocated"]);
     assert_eq!(flights.remove(0).wait().unwrap().data, 0);
     assert_eq!(send(&graph, &worker, 5).wait().unwrap().data, 5);
 }
@@ -105,8 +103,7 @@ fn a_status_of_the_plugin_comes_with_its_bytes_and_one_of_the_library_without() 
     assert_eq!((error.code(), error.reply()), (DocaError::IO_FAILED, None));
     assert!(error.to_string().contains("Loopback on worker 0, plugin `worker_graph`"), "{error}");
     let data = script::STATUS_ALONE;
-    let error = send(&graph, &worker, data).wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::UNEXPECTED);
+    fails(send(&graph, &worker, data).wait(), DocaError::UNEXPECTED, &[]);
 }
 
 #[test]
@@ -140,16 +137,17 @@ fn a_refused_task_is_released_and_its_callback_dropped_without_a_call() {
     for big in [false, true] {
         let (held, ballast) = (Rc::clone(&token), [0u64; 8]);
         let task = graph.task_loopback(&worker, script::REFUSE | 27);
-        let error = match big {
-            false => task.submit_with(move |_| panic!("called, with {held:?}")),
-            true => task.submit_with(move |_| panic!("called, with {held:?} {ballast:?}")),
-        }
-        .unwrap_err();
-        assert_eq!(error.code(), DocaError::TOO_BIG);
+        fails(
+            match big {
+                false => task.submit_with(move |_| panic!("called, with {held:?}")),
+                true => task.submit_with(move |_| panic!("called, with {held:?} {ballast:?}")),
+            },
+            DocaError::TOO_BIG,
+            &[],
+        );
         assert_eq!(Rc::strong_count(&token), 1);
     }
-    let error = graph.task_loopback(&worker, script::REFUSE | 27).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::TOO_BIG);
+    fails(graph.task_loopback(&worker, script::REFUSE | 27).submit(), DocaError::TOO_BIG, &[]);
     assert_eq!(worker.in_flight().unwrap(), 0);
 }
 
