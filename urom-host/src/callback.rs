@@ -17,14 +17,14 @@ use urom_abi::DocaError;
 
 struct Thread {
     /// Workers and domains. Empty whenever no callback runs.
-    buried: RefCell<Vec<Box<dyn Any>>>,
+    deferred: RefCell<Vec<Box<dyn Any>>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
 }
 
 thread_local! {
     static THREAD: ManuallyDrop<Thread> = const {
         ManuallyDrop::new(Thread {
-            buried: RefCell::new(Vec::new()),
+            deferred: RefCell::new(Vec::new()),
             panic: Cell::new(None),
         })
     };
@@ -32,7 +32,7 @@ thread_local! {
     /// every call.
     static BUSY: Cell<bool> = const { Cell::new(false) };
     /// Whether something was set aside, and whether a panic was kept. For the same reason.
-    static BURIED: Cell<bool> = const { Cell::new(false) };
+    static DEFERRED: Cell<bool> = const { Cell::new(false) };
     static PANICKED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -58,36 +58,36 @@ pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
     // This does not unwind: callbacks are guarded one by one.
     let result = call();
     BUSY.set(nested);
-    if !nested && BURIED.get() {
-        drop_buried();
+    if !nested && DEFERRED.get() {
+        drop_deferred();
     }
     result
 }
 
 #[cold]
-fn drop_buried() {
-    BURIED.set(false);
+fn drop_deferred() {
+    DEFERRED.set(false);
     // One at a time: stopping a worker runs callbacks, which may drop more of them.
-    while let Some(owner) = buried() {
+    while let Some(owner) = deferred() {
         drop(owner);
     }
 }
 
-fn buried() -> Option<Box<dyn Any>> {
+fn deferred() -> Option<Box<dyn Any>> {
     THREAD.with(|thread| {
-        let mut buried = thread.buried.borrow_mut();
-        let owner = buried.pop();
+        let mut deferred = thread.deferred.borrow_mut();
+        let owner = deferred.pop();
         if owner.is_none() {
-            *buried = Vec::new();
+            *deferred = Vec::new();
         }
         owner
     })
 }
 
 /// Sets a worker or a domain aside that was dropped inside a callback.
-pub(crate) fn bury(owner: impl Any) {
-    THREAD.with(|thread| thread.buried.borrow_mut().push(Box::new(owner)));
-    BURIED.set(true);
+pub(crate) fn drop_later(owner: impl Any) {
+    THREAD.with(|thread| thread.deferred.borrow_mut().push(Box::new(owner)));
+    DEFERRED.set(true);
 }
 
 /// Runs what C called. A panic ends here; [`resume`] lets it go on.

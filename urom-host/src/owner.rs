@@ -98,7 +98,7 @@ impl<C: Owned> Drop for Owner<C> {
     fn drop(&mut self) {
         let again = || Owner { context: self.context };
         if callback::is_running() {
-            return callback::bury(again());
+            return callback::drop_later(again());
         }
         if !self.stop_to_drop() {
             // When the clone goes and was the last handle but for those of the leaving, it waits.

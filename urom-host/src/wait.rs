@@ -225,7 +225,7 @@ pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
     if engine.core().deadlines().is_turn() {
         // Waits that end at once are a stream of completions, too.
-        look_around();
+        progress_all();
     }
     let mut since = None;
     loop {
@@ -237,7 +237,7 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
                 return true;
             }
         }
-        let now = look_around();
+        let now = progress_all();
         // However much has moved: the wait goes on where all engines are equal.
         if now.duration_since(*since.get_or_insert(now)) >= SPIN {
             return done();
@@ -247,7 +247,7 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
 
 /// Progresses all engines once, and sees to their deadlines; the time.
 #[cold]
-fn look_around() -> Instant {
+fn progress_all() -> Instant {
     engine::all::spin();
     let now = Instant::now();
     engine::all::expire(now);

@@ -40,14 +40,14 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Makes a worker one of those that are looked at. It must be [struck off](Self::strike) before
-    /// it is freed.
-    pub(crate) fn enlist(&self, worker: &(dyn Timed + 'static)) {
+    /// Makes a worker one of those that are looked at. It must be [removed](Self::remove_worker)
+    /// before it is freed.
+    pub(crate) fn add_worker(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
 
     /// Forgets a worker.
-    pub(crate) fn strike(&self, worker: &(dyn Timed + 'static)) {
+    pub(crate) fn remove_worker(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().retain(|known| !ptr::addr_eq(known.as_ptr(), worker));
     }
 
@@ -87,7 +87,7 @@ impl Deadlines {
 
     /// Whether the clock should be read after a progress: not while answers come in, which go
     /// first.
-    pub(crate) fn is_worth_a_look(&self, moved: bool) -> bool {
+    pub(crate) fn is_check_due(&self, moved: bool) -> bool {
         self.next.get().is_some() && (!moved || self.is_turn())
     }
 
@@ -99,7 +99,7 @@ impl Deadlines {
     }
 
     /// Has the next progress or wait look, whatever moves.
-    pub(crate) fn look_next(&self) {
+    pub(crate) fn check_next(&self) {
         self.moves.set(MOVES - 1);
     }
 
@@ -116,7 +116,7 @@ impl Deadlines {
         // By index: callbacks may bring further deadlines, and with them further workers.
         for index in 0.. {
             let Some(worker) = self.workers.borrow().get(index).copied() else { break };
-            // SAFETY: a worker is struck off before it is freed, and none is freed while callbacks
+            // SAFETY: a worker is removed before it is freed, and none is freed while callbacks
             // may run.
             let (ended, next) = unsafe { worker.as_ref() }.expire(now);
             moved |= ended;

@@ -41,7 +41,7 @@ pub(crate) struct Leaving {
     /// How many handles the engine has.
     pub(super) handles: Cell<usize>,
     /// The last handle waits.
-    seeing_out: Cell<bool>,
+    waiting: Cell<bool>,
 }
 
 impl Leaving {
@@ -55,7 +55,7 @@ impl Leaving {
     pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
         let mut leavers = self.leavers.borrow_mut();
         if let Some(place) = leavers.iter().position(|(_, leaver)| leaver.ctx() == ctx) {
-            callback::bury(leavers.swap_remove(place).1);
+            callback::drop_later(leavers.swap_remove(place).1);
         }
     }
 
@@ -68,8 +68,8 @@ impl Leaving {
 
     /// Waits for all of them, progressing all engines of this thread. Those that take longer than
     /// they may stay behind.
-    pub(crate) fn see_out(&self) {
-        if self.seeing_out.get() {
+    pub(crate) fn wait_for_all(&self) {
+        if self.waiting.get() {
             return;
         }
         let Some(last) = self.leavers.borrow().iter().map(|(since, _)| *since).max() else {
@@ -80,11 +80,11 @@ impl Leaving {
             self.drop_idle();
             self.leavers.borrow().is_empty()
         };
-        self.seeing_out.set(true);
+        self.waiting.set(true);
         if !wait::wait_until(limit, gone) {
             self.leavers.take().into_iter().for_each(|(_, leaver)| leaver.stay_behind());
         }
-        self.seeing_out.set(false);
+        self.waiting.set(false);
     }
 
     /// Drops those that are idle. Most are taken out by a callback before.

@@ -98,7 +98,7 @@ impl Clone for ProgressEngine {
 impl Drop for ProgressEngine {
     fn drop(&mut self) {
         self.0.leaving.handles.update(|handles| handles - 1);
-        self.see_out();
+        self.wait_for_leaving();
     }
 }
 
@@ -208,15 +208,15 @@ impl ProgressEngine {
     }
 
     /// Waits for those that leave when nobody else has the engine.
-    fn see_out(&self) {
+    fn wait_for_leaving(&self) {
         if !self.0.leaving.is_alone() {
             return;
         }
         if callback::is_running() {
             // Dropped when the callback is over, which comes back here.
-            callback::bury(self.clone());
+            callback::drop_later(self.clone());
         } else {
-            self.0.leaving.see_out();
+            self.0.leaving.wait_for_all();
         }
     }
 
@@ -326,7 +326,7 @@ impl EngineCore {
     #[inline]
     pub(crate) fn progress(&self) -> bool {
         let mut moved = self.pump();
-        if self.deadlines.is_worth_a_look(moved) {
+        if self.deadlines.is_check_due(moved) {
             moved |= self.deadlines.expire(Instant::now());
         }
         callback::resume();

@@ -2,7 +2,7 @@
 //!
 //! DOCA's objects belong to one thread, but workers of any thread need their service to be
 //! progressed while they start and stop. So the service's context has a thread of its own: it
-//! connects, sleeps until the library, a question or the deadline of one wakes it, and disconnects
+//! connects, sleeps until the library, a query or the deadline of one wakes it, and disconnects
 //! when the last user is gone.
 
 use std::os::fd::AsRawFd;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
 use crate::service::connection::Connection;
-use crate::service::question::{Counts, Question, expire};
+use crate::service::query::{Counts, Query, expire};
 #[cfg(feature = "builtin")]
 use crate::service::settings::Place;
 use crate::service::settings::Settings;
@@ -164,8 +164,8 @@ struct Shared {
     failure: OnceLock<String>,
 }
 
-/// The questions of a service that were given a deadline.
-type Timed = Vec<Arc<Question>>;
+/// The queries of a service that were given a deadline.
+type Timed = Vec<Arc<Query>>;
 
 /// What the service's thread is to do next.
 type Job = Box<dyn FnOnce(&Connection, &mut Timed) + Send>;

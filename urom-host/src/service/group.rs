@@ -10,10 +10,10 @@ use futures_channel::oneshot;
 
 use crate::error::Result;
 use crate::service::core::ServiceCore;
-use crate::service::question::{Ids, Owed, Question};
+use crate::service::query::{Ids, PendingQuery, Query};
 use crate::wait;
 
-/// A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of
+/// A query for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of
 /// their ids, in rising order.
 ///
 /// The service's own thread asks and gets the answer. So the future can be awaited on any thread,
@@ -46,20 +46,20 @@ use crate::wait;
 #[must_use = "dropping it throws the answer away"]
 pub struct GroupQuery {
     answer: oneshot::Receiver<Ids>,
-    question: Arc<Question>,
+    query: Arc<Query>,
     /// The service stays connected until this is gone.
     service: Arc<ServiceCore>,
 }
 
 impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
-        let (question, answer) = Question::new(group, service.library, Arc::clone(&service.counts));
-        let owed = Owed::new(&question);
-        service.run(move |connection, _| owed.submit(connection));
-        GroupQuery { answer, question, service: Arc::clone(service) }
+        let (query, answer) = Query::new(group, service.library, Arc::clone(&service.counts));
+        let pending = PendingQuery::new(&query);
+        service.run(move |connection, _| pending.submit(connection));
+        GroupQuery { answer, query, service: Arc::clone(service) }
     }
 
-    /// Gives the question up `limit` after the call that asked it: the future then resolves to
+    /// Gives the query up `limit` after the call that asked it: the future then resolves to
     /// `TIME_OUT` (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits until
     /// the answer comes or the service is gone.
     ///
@@ -67,24 +67,24 @@ impl GroupQuery {
     /// An answer that came before counts; one that comes later is thrown away and
     /// [counted](crate::ServiceHandle::late_answers).
     pub fn deadline(self, limit: Duration) -> Self {
-        self.question.set_deadline(limit);
-        let timed = Arc::clone(&self.question);
+        self.query.set_deadline(limit);
+        let timed = Arc::clone(&self.query);
         self.service.run(move |_, all| all.push(timed));
         self
     }
 
-    /// Gives the question up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
-    /// `false` when the answer is there already, or the question has ended otherwise.
+    /// Gives the query up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
+    /// `false` when the answer is there already, or the query has ended otherwise.
     ///
     /// An answer that comes later is thrown away and [counted](crate::ServiceHandle::late_answers).
-    /// A question that the service's thread has not asked yet is never asked.
+    /// A query that the service's thread has not asked yet is never asked.
     pub fn cancel(&self) -> bool {
-        self.question.cancel()
+        self.query.cancel()
     }
 
-    /// A handle to cancel the question while this is being awaited, on any thread.
+    /// A handle to cancel the query while this is being awaited, on any thread.
     pub fn handle(&self) -> GroupQueryHandle {
-        GroupQueryHandle { question: Arc::clone(&self.question) }
+        GroupQueryHandle { query: Arc::clone(&self.query) }
     }
 
     /// Waits for the answer, progressing all engines of this thread.
@@ -103,14 +103,14 @@ impl Future for GroupQuery {
     type Output = Result<Vec<u64>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // The question keeps the sender until it sends, so only a second end is an error.
+        // The query keeps the sender until it sends, so only a second end is an error.
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
             answer.unwrap_or_else(|_| panic!("a group query was polled after it had resolved"))
         })
     }
 }
 
-debug_fields!(GroupQuery, |it| { group: it.question.group });
+debug_fields!(GroupQuery, |it| { group: it.query.group });
 
 /// A handle to cancel a [`GroupQuery`] that is awaited elsewhere, on any thread.
 ///
@@ -128,7 +128,7 @@ debug_fields!(GroupQuery, |it| { group: it.question.group });
 /// ```
 #[derive(Clone)]
 pub struct GroupQueryHandle {
-    question: Arc<Question>,
+    query: Arc<Query>,
 }
 
 impl GroupQueryHandle {
@@ -143,8 +143,8 @@ impl GroupQueryHandle {
     /// # }
     /// ```
     pub fn cancel(&self) -> bool {
-        self.question.cancel()
+        self.query.cancel()
     }
 }
 
-debug_fields!(GroupQueryHandle, |it| { group: it.question.group });
+debug_fields!(GroupQueryHandle, |it| { group: it.query.group });

@@ -5,7 +5,7 @@ mod connection;
 pub(crate) mod core;
 mod group;
 mod handle;
-mod question;
+mod query;
 mod settings;
 
 use std::ops::Deref;

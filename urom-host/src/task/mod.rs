@@ -84,7 +84,7 @@ impl<'a> Task<'a> {
     #[inline]
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
         if plugin.service() != context.serial || plugin.id() & context.plugins.get() == 0 {
-            return Err(outcome::stranger(context, plugin));
+            return Err(outcome::foreign(context, plugin));
         }
         let slot = match context.slots.take_ready() {
             Some(slot) => slot,

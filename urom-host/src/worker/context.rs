@@ -177,7 +177,7 @@ impl Owned for Context {
     }
 
     fn destroyed(&self) {
-        self.engine.core().deadlines().strike(self);
+        self.engine.core().deadlines().remove_worker(self);
     }
 }
 

@@ -42,7 +42,7 @@ impl Context {
         slot.deadline.set(Some(at));
         let deadlines = self.engine.core().deadlines();
         if !self.timed.replace(true) {
-            deadlines.enlist(self);
+            deadlines.add_worker(self);
         }
         deadlines.note(at);
     }
@@ -83,7 +83,7 @@ impl Context {
                 slot.end.set(End::Cancelled);
                 slot.state.set(State::CallCancelled);
                 self.set_deadline(slot, Instant::now());
-                self.engine.core().deadlines().look_next();
+                self.engine.core().deadlines().check_next();
             }
             _ => return false,
         }

@@ -8,12 +8,13 @@ mod domains;
 mod drivers;
 mod fake;
 mod given_up;
+mod group_queries;
 mod layouts;
 mod leaving;
 mod objects;
 mod payloads;
 mod plain;
-mod questions;
+
 mod restart;
 mod tasks;
 mod thread_ends;

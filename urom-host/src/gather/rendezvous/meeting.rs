@@ -143,15 +143,15 @@ impl Meeting {
             self.pending.iter().for_each(|(peer, _)| peer.watch(&mut set));
             self.joined.iter().flatten().for_each(|peer| peer.watch(&mut set));
             set.poll(Some(left(deadline)));
-            self.forget_the_gone();
+            self.drop_closed();
             self.accept(listener)?;
-            self.hear()?;
+            self.read_greetings()?;
         }
         Ok(())
     }
 
     /// A participant that ended before the group was complete may come again.
-    fn forget_the_gone(&mut self) {
+    fn drop_closed(&mut self) {
         for joined in &mut self.joined {
             joined.take_if(|peer| peer.check().is_err());
         }
@@ -175,13 +175,13 @@ impl Meeting {
             self.pending.extend(Peer::new(u32::MAX, stream).map(|peer| (peer, address)).ok());
             if self.pending.len() > self.participants as usize + PENDING {
                 let (_, silent) = self.pending.remove(0);
-                self.turn_away(silent);
+                self.reject(silent);
             }
         }
     }
 
     /// Reads the greetings of those who are pending.
-    fn hear(&mut self) -> Result<(), Error> {
+    fn read_greetings(&mut self) -> Result<(), Error> {
         let mut at = 0;
         while let Some((peer, address)) = self.pending.get_mut(at) {
             match peer.greeting() {
@@ -189,11 +189,11 @@ impl Meeting {
                 Greeting::Stranger => {
                     let address = *address;
                     self.pending.swap_remove(at);
-                    self.turn_away(address);
+                    self.reject(address);
                 }
                 Greeting::Participant { index, participants } => {
                     // It may have left and come again at once.
-                    self.forget_the_gone();
+                    self.drop_closed();
                     self.check(index, participants)?;
                     let (mut peer, _) = self.pending.swap_remove(at);
                     peer.index = index;
@@ -221,7 +221,7 @@ impl Meeting {
         Err(Error::new(DocaError::INVALID_VALUE, text))
     }
 
-    fn turn_away(&mut self, stranger: SocketAddr) {
+    fn reject(&mut self, stranger: SocketAddr) {
         tracing::warn!("{stranger} came to the rendezvous and is no participant");
         self.strangers += 1;
         self.last_stranger = Some(stranger);

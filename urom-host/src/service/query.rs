@@ -1,7 +1,7 @@
-//! A question for the workers of a group (`doca_urom_service_get_workers_by_gid_task`), shared by
+//! A query for the workers of a group (`doca_urom_service_get_workers_by_gid_task`), shared by
 //! whoever waits for the answer and the service's thread.
 //!
-//! DOCA has no call that takes a question back. The library's task stays in flight until its answer
+//! DOCA has no call that takes a query back. The library's task stays in flight until its answer
 //! comes, and the answer finds out here whether somebody still waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +27,7 @@ pub(super) struct Counts {
     pub(super) dropped: AtomicU64,
 }
 
-pub(super) struct Question {
+pub(super) struct Query {
     pub(super) group: u32,
     library: Library,
     counts: Arc<Counts>,
@@ -36,21 +36,21 @@ pub(super) struct Question {
 }
 
 struct State {
-    /// `None` once the question has ended.
+    /// `None` once the query has ended.
     answer: Option<oneshot::Sender<Ids>>,
     /// When it is given up, and how long after the asking that is.
     deadline: Option<(Instant, Duration)>,
 }
 
-impl Question {
+impl Query {
     pub(super) fn new(
         group: u32,
         library: Library,
         counts: Arc<Counts>,
-    ) -> (Arc<Question>, oneshot::Receiver<Ids>) {
+    ) -> (Arc<Query>, oneshot::Receiver<Ids>) {
         let (answer, answered) = oneshot::channel();
         let state = Mutex::new(State { answer: Some(answer), deadline: None });
-        (Arc::new(Question { group, library, counts, asked: Instant::now(), state }), answered)
+        (Arc::new(Query { group, library, counts, asked: Instant::now(), state }), answered)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -120,7 +120,7 @@ impl Question {
     /// service.
     ///
     /// # Safety
-    /// `task` is a complete task of the question's library, and this its service's thread.
+    /// `task` is a complete task of the query's library, and this its service's thread.
     unsafe fn collect(&self, task: *mut GidTask) -> (Ids, bool) {
         let api = self.library.api();
         // SAFETY: the caller vouches for the task.
@@ -146,37 +146,37 @@ impl Question {
     }
 }
 
-/// A question that the service's thread has to end. Dropping it ends it, because a future that
+/// A query that the service's thread has to end. Dropping it ends it, because a future that
 /// waits for a thread that panicked must not wait for ever.
-pub(super) struct Owed(Arc<Question>);
+pub(super) struct PendingQuery(Arc<Query>);
 
-impl Owed {
-    pub(super) fn new(question: &Arc<Question>) -> Owed {
-        Owed(Arc::clone(question))
+impl PendingQuery {
+    pub(super) fn new(query: &Arc<Query>) -> PendingQuery {
+        PendingQuery(Arc::clone(query))
     }
 
     /// Asks the library, unless nobody waits any more; only on the service's thread.
     pub(super) fn submit(self, connection: &Connection) {
-        let question = &self.0;
-        if !question.is_asked() {
+        let query = &self.0;
+        if !query.is_asked() {
             return;
         }
-        let api = question.library.api();
+        let api = query.library.api();
         let mut task = ptr::null_mut();
         // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
         let code = unsafe {
             (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
                 connection.pointer().as_ptr(),
-                question.group,
+                query.group,
                 Some(on_answer),
                 &mut task,
             )
         };
-        let failed = |question: &Question, code| {
-            question.settle(Err(question.error(code).why(connection.failure())), false)
+        let failed = |query: &Query, code| {
+            query.settle(Err(query.error(code).why(connection.failure())), false)
         };
         if let Err(code) = code.check() {
-            return failed(question, code);
+            return failed(query, code);
         }
         // SAFETY: the task is live.
         let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
@@ -187,20 +187,20 @@ impl Owed {
         let code = unsafe { (api.doca_task_submit)(generic) };
         if let Err(code) = code.check() {
             // SAFETY: it was made above, and no callback takes it.
-            let owed = unsafe { Box::from_raw(data) };
+            let pending = unsafe { Box::from_raw(data) };
             // SAFETY: the task was not submitted, so it still belongs to this function.
             unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
-            failed(&owed.0, code);
+            failed(&pending.0, code);
         }
     }
 }
 
-impl Drop for Owed {
+impl Drop for PendingQuery {
     fn drop(&mut self) {
-        let Owed(question) = self;
-        if question.is_asked() {
-            let error = question.error(DocaError::SHUTDOWN).why("the service was closed first");
-            question.settle(Err(error), false);
+        let PendingQuery(query) = self;
+        if query.is_asked() {
+            let error = query.error(DocaError::SHUTDOWN).why("the service was closed first");
+            query.settle(Err(error), false);
         }
     }
 }
@@ -209,13 +209,13 @@ unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: D
     // SAFETY: the task's data is the pointer that `submit` put there.
     let data = unsafe { task_data.ptr };
     // SAFETY: `submit` gave the box to the task, and a task completes once.
-    let owed = unsafe { Box::from_raw(data.cast::<Owed>()) };
-    let question = &owed.0;
+    let pending = unsafe { Box::from_raw(data.cast::<PendingQuery>()) };
+    let query = &pending.0;
     // SAFETY: the task is complete, and released right after.
-    let (answer, is_answer) = unsafe { question.collect(task) };
+    let (answer, is_answer) = unsafe { query.collect(task) };
     // SAFETY: the task is complete; releasing it in its callback is allowed.
-    unsafe { (question.library.api().doca_urom_service_get_workers_by_gid_task_release)(task) };
-    question.settle(answer, is_answer);
+    unsafe { (query.library.api().doca_urom_service_get_workers_by_gid_task_release)(task) };
+    query.settle(answer, is_answer);
 }
 
 /// Whether a task's service runs.
@@ -230,16 +230,16 @@ unsafe fn service_runs(api: &Api, task: *const Task) -> bool {
     state.is_ok_and(|state| state == CtxState::RUNNING)
 }
 
-/// Gives up the questions whose deadline has passed, and drops those that are over. Returns the
+/// Gives up the queries whose deadline has passed, and drops those that are over. Returns the
 /// time until the next deadline.
-pub(super) fn expire(timed: &mut Vec<Arc<Question>>) -> Option<Duration> {
+pub(super) fn expire(timed: &mut Vec<Arc<Query>>) -> Option<Duration> {
     if timed.is_empty() {
         return None;
     }
     let now = Instant::now();
     let mut next: Option<Instant> = None;
-    timed.retain(|question| {
-        let at = question.expire(now);
+    timed.retain(|query| {
+        let at = query.expire(now);
         next = next.into_iter().chain(at).min();
         at.is_some()
     });
@@ -252,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_question_that_the_service_s_thread_drops_ends_with_shutdown() {
-        let (question, answer) = Question::new(1, Library::builtin(), Arc::default());
-        drop(Owed::new(&question));
+        let (query, answer) = Query::new(1, Library::builtin(), Arc::default());
+        drop(PendingQuery::new(&query));
         let error = crate::block_on(answer).unwrap().unwrap_err();
         assert_eq!(error.code(), DocaError::SHUTDOWN);
         assert!(error.to_string().ends_with("the service was closed first"), "{error}");
@@ -261,11 +261,11 @@ mod tests {
 
     #[test]
     fn a_question_that_was_answered_is_not_answered_again() {
-        let (question, answer) = Question::new(1, Library::builtin(), Arc::default());
-        let owed = Owed::new(&question);
-        question.settle(Ok(vec![7]), true);
-        drop(owed);
+        let (query, answer) = Query::new(1, Library::builtin(), Arc::default());
+        let pending = PendingQuery::new(&query);
+        query.settle(Ok(vec![7]), true);
+        drop(pending);
         assert_eq!(crate::block_on(answer).unwrap().unwrap(), [7]);
-        assert_eq!(question.counts.late.load(Ordering::Relaxed), 0);
+        assert_eq!(query.counts.late.load(Ordering::Relaxed), 0);
     }
 }
