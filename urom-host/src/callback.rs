@@ -28,10 +28,10 @@ thread_local! {
             panic: Cell::new(None),
         })
     };
-    /// Whether a progress call, and perhaps a callback, is under way. By itself: it is asked on
-    /// every call.
+    /// Whether a progress call, and perhaps a callback, is running. It has a cell of its own
+    /// because every call reads it.
     static BUSY: Cell<bool> = const { Cell::new(false) };
-    /// Whether something was set aside, and whether a panic was kept. For the same reason.
+    /// Whether something is set aside, and whether a panic is kept, for the same reason.
     static DEFERRED: Cell<bool> = const { Cell::new(false) };
     static PANICKED: Cell<bool> = const { Cell::new(false) };
 }
@@ -42,14 +42,13 @@ pub(crate) fn is_running() -> bool {
     BUSY.get()
 }
 
-/// Runs `progress`, which may run callbacks, unless one is running already; then it gives `false`.
+/// Runs `progress`, which may run callbacks. While one is running already, returns `false` instead.
 #[inline]
 pub(crate) fn run_unless_running(progress: impl FnOnce() -> bool) -> bool {
     !is_running() && calling(progress)
 }
 
-/// Runs a call into the library that may run callbacks, which cannot progress meanwhile. A callback
-/// may make it, too.
+/// Runs a call of the library that may run callbacks. A callback may use this, too.
 ///
 /// Workers and domains that callbacks dropped are stopped before it returns.
 #[inline]
@@ -84,13 +83,13 @@ fn deferred() -> Option<Box<dyn Any>> {
     })
 }
 
-/// Sets a worker or a domain aside that was dropped inside a callback.
+/// Sets aside what was dropped inside a callback, until that returns.
 pub(crate) fn drop_later(owner: impl Any) {
     THREAD.with(|thread| thread.deferred.borrow_mut().push(Box::new(owner)));
     DEFERRED.set(true);
 }
 
-/// Runs what C called. A panic ends here; [`resume`] lets it go on.
+/// Runs the body of a function that C calls. A panic is caught; [`resume`] continues it.
 pub(crate) fn guard(body: impl FnOnce()) {
     guarded(|| {
         body();
@@ -110,7 +109,7 @@ pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
     })
 }
 
-/// Lets a panic go on that a callback started.
+/// Continues the panic of a callback, if there was one.
 #[inline]
 pub(crate) fn resume() {
     if PANICKED.get() {

@@ -25,13 +25,13 @@ use crate::wait;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {
-    /// Stopped, or what it stands for is gone.
+    /// Stopped, or its worker process is gone.
     Idle,
-    /// Start was asked for and is not over.
+    /// It is starting.
     Starting,
     /// It can be used: a worker takes tasks.
     Running,
-    /// Stop was asked for, or the worker process is gone, and tasks are still being flushed.
+    /// It is stopping, or its worker process is gone and its tasks are being flushed.
     Stopping,
 }
 
@@ -46,11 +46,11 @@ impl From<CtxState> for State {
     }
 }
 
-/// A context of the library, as long as whoever holds this does not destroy it.
+/// A context of the library. Its owner destroys it.
 pub(crate) struct ContextHandle {
     pub(crate) library: Library,
     ctx: NonNull<Ctx>,
-    /// What it is the context of, for error messages: `a worker`.
+    /// Its kind in error messages, such as `a worker`.
     kind: &'static str,
     watchers: RefCell<Vec<Waker>>,
 }
@@ -78,7 +78,7 @@ impl ContextHandle {
         self.state().is_ok_and(|state| state == CtxState::IDLE)
     }
 
-    /// Connects it to its engine and says whom its state changes concern.
+    /// Connects it to its engine, and sets what is called when its state changes.
     pub(crate) fn register(
         &self,
         engine: &ProgressEngine,
@@ -125,14 +125,14 @@ impl ContextHandle {
         })
     }
 
-    /// Starts it: it runs, or will. `what` is a phrase such as `starting worker 3`.
+    /// Begins to start it. `what` is a phrase such as `starting worker 3`.
     pub(crate) fn start(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
         let code = callback::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
         self.begun(code, what)
     }
 
-    /// Stops it: it is idle, or will be.
+    /// Begins to stop it.
     pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
         let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
@@ -155,7 +155,7 @@ impl ContextHandle {
         }
     }
 
-    /// Progresses `engine`, its own, until a start is over: the state that it came to.
+    /// Progresses `engine`, its own, until a start is over; returns the state then.
     pub(crate) fn poll_started(
         &self,
         engine: &ProgressEngine,
@@ -168,9 +168,9 @@ impl ContextHandle {
         self.poll_state(engine, cx, is_over, what)
     }
 
-    /// Progresses until `is_over` holds for the state, which it then gives, or nothing moves; then
-    /// it wakes `cx` at the next change. `what` says what waits, for the error when that would
-    /// never come.
+    /// Progresses until `is_over` holds for the state, and returns the state. When nothing moves
+    /// before, wakes `cx` at the next change. `what` names the wait, for the error where nobody
+    /// progresses the engine.
     pub(crate) fn poll_state(
         &self,
         engine: &ProgressEngine,

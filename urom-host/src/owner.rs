@@ -1,7 +1,7 @@
 //! The owner of a worker's or a domain's context.
 //!
-//! The context lies at an address of its own, because the library's callbacks reach it, also while
-//! its owner is being dropped.
+//! The context has a fixed address, because the library's callbacks use it, also while its owner is
+//! being dropped.
 
 use std::ffi::c_void;
 use std::ops::Deref;
@@ -21,13 +21,13 @@ pub(crate) trait Owned: Deref<Target = ContextHandle> + 'static {
     /// The engine that progresses it.
     fn engine(&self) -> &ProgressEngine;
 
-    /// How error messages call it.
+    /// Its name in error messages.
     fn name(&self) -> String;
 
-    /// Runs inside progress, start or stop, before anybody else is told of the change.
+    /// Runs inside progress, start or stop, before the watchers of the state are woken.
     fn state_changed(&self, _next: CtxState) {}
 
-    /// Stops the context and waits a moment; `false` when its engine has to wait for it.
+    /// Stops the context, and waits a moment until it is idle; `false` when it is not.
     fn stop_to_drop(&self) -> bool;
 
     /// Destroys the context in the library, which refuses to while the context is not idle.
@@ -36,10 +36,10 @@ pub(crate) trait Owned: Deref<Target = ContextHandle> + 'static {
     /// Nobody but the caller uses the context.
     unsafe fn destroy(&self) -> DocaError;
 
-    /// Runs between the end of the context in the library and the drop of this.
+    /// Runs after the context was destroyed and before this is dropped.
     fn destroyed(&self) {}
 
-    /// How many handles of its engine go when this is dropped.
+    /// How many handles of its engine are dropped with this.
     fn handles(&self) -> usize {
         1
     }
@@ -101,13 +101,13 @@ impl<C: Owned> Drop for Owner<C> {
             return callback::drop_later(again());
         }
         if !self.stop_to_drop() {
-            // When the clone goes and was the last handle but for those of the leaving, it waits.
+            // The drop of the clone waits when nobody else has a handle of the engine.
             return self.engine().clone().core().leaving.keep(Box::new(again()));
         }
         // SAFETY: the owner is being dropped, so nobody else uses the context.
         if let Err(code) = unsafe { self.destroy() }.check() {
             tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
-            // The library has the context for ever, with its engine and all that it keeps.
+            // The library still uses the context, so it is leaked with all that it keeps.
             return self.engine().forget_handle();
         }
         self.destroyed();
@@ -132,7 +132,7 @@ impl<C: Owned> Leaver for Owner<C> {
 
     fn stay_behind(self: Box<Self>) {
         tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
-        // The library has the context for ever, with its engine and all that it keeps.
+        // The library still uses the context, so it is leaked with all that it keeps.
         self.engine().forget_handle();
         std::mem::forget(*self);
     }

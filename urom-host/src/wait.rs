@@ -23,20 +23,18 @@ use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
 
 /// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone
-/// would notice. The clock is read after 16 calls of 16 looks each, so over TCP it is some times as
-/// long. To make it exact was tried together with the same at the worker, and not kept:
-/// docs/src/performance.md.
+/// notices. The clock is read once in 256 polls, so over TCP, where a poll takes longer, the time
+/// is a multiple of this.
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
-/// How long it sleeps at most when the system has no descriptor left to wake it by.
+/// The longest sleep when the system has no descriptor left that could wake the thread.
 const BLIND_SLEEP: Duration = Duration::from_millis(1);
 
-/// Runs a future to its end, driving every progress engine of this thread meanwhile.
+/// Runs a future to its end, and progresses every engine of this thread meanwhile.
 ///
-/// It polls for about 50 microseconds without progress, or a third of a millisecond with a worker
-/// over TCP, where a look takes a hundred times as long; then it sleeps on the engines' event
-/// handles until one of them or a waker from another thread has news. The future may be of any
-/// origin, and may start and await any number of others.
+/// It polls until nothing has moved for about 50 microseconds (300 over TCP). Then it sleeps until
+/// an engine's event handle or a waker from another thread wakes it. The future may be any future,
+/// and may start and await any number of others.
 ///
 /// ```no_run
 /// # use urom_host::{Service, block_on, Result};
@@ -64,8 +62,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// [`block_on`] with a limit.
 ///
-/// Pass `&mut future` to go on with the future after the limit; a future that is passed by value is
-/// dropped, which for a task in flight means that its answer will be thrown away.
+/// Pass `&mut future` to use the future after the limit. A future that is passed by value is
+/// dropped; a task in flight goes on then, and its answer is thrown away.
 ///
 /// # Errors
 /// `TIME_OUT` when the future did not end within `limit`.
@@ -91,7 +89,7 @@ pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> 
 
 thread_local! {
     static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
-    /// How many waits are under way, one inside the other.
+    /// How many waits are running, one inside the other.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -121,7 +119,7 @@ impl Wait {
             if done() {
                 return true;
             }
-            // All of them: an engine with something ready lets nobody sleep.
+            // All engines: one that has something ready would not let the thread sleep.
             let moved = match panics {
                 Panics::GoOn => engine::all::spin(),
                 Panics::Stay => engine::all::pump(),
@@ -150,7 +148,7 @@ impl Wait {
 enum Panics {
     /// It ends the wait.
     GoOn,
-    /// It is kept for the next progress call that passes it on.
+    /// It is kept for the next progress call that may unwind.
     Stay,
 }
 
@@ -198,7 +196,7 @@ pub(crate) fn run<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     block_on(future)
 }
 
-/// Refuses to wait where nothing can move.
+/// Refuses to wait inside a callback, where nothing moves.
 #[inline]
 pub(crate) fn allowed() -> Result<()> {
     if callback::is_running() { Err(forbidden()) } else { Ok(()) }
@@ -219,12 +217,12 @@ pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
         .hint("await it inside urom_host::tokio::drive(...), or on a HostThread")
 }
 
-/// Progresses until `done` holds, for no longer than a wait spins; whether it does. What it waits
-/// for is on `engine`, the others get a turn now and then.
+/// Progresses until `done` holds, for as long as a wait polls; whether it holds. `engine` is the
+/// one to wait for; the others get a turn now and then.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
     if engine.core().deadlines().is_turn() {
-        // Waits that end at once are a stream of completions, too.
+        // Many short waits are a stream of completions, too.
         progress_all();
     }
     let mut since = None;
@@ -238,14 +236,14 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
             }
         }
         let now = progress_all();
-        // However much has moved: the wait goes on where all engines are equal.
+        // The wait goes on with all engines, however much has moved.
         if now.duration_since(*since.get_or_insert(now)) >= SPIN {
             return done();
         }
     }
 }
 
-/// Progresses all engines once, and sees to their deadlines; the time.
+/// Progresses all engines once and checks their deadlines; returns the time.
 #[cold]
 fn progress_all() -> Instant {
     engine::all::spin();
@@ -258,8 +256,7 @@ fn progress_all() -> Instant {
 /// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed
 /// first.
 ///
-/// For places that must not unwind: a callback's panic is kept for the next progress call that
-/// passes it on.
+/// For callers that must not unwind: the panic of a callback is kept for the next progress call.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let wait = Wait::begin();
     wait.until(Some(Instant::now() + limit), Panics::Stay, || {
@@ -327,8 +324,7 @@ fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
     }
     set.poll(limit);
     for engine in engine::all::each() {
-        // An engine that cannot be cleared stays readable: the next sleep is short, and nothing is
-        // missed.
+        // An engine that cannot be cleared stays readable, so the next sleep is short.
         let _ = engine.end_sleep();
     }
 }

@@ -58,15 +58,15 @@ impl DomainBuilder {
         }
     }
 
-    /// A running worker of this process, and its id in the domain, which nobody else in the domain
-    /// has; call it once for each (`doca_urom_domain_set_workers`). The id need not be the
-    /// [worker's own](Worker::id). All of them are on the domain's engine.
+    /// Adds a running worker of this process under an id that is unique in the domain
+    /// (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All
+    /// workers are on the domain's engine.
     pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
         self.workers.push((id, Rc::clone(worker.owner())));
         self
     }
 
-    /// Memory of this process that the domain's workers may reach; call it once for each
+    /// Adds memory of this process that the domain's workers may access
     /// (`doca_urom_domain_add_buffer`).
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffers.push(buffer);
@@ -74,7 +74,7 @@ impl DomainBuilder {
     }
 
     /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`).
-    /// The domain keeps it for as long as it lives.
+    /// The domain keeps it.
     pub fn gather(mut self, gather: impl AllGather + 'static) -> Self {
         self.gather = Some(Box::new(gather));
         self
@@ -87,15 +87,15 @@ impl DomainBuilder {
         self
     }
 
-    /// Starts the domain (`doca_ctx_start`) and gives a future of it. All its processes must do so
-    /// at the same time.
+    /// Starts the domain (`doca_ctx_start`) and returns a future of it. All its processes must do
+    /// so at the same time.
     ///
     /// # Errors
-    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no
-    /// worker, no all-gather, two workers of one id, one worker under two ids, a worker of another
-    /// library); what the all-gather failed with, as the error's source; and the service's own code
-    /// and words (`INITIALIZATION` from a library that gives none) when the domain did not come to
-    /// run, for instance because a worker is gone, or two processes use one id.
+    /// The future resolves to `INVALID_VALUE` for invalid settings (no worker, no all-gather, two
+    /// workers of one id, one worker under two ids, a worker of another library), and to an error
+    /// with the all-gather's as its cause when that failed. When the domain does not run in the
+    /// end, for instance because a worker is gone or two processes use one id, it resolves to the
+    /// service's own code and words (`INITIALIZATION` from a library that gives none).
     ///
     /// # Panics
     /// With the panic of the all-gather.

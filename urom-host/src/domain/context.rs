@@ -65,9 +65,9 @@ impl Context {
         format!("stopping {}", self.name())
     }
 
-    /// Stops the domain, which is idle then.
+    /// Stops the domain and waits until it is idle.
     pub(super) fn stop(&self) -> Result<()> {
-        // Inside a callback the rest is left to the end of the owner, which comes later.
+        // Inside a callback nothing moves. The drop of the owner does the rest afterwards.
         if self.stop_within(LEAVE_LIMIT)? || callback::is_running() {
             return Ok(());
         }
@@ -75,8 +75,8 @@ impl Context {
         Err(Error::new(DocaError::TIME_OUT, self.stopping()).why(why))
     }
 
-    /// Stops the domain. Whether it is idle within the limit: DOCA stops a domain at once, and here
-    /// is room for a library that does not.
+    /// Stops the domain; whether it is idle within the limit. DOCA stops domains at once; other
+    /// libraries may not.
     fn stop_within(&self, limit: Duration) -> Result<bool> {
         if !self.is_idle() {
             self.handle.stop(|| self.stopping())?;
@@ -97,7 +97,7 @@ impl Owned for Context {
 
     fn stop_to_drop(&self) -> bool {
         self.stop_within(DROP_WAIT).unwrap_or_else(|error| {
-            // The library may still destroy a domain that it does not stop.
+            // The library may be able to destroy a domain that it cannot stop.
             tracing::warn!("{error}");
             true
         })

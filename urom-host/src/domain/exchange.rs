@@ -1,4 +1,4 @@
-//! From the library's out-of-band callbacks to an [`AllGather`].
+//! The library's out-of-band callbacks, on an [`AllGather`].
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -18,7 +18,7 @@ pub(super) struct Exchange {
     request: Cell<Option<Request>>,
     /// Cleared while the all-gather runs, so that one that panicked is not asked again.
     usable: Cell<bool>,
-    /// The first thing that went wrong.
+    /// The first error.
     failure: RefCell<Option<BoxError>>,
 }
 
@@ -43,8 +43,8 @@ impl Exchange {
         }
     }
 
-    /// What the library calls. It leads back to this very exchange, which must neither move nor go
-    /// while the library has it.
+    /// The callbacks for the library. They point to this exchange, which must neither move nor be
+    /// dropped while the library has them.
     pub(super) fn oob(&self) -> OobColl {
         OobColl {
             allgather: Some(allgather),
@@ -106,7 +106,7 @@ impl Exchange {
         self.request.set(None);
     }
 
-    /// Asks the all-gather for something, and keeps its error.
+    /// Calls the all-gather, and keeps its error.
     fn run<T>(
         &self,
         ask: impl FnOnce(&mut dyn AllGather) -> Result<T, BoxError>,

@@ -14,10 +14,10 @@ use crate::context::State;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
 
-/// Memory that the workers of a domain may reach: what `doca_urom_domain_add_buffer` is told.
+/// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).
 ///
-/// The domain tells everyone where it is and hands on the two blobs; it neither reads nor keeps the
-/// memory itself. Whoever registered it keeps it registered for as long as workers may use it.
+/// The domain distributes the address and the packed handles; it neither reads nor keeps the
+/// memory. The program keeps the memory registered for as long as workers may use it.
 ///
 /// ```
 /// use urom_host::Buffer;
@@ -86,12 +86,12 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// How many processes it is made of.
+    /// How many processes take part.
     pub fn participants(&self) -> u32 {
         self.owner.exchange.participants
     }
 
-    /// Which of them this one is.
+    /// The index of this process among them.
     pub fn index(&self) -> u32 {
         self.owner.exchange.index
     }
@@ -112,10 +112,9 @@ impl Domain {
     /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or
     /// when the library has no words for it.
     ///
-    /// This project's library always gives `None`: there a domain runs until it is stopped, and
-    /// what a worker is lost for is the [`Worker`](crate::Worker)'s to say. NVIDIA's has no words
-    /// for it. It is for other libraries with this project's extensions. A *start* that failed says
-    /// why in its error.
+    /// This project's library and NVIDIA's always give `None`: a domain runs until it is stopped,
+    /// and a lost [`Worker`](crate::Worker) says itself why it is lost. A start that fails says why
+    /// in its error.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
@@ -125,8 +124,8 @@ impl Domain {
         &self.owner.engine
     }
 
-    /// Stops the domain (`doca_ctx_stop`) without the other processes: this one's workers forget
-    /// it, theirs keep what they know.
+    /// Stops the domain (`doca_ctx_stop`) in this process only: its workers forget the domain,
+    /// those of other processes keep their data.
     ///
     /// # Errors
     /// Whatever the library refused to stop with.

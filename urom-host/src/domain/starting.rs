@@ -13,9 +13,9 @@ use crate::wait;
 
 /// A domain that is starting: a future of the running [`Domain`].
 ///
-/// The start is under way already; it goes on while the engine is progressed, and ends when all
-/// processes have come this far. Dropping it takes the start back, which fails it for the others,
-/// at once or when their all-gather's time is over.
+/// The start has begun. It goes on while the engine is progressed, and ends when all processes have
+/// exchanged their data. Dropping this stops the domain again; the others fail, at once or when the
+/// time of their all-gather is over.
 ///
 /// ```no_run
 /// use urom_host::StartingDomain;
@@ -33,7 +33,7 @@ use crate::wait;
 /// ```
 #[must_use = "dropping it stops the domain again"]
 pub struct StartingDomain {
-    /// `None` once it was given out.
+    /// `None` once this has resolved.
     start: Option<Result<Owner>>,
 }
 

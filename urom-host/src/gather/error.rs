@@ -1,4 +1,4 @@
-//! What the ready all-gathers fail with.
+//! The error of this crate's all-gathers.
 
 use std::fmt;
 use std::io;
@@ -63,7 +63,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The system's error is a part of the text, so it is not told again as its source.
+/// The system's error is a part of the text, so there is no source.
 impl std::error::Error for Error {}
 
 pub(super) fn code_of_io(error: &io::Error) -> DocaError {

@@ -22,14 +22,14 @@ use super::{AllGather, BoxError, Error, busy};
 /// # }
 /// ```
 ///
-/// A participant that is dropped before it put in its block fails the exchange for the others.
+/// A participant that is dropped before it gave its block fails the exchange for the others.
 pub struct InProcess {
     index: u32,
     /// To every participant, this one included.
     to: Vec<Sender<Box<[u8]>>>,
     /// From every participant, in the order of their indices.
     from: Vec<Receiver<Box<[u8]>>>,
-    /// Whose blocks of the exchange that is under way are there.
+    /// Whose blocks of the current exchange have arrived; `None` between exchanges.
     arrived: Option<Vec<bool>>,
 }
 
@@ -83,7 +83,7 @@ impl AllGather for InProcess {
         }
         self.arrived = Some(vec![false; self.from.len()]);
         for to in &self.to {
-            // One that is gone needs no block.
+            // A participant that is gone needs no block.
             let _ = to.send(block.into());
         }
         Ok(())

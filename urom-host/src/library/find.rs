@@ -1,4 +1,4 @@
-//! The library of a program that names none: by the environment, else the built-in one.
+//! The library of a program that names none: that of the environment, or the built-in one.
 
 use std::env;
 use std::ffi::OsString;
@@ -30,9 +30,9 @@ fn installed() -> Vec<PathBuf> {
 /// What the library must be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// What every one can.
+    /// What every library can do.
     Nothing,
-    /// What this project's own can, and DOCA has no call for.
+    /// What only this project's library can do: DOCA has no call for it.
     Extension,
 }
 
@@ -101,7 +101,7 @@ impl Surroundings {
         }
     }
 
-    /// There is none: what was looked at.
+    /// The error when there is none, with all that was looked at.
     fn nothing(&self, need: Need) -> Error {
         let places: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
         let installed = match (need, self.service_file) {

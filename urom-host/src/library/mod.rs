@@ -19,7 +19,7 @@ use crate::error::{Error, Result, check};
 pub(crate) use find::SERVICE_FILE;
 pub(crate) use find::{Need, find_for};
 
-/// A DOCA UROM host library: everything above calls only through it.
+/// A DOCA UROM host library, through which this crate makes all calls.
 ///
 /// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`].
 /// Objects of different libraries cannot be mixed; a service, its workers and their progress
@@ -45,7 +45,7 @@ pub(crate) use find::{Need, find_for};
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
-    /// Where it was loaded from; the built-in one was not.
+    /// The file it was loaded from; the built-in library has none.
     file: Option<&'static File>,
 }
 

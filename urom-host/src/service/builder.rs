@@ -14,11 +14,10 @@ use crate::service::{Service, ServiceHandle};
 /// A service that is to be connected to: made by [`Service::builder`], ended by
 /// [`connect`](Self::connect).
 ///
-/// Unless [`address`](Self::address) or [`embedded`](Self::embedded) says where the service is, the
-/// environment does: `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without it the
-/// service is embedded. Unless [`library`](Self::library) or [`with_library`](Self::with_library)
-/// says which library connects, or the [`engine`](Self::engine) is of one, [`Library::find`] finds
-/// it.
+/// [`address`](Self::address) or [`embedded`](Self::embedded) say where the service is. Otherwise
+/// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without that variable the service
+/// is embedded. [`library`](Self::library), [`with_library`](Self::with_library) or the
+/// [`engine`](Self::engine) say which library connects. Otherwise [`Library::find`] finds it.
 ///
 /// ```no_run
 /// # use urom_host::{Library, ProgressEngine, Service, ServiceBuilder, Result};
@@ -50,7 +49,7 @@ pub struct ServiceBuilder {
     engine: Option<ProgressEngine>,
 }
 
-/// The library to connect with; a file is loaded, and the environment asked, when it comes to that.
+/// The library to connect with. Files are loaded, and the environment is read, by `connect`.
 #[derive(Debug, Clone)]
 enum Choice {
     Any,
@@ -98,12 +97,12 @@ impl ServiceBuilder {
     }
 
     /// The service in this process, whatever the environment says. Plugins come from
-    /// `UROM_PLUGIN_PATH`; when that is not set, or empty, from beside the running program, which
-    /// is where cargo leaves those that it builds with it (in the folder above when the program
-    /// lies in cargo's `deps` or `examples`).
+    /// `UROM_PLUGIN_PATH`. When that is unset or empty, they come from the running program's
+    /// directory, where cargo leaves those that it builds (for a program in cargo's `deps` or
+    /// `examples`, the directory above).
     ///
-    /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps.
-    /// What a process of its own would have, environment and CPUs per worker, does not apply there.
+    /// It runs the code of the daemon and the workers on threads: right for tests and first steps.
+    /// Workers there have no environment and no CPUs of their own.
     pub fn embedded(mut self) -> Self {
         self.settings.place = Place::Embedded { plugin_path: None };
         self
@@ -112,8 +111,8 @@ impl ServiceBuilder {
     /// The [embedded](Self::embedded) service with plugins from these directories and files,
     /// separated by `;`.
     ///
-    /// A file `NAME.so` is the plugin `NAME`; so is `libNAME.so`, as cargo names what it builds,
-    /// when the file states that name.
+    /// A file `NAME.so` is the plugin `NAME`. So is `libNAME.so`, cargo's name for it, when the
+    /// file states that name.
     pub fn plugin_path(mut self, directories: impl Into<PathBuf>) -> Self {
         self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
         self
@@ -126,13 +125,13 @@ impl ServiceBuilder {
         self
     }
 
-    /// The file with the key that the daemon asks for, in place of the one that `UROM_KEY_FILE`
-    /// names: a copy of that of `uromd --key-file`, which belongs to this program's user and has
-    /// mode 0600. It is read by [`connect`](Self::connect).
+    /// The file with the key that the daemon asks for; otherwise `UROM_KEY_FILE` names it. It is a
+    /// copy of the daemon's (`uromd --key-file`), belongs to this program's user and has mode 0600.
+    /// [`connect`](Self::connect) reads it.
     ///
-    /// A daemon on another address than a loopback one always asks for a key, and a daemon that
-    /// asks for none is not connected to when this program has one. An [embedded](Self::embedded)
-    /// service needs none.
+    /// A daemon on an address other than loopback always asks for a key. A program that has a key
+    /// does not connect to a daemon that asks for none. An [embedded](Self::embedded) service needs
+    /// none.
     pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.key_file = Some(path.into());
         self
@@ -146,19 +145,19 @@ impl ServiceBuilder {
     }
 
     /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header
-    /// and the command, or 32 bytes of header and the notification. 4096 unless said otherwise; the
-    /// smaller of host's and service's counts.
+    /// and the command, or 32 bytes of header and the notification. The default is 4096; the
+    /// smaller of the host's and the service's limit counts.
     ///
-    /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs;
-    /// connections of one process share an embedded service when their limits are equal. A daemon
-    /// has its own, `uromd --max-msg-size`.
+    /// An [embedded](Self::embedded) service takes the same limit; connections of one process share
+    /// an embedded service when their limits are equal. A daemon has its own,
+    /// `uromd --max-msg-size`.
     pub fn max_message_size(mut self, bytes: usize) -> Self {
         self.settings.max_message_size = Some(bytes);
         self
     }
 
     /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The
-    /// service is of the engine's library, unless another is named: that is an error.
+    /// service uses the engine's library; naming another one is an error.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
@@ -168,13 +167,12 @@ impl ServiceBuilder {
     /// seconds.
     ///
     /// # Errors
-    /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a
-    /// setting that cannot be, `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an
-    /// address, a key file or an embedded service when the library is not this project's own,
-    /// `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION` when one key is
-    /// missing or another one, `NOT_PERMITTED` for a key file that others may read. The text names
-    /// the library's file when it was loaded from one. Before that, as [`Library::find`] and
-    /// [`Library::load`].
+    /// As [`Library::find`] and [`Library::load`]; then, with the library's own words where it has
+    /// some: `INVALID_VALUE` for an invalid setting, `NOT_FOUND` for an unknown device,
+    /// `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is not
+    /// this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
+    /// when a key is missing or wrong, `NOT_PERMITTED` for a key file that others may read. The
+    /// text names the file of a library that was loaded.
     pub fn connect(self) -> Result<Service> {
         let library = self.choose()?;
         let connect = || {

@@ -19,11 +19,11 @@ use crate::library::{Library, create, get, non_null};
 use crate::service::settings::{Place, Settings};
 use crate::wait::poll_set::PollSet;
 
-/// How long the library may take to connect and to disconnect, where it does not do so at once.
+/// How long the library may take to connect or to disconnect.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How many bytes a description has at most, unless the protocol is a large one: the library says
-/// how many then.
+/// Room for the description of a usual protocol. For a larger one the library says how much it
+/// needs.
 const LIKELY_DESCRIPTION: usize = 16 << 10;
 
 pub(super) struct Connection {
@@ -88,7 +88,7 @@ impl Connection {
         self.place(settings)
     }
 
-    /// What DOCA has no calls for.
+    /// This project's extensions of DOCA.
     fn extensions(
         &self,
         settings: &Settings,
@@ -109,7 +109,7 @@ impl Connection {
             self.extensions(settings, why, "set that variable instead")
         };
         let code = match &settings.place {
-            // DOCA asks for a device; here any one will do.
+            // DOCA demands a device; this project's library takes any.
             Place::Environment => match self.handle.library.extensions() {
                 // SAFETY: the service is live and idle.
                 Some(extensions) if settings.device.is_none() => unsafe {
@@ -270,7 +270,7 @@ impl Connection {
         )
     }
 
-    /// Lets things move until nothing does.
+    /// Progresses until nothing moves.
     pub(super) fn progress(&self) {
         while self.engine.pump() {}
     }
@@ -303,8 +303,7 @@ impl Connection {
     }
 }
 
-/// Why a library that gives no reasons may have failed to start: there is little that a program
-/// decides.
+/// The error of a library that gives no reasons: what the program and the environment have set.
 fn unexplained(code: DocaError, settings: &Settings) -> Error {
     let file = match std::env::var_os("DOCA_UROM_SERVICE_FILE") {
         Some(file) => format!("DOCA_UROM_SERVICE_FILE is {file:?}"),

@@ -29,7 +29,7 @@ use crate::service::settings::Place;
 use crate::service::settings::Settings;
 use crate::wait::Bell;
 
-/// What the thread tells once it is connected.
+/// What the thread reports once it is connected.
 struct Connected {
     service: Pointer,
     plugins: Vec<(PluginInfo, Option<u64>)>,
@@ -44,7 +44,7 @@ unsafe impl Send for Pointer {}
 // SAFETY: as above; several may do so at the same time.
 unsafe impl Sync for Pointer {}
 
-/// A connected service, for all threads. The last one to let go disconnects it.
+/// A connected service, for all threads. The last handle that is dropped disconnects it.
 pub(crate) struct ServiceCore {
     pub(crate) library: Library,
     /// Tells the services of this process apart.
@@ -87,7 +87,7 @@ impl ServiceCore {
         {
             Ok(connected) => connected,
             Err(error) => {
-                // The thread has nothing left but to end; a panic in it was reported already.
+                // The thread is about to end; a panic in it was reported.
                 let _ = thread.join();
                 return Err(error);
             }
@@ -136,7 +136,7 @@ impl ServiceCore {
     pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
         let (answer, answered) = mpsc::sync_channel(1);
         let id = plugin.id();
-        // Whoever asks waits, so sending cannot fail.
+        // The receiver waits, so sending cannot fail.
         self.run(move |connection, _| drop(answer.send(connection.description(id))));
         answered.recv().unwrap_or_else(|_| {
             Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
@@ -150,8 +150,8 @@ impl Drop for ServiceCore {
         self.jobs = None;
         self.shared.bell.raise();
         let Some(thread) = self.thread.take() else { return };
-        // A waker that runs on the service's thread may hold its last handle; it cannot wait for
-        // itself.
+        // A waker that runs on the service's thread may drop the last handle. The thread cannot
+        // join itself.
         if thread.thread().id() != thread::current().id() && thread.join().is_err() {
             tracing::warn!("the service's thread panicked");
         }
@@ -212,7 +212,7 @@ fn serve(
             }
             idle = false;
         }
-        // What the library had by now counts, whatever the clock says.
+        // Answers that the library had by now count, whatever the clock says.
         let limit = expire(&mut timed);
         if idle {
             connection.sleep(shared.bell.as_raw_fd(), limit);

@@ -30,9 +30,9 @@ use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`).
 ///
-/// It comes with a progress engine for the workers that this thread starts on it. The service's own
-/// context needs no progress from the program: it lives on a thread of its own, which sleeps unless
-/// workers start, stop or are asked for.
+/// It has a progress engine for the workers that this thread starts on it. The service's own
+/// context needs no progress from the program: it has a thread of its own, which sleeps except when
+/// workers start or stop or a query is asked.
 ///
 /// The service stays connected until this, every [`ServiceHandle`] and every worker on it are gone,
 /// in whatever order that happens.
@@ -76,10 +76,8 @@ pub struct Service {
 
 impl Service {
     /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE`
-    /// has for this host, or, without that variable, the embedded service, which runs in this
-    /// process and finds plugins in `UROM_PLUGIN_PATH`, or beside the program (see
-    /// [`ServiceBuilder::embedded`]). The library is the one that
-    /// [`Library::find`](crate::Library::find) finds.
+    /// has for this host, or without that variable an [embedded](ServiceBuilder::embedded) service.
+    /// The library is the one that [`Library::find`](crate::Library::find) finds.
     ///
     /// # Errors
     /// As [`ServiceBuilder::connect`].
@@ -87,17 +85,17 @@ impl Service {
         Service::builder().connect()
     }
 
-    /// Sets more before it connects.
+    /// For settings beyond those of [`connect`](Self::connect).
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder::new()
     }
 
-    /// A worker to be put together and started on this thread's [`engine`](Self::engine).
+    /// Begins to put a worker together, on this thread's [`engine`](Self::engine).
     pub fn worker(&self) -> WorkerBuilder {
         self.handle.worker().engine(&self.engine)
     }
 
-    /// For other threads.
+    /// A handle for other threads.
     pub fn handle(&self) -> ServiceHandle {
         self.handle.clone()
     }

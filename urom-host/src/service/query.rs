@@ -38,7 +38,7 @@ pub(super) struct Query {
 struct State {
     /// `None` once the query has ended.
     answer: Option<oneshot::Sender<Ids>>,
-    /// When it is given up, and how long after the asking that is.
+    /// When it is given up, and how long after the call that asked it.
     deadline: Option<(Instant, Duration)>,
 }
 
@@ -74,13 +74,13 @@ impl Query {
         self.state().deadline = at.map(|at| (at, limit));
     }
 
-    /// Gives it up; whether it was still to be answered.
+    /// Gives it up; `false` when it has ended already.
     pub(super) fn cancel(&self) -> bool {
         let error = self.error(DocaError::SKIPPED).why("it was cancelled before its answer came");
         self.is_asked() && self.end(Err(error)).is_ok()
     }
 
-    /// Ends it. The error is the counter for an answer that nobody gets.
+    /// Ends it. When nobody gets the answer, returns its counter.
     fn end(&self, with: Ids) -> std::result::Result<(), &AtomicU64> {
         let answer = self.state().answer.take();
         // `send` runs the program's waker, so the lock is released first.

@@ -31,7 +31,7 @@ pub(super) enum Place {
 }
 
 impl Settings {
-    /// How error messages call the attempt.
+    /// The attempt to connect, in error messages.
     pub(super) fn what(&self) -> String {
         match &self.place {
             Place::Environment => "connecting to the service".to_owned(),

@@ -17,7 +17,7 @@ use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
 use crate::worker::{Context, End, Owner, Slot, State, Worker};
 
-/// A future's share in its task: the slot that the completion fills.
+/// A future's access to its task: the slot that the completion fills.
 pub(super) struct Ticket {
     owner: Rc<Owner>,
     /// `None` once the answer was taken.
@@ -25,7 +25,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Submits a task that is filled; after an error the task is back.
+    /// Submits a task that holds its command; an error gives the task back.
     #[inline]
     pub(super) fn submit<'a>(
         owner: &'a Rc<Owner>,
@@ -47,8 +47,8 @@ impl Ticket {
         self.slot().is_none_or(|slot| !slot.is_pending())
     }
 
-    /// Progresses until the task is complete or nothing moves, for a while; in the first case,
-    /// `read` takes what it ended with from the slot.
+    /// Progresses until the task is complete or nothing moves, for a while. When it is complete,
+    /// `read` takes its end from the slot.
     ///
     /// # Panics
     /// When the answer was taken before.
@@ -72,7 +72,7 @@ impl Ticket {
         Poll::Pending
     }
 
-    /// Has `read` take what a task that is complete ended with from its slot.
+    /// `read` takes the end of the complete task from its slot.
     ///
     /// # Panics
     /// When it is not, or was taken before.
@@ -86,7 +86,7 @@ impl Ticket {
         read(&self.owner, slot)
     }
 
-    /// Polls for a moment, without the cost of a waker; whether the task is complete.
+    /// Polls for a moment, without a waker; whether the task is complete.
     #[inline]
     pub(super) fn spin(&self) -> bool {
         self.slot().is_none_or(|slot| wait::spin(&self.owner.engine, || !slot.is_pending()))
@@ -222,7 +222,7 @@ impl<C: Request> Completion<C> {
     pub fn wait(mut self) -> Result<C::Reply> {
         wait::allowed()?;
         if self.ticket.spin() {
-            // The usual case: what a sleeping wait needs would cost more than the rest.
+            // The usual case. Preparing to sleep would cost more than all the rest.
             let Completion { ticket, echo } = &mut self;
             return ticket.take(|context, slot| outcome::finish::<C>(context, slot, echo));
         }

@@ -29,7 +29,7 @@ pub(super) fn describe<C: Request>(context: &Context) -> String {
 }
 
 impl End {
-    /// The code of a task that ended so.
+    /// The code of a task that was given up for this reason.
     pub(crate) fn code(self) -> DocaError {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
@@ -109,7 +109,7 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
     match code {
         // The library's words end in what to do.
         _ if !failure.is_empty() => error.why(failure),
-        // The library finds that out by sending, and says more with the next progress.
+        // The library noticed it while sending, and says more with the next progress.
         DocaError::CONNECTION_RESET => error
             .why("the connection to it broke as the command was sent")
             .hint("start a new worker"),
@@ -125,7 +125,7 @@ pub(super) fn unencodable<C: Request>(context: &Context, error: EncodeError) -> 
     Error::new(error.into(), describe::<C>(context)).caused_by(error)
 }
 
-/// What the task of a slot ended with, as the command's reply; the task goes back.
+/// The reply of a slot's task, which is given back.
 #[inline(always)]
 pub(super) fn finish<C: Request>(
     context: &Context,
@@ -139,7 +139,7 @@ pub(super) fn finish<C: Request>(
     }
 }
 
-/// The same for all but the usual end.
+/// As [`finish`], for all but the usual end.
 #[inline(never)]
 fn finish_otherwise<C: Request>(
     context: &Context,
@@ -149,7 +149,7 @@ fn finish_otherwise<C: Request>(
     read::<C>(context, echo, context.take(slot))
 }
 
-/// An answer that does not read as the command's reply.
+/// An answer that cannot be decoded as the command's reply.
 #[cold]
 fn unreadable<C: Request>(context: &Context, error: DecodeError, reply: &[u8]) -> Error {
     Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
@@ -157,7 +157,7 @@ fn unreadable<C: Request>(context: &Context, error: DecodeError, reply: &[u8]) -
         .with_reply(reply)
 }
 
-/// What a task ended with, as the command's reply.
+/// The command's reply, from the end of its task.
 #[inline]
 pub(super) fn read<C: Request>(
     context: &Context,

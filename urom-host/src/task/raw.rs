@@ -1,5 +1,4 @@
-//! Commands and answers as plain bytes, for tests, tools, and plugins whose protocol is stated
-//! nowhere.
+//! Commands and answers as plain bytes, for tests and tools.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -71,7 +70,7 @@ impl Worker {
 /// ```
 pub struct RawTask {
     owner: Rc<Owner>,
-    /// Without what nobody asks a task for: a task that is given back is part of an error.
+    /// Only the information of the plugin, because errors hold tasks and should be small.
     plugin: PluginInfo,
     capacity: usize,
     deadline: Option<Duration>,
@@ -80,9 +79,9 @@ pub struct RawTask {
 }
 
 impl RawTask {
-    /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT`
-    /// without bytes then. In place of [the worker's](crate::WorkerBuilder::deadline);
-    /// [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for what it means.
+    /// Gives the command up `limit` after its submission: its [`Answer`] then is `TIME_OUT` without
+    /// bytes. It replaces [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is
+    /// none. [`Completion`](crate::Completion) says more about deadlines.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
@@ -93,13 +92,13 @@ impl RawTask {
         self.capacity
     }
 
-    /// Submits `command` (`doca_task_submit`). It leaves at once when it is alone, and else with
-    /// others at the next [`progress`](crate::ProgressEngine::progress) at the latest: who waits
-    /// for what it does anywhere else calls that first.
+    /// Submits `command` (`doca_task_submit`). It is sent at once, or together with others in the
+    /// next [`progress`](crate::ProgressEngine::progress). A program that waits for its effect by
+    /// other means progresses the engine first.
     ///
     /// # Errors
-    /// Together with the error comes the task, still the caller's: `TOO_BIG`, with both numbers,
-    /// for more bytes than [`capacity`](Self::capacity), and whatever the library refuses with.
+    /// The error gives the task back: `TOO_BIG` for more bytes than [`capacity`](Self::capacity),
+    /// with both numbers, and whatever the library refuses with.
     pub fn submit(mut self, command: &[u8]) -> Result<RawCompletion, Rejected> {
         if let Err(error) = self.fill(command) {
             return Err(Rejected { error, task: self });
@@ -120,7 +119,7 @@ impl RawTask {
         Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
     }
 
-    /// The task, which is given back when that is dropped.
+    /// The task, which is given back when the result is dropped.
     fn task(&self) -> Option<Task<'_>> {
         // SAFETY: slots live as long as their owner, which is kept.
         let slot = unsafe { self.slot?.as_ref() };
@@ -246,7 +245,7 @@ impl Future for RawCompletion {
         self.ticket.poll(cx, |context, slot| {
             let response = context.take(slot);
             if response.end() == Some(End::Undriven) {
-                // An answer has a code only.
+                // An answer has no text.
                 tracing::warn!("{}", wait::undriven("a raw command"));
             }
             response.into_answer()

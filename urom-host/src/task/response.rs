@@ -24,8 +24,8 @@ enum Memory<'a> {
     Copied(Option<Vec<u8>>),
     /// A payload's.
     Taken,
-    /// There is none: the task was given up. It goes back with this if the library has given it
-    /// back already.
+    /// None, because the program gave the task up. The task is in here when the library has given
+    /// it back.
     Ended { end: End, _back: Option<Held<'a>> },
 }
 
@@ -34,8 +34,8 @@ impl<'a> Response<'a> {
     pub(crate) fn of(task: Task<'a>) -> Response<'a> {
         let (status, bytes) = task.end();
         if bytes.is_none() {
-            // UCX may still read the command of a task that ended with its connection: that one is
-            // not used again.
+            // UCX may still read the command of a task that ended with its connection, so the task
+            // is not used again.
             task.held.context.release(task.held.slot);
         }
         Response { status, memory: Memory::Task(task.held, bytes) }
@@ -119,8 +119,8 @@ impl Incoming for &mut Response<'_> {
     }
 }
 
-/// The usual end of a task, a notification that says `SUCCESS`, without all that a [`Response`] may
-/// be besides. Dropping it gives the task back, unless a payload took that over.
+/// The usual end of a task, a notification with `SUCCESS`: a [`Response`] without its other cases,
+/// for speed. Dropping it gives the task back, unless a payload took that over.
 pub(crate) struct Arrived<'a> {
     context: &'a Context,
     slot: &'a Slot,
@@ -130,8 +130,8 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl<'a> Arrived<'a> {
-    /// Takes the task of a slot if it is complete and ended so, and its library shows that without
-    /// a call. Otherwise nothing changes.
+    /// Takes the task of a slot if it is complete with `SUCCESS`, and the library shows that
+    /// without a call. Otherwise nothing changes.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Arrived<'a>> {
         if slot.state.get() != State::Complete {

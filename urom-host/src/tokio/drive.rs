@@ -1,8 +1,8 @@
 //! A future in tokio, with the engines of its thread progressed meanwhile.
 //!
-//! As long as something moves, and for a moment after, the future is woken at once, so that others
-//! of the runtime have their turn in between. Then each engine is asked for a notification, and
-//! tokio watches its descriptor.
+//! While something moves, and for a moment after, the future wakes itself, so that other tasks of
+//! the runtime run in between. Then each engine is asked for a notification, and tokio watches its
+//! descriptor.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -22,21 +22,20 @@ use crate::engine::{self, EngineCore, ProgressEngine};
 use crate::error::{Error, Result};
 use crate::wait::{SPIN, allowed};
 
-/// How often engines are looked at before others of the runtime have their turn.
+/// How often engines are progressed before other tasks of the runtime get their turn.
 const TURNS: u32 = 16;
 
 /// Runs a future to its end, progressing every engine of this thread while it waits:
 /// [`block_on`](crate::block_on) for tokio.
 ///
-/// The engines are polled for about 50 microseconds after something moved, in turns with the
-/// runtime's other tasks; then the task sleeps until a descriptor of theirs, or anything else that
+/// The engines are polled until nothing has moved for about 50 microseconds, in turns with the
+/// runtime's other tasks. Then the task sleeps until an engine's descriptor, or anything else that
 /// the future waits for, wakes it. The future may use all of tokio.
-/// [`Service::connect`](crate::Service::connect) blocks its thread until the service has answered,
-/// inside of it as elsewhere.
+/// [`Service::connect`](crate::Service::connect) blocks its thread also in here.
 ///
-/// The future that this makes is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`,
-/// or in a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread.
-/// [`HostThread`](super::HostThread) is for futures that have to be `Send`.
+/// The returned future is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`, or in
+/// a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. Where futures must be
+/// `Send`, use [`HostThread`](super::HostThread).
 ///
 /// # Errors
 /// The future's own; `OPERATING_SYSTEM` when tokio cannot watch an engine's descriptor.
@@ -100,7 +99,7 @@ pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>
     .await
 }
 
-/// What to do once nothing is to be done.
+/// What a driver does next.
 enum Rest {
     /// Look again at once.
     Look,
@@ -115,42 +114,41 @@ struct Driver {
     watched: Vec<Watched>,
     /// The engines were asked for notifications.
     armed: bool,
-    /// It has cleared notifications that others may have asked for, and not asked again.
+    /// It has cleared notifications that others may have requested, and not requested them again.
     cleared: bool,
     turns: u32,
     moved: Instant,
 }
 
-/// An engine, as tokio watches it.
+/// An engine that tokio watches.
 struct Watched {
     engine: Weak<EngineCore>,
-    /// A descriptor of its own, so that the engine may go first.
+    /// A descriptor of its own, so that the engine may be destroyed first.
     handle: AsyncFd<OwnedFd>,
 }
 
 thread_local! {
-    /// Who drives this thread's engines, and how to wake them. A driver that has cleared the
-    /// notifications wakes those that sleep unless it asks for them again in the same turn: it may
-    /// never have another one.
+    /// The drivers of this thread's engines. One that has cleared the notifications wakes those
+    /// that sleep, unless it requests them again in the same turn: it may never get another turn.
     static DRIVERS: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A driver, as the others of its thread know it.
+/// A driver, for the others of its thread.
 struct Known {
     number: u64,
     waker: Waker,
-    /// Only a notification, or what its future waits for, wakes it.
+    /// It sleeps until a notification, or what its future waits for, wakes it.
     asleep: bool,
 }
 
 /// Whether a driver progresses the engines of this thread.
 pub(super) fn is_driven() -> bool {
-    // There are none where a thread ends, whose thread-locals may still wait.
+    // None when the thread ends: the list may be gone, while other thread-locals still wait.
     DRIVERS.try_with(|drivers| !drivers.borrow().is_empty()).unwrap_or(false)
 }
 
-/// Wakes the drivers that sleep. Wakers run code that is not ours, which may come back here.
+/// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
 fn wake_sleepers() {
     let sleepers: Vec<Waker> = DRIVERS.with_borrow_mut(|drivers| {
         let sleepers = drivers.iter_mut();
@@ -190,7 +188,7 @@ impl Driver {
         super::note_progress();
     }
 
-    /// Ends a turn that may be the last one: who holds the future may not poll it again.
+    /// Ends a turn that may be the last one: the future may never be polled again.
     fn give_way(&mut self) {
         if std::mem::take(&mut self.cleared) {
             wake_sleepers();
@@ -230,7 +228,8 @@ impl Driver {
             return Ok(Rest::Yield);
         }
         for watched in &self.watched {
-            // What is left of a notification that was cleared counts once, and is cleared with it.
+            // tokio may still report a notification that was cleared: it is looked at once, and
+            // cleared.
             if let Poll::Ready(guard) = watched.handle.poll_read_ready(cx) {
                 guard?.clear_ready();
                 self.disarm();
@@ -240,8 +239,8 @@ impl Driver {
         Ok(Rest::Sleep)
     }
 
-    /// Asks all engines of the thread for a notification, and has tokio watch those that are new.
-    /// Whether all of them will tell: one that cannot is looked at instead.
+    /// Requests a notification of all engines of the thread, and has tokio watch new ones. `false`
+    /// when one of them refuses, and has to be polled instead.
     fn arm(&mut self) -> io::Result<bool> {
         self.armed = true;
         let mut all = true;
@@ -265,8 +264,7 @@ impl Driver {
             return;
         }
         for engine in self.watched.iter().filter_map(|watched| watched.engine.upgrade()) {
-            // One that cannot be cleared stays readable: the next sleep is short, and nothing is
-            // missed.
+            // An engine that cannot be cleared stays readable, so the next sleep is short.
             let _ = ProgressEngine::of(engine).clear_notification();
         }
         self.cleared = true;

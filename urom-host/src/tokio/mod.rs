@@ -1,7 +1,7 @@
 //! Waiting in tokio (feature `tokio`).
 //!
 //! A progress engine, its workers and their tasks belong to one thread. There are two ways to use
-//! them in a program of tokio's:
+//! them in tokio:
 //!
 //! - [`drive`] does for a future of tokio's what [`block_on`](crate::block_on) does without: it
 //!   progresses the engines of its thread while the future waits. It runs where futures stay on

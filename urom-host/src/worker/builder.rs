@@ -14,7 +14,7 @@ use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::worker::{Owner, Starting};
 
-/// How many tasks a worker may have when nothing else is said.
+/// How many tasks a worker may have by default.
 const DEFAULT_INFLIGHT: u32 = 64;
 
 /// A worker that is being put together: made by [`Service::worker`](crate::Service::worker) or
@@ -48,7 +48,7 @@ pub struct WorkerBuilder {
     service: Arc<ServiceCore>,
     engine: Option<ProgressEngine>,
     settings: Settings,
-    /// The service is not told the environment: the worker has one already.
+    /// The environment is not sent to the service, because the worker exists and has one.
     joins: bool,
 }
 
@@ -85,13 +85,12 @@ impl WorkerBuilder {
         WorkerBuilder { service, engine, settings, joins: false }
     }
 
-    /// To join a worker that runs. The environment is kept for the worker that is started in its
-    /// place one day.
+    /// Connects to a worker that runs. The environment is kept for a later restart.
     pub(super) fn joining(self) -> WorkerBuilder {
         WorkerBuilder { joins: true, ..self }
     }
 
-    /// Whether a worker that runs already would refuse this.
+    /// Whether a worker that runs would refuse this, because it cannot be given an environment.
     pub(super) fn has_env(&self) -> bool {
         !self.settings.env.is_empty()
     }
@@ -105,8 +104,7 @@ impl WorkerBuilder {
     }
 
     /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
-    /// This project's service chooses from 2^63 on, so that these are no ids that a program would
-    /// think of.
+    /// This project's service chooses ids from 2^63 on, which programs rarely use.
     pub fn any_id(self) -> Self {
         self.id(WORKER_ID_ANY)
     }
@@ -147,12 +145,11 @@ impl WorkerBuilder {
         self
     }
 
-    /// How long after its submission a task of this worker is given up, unless the task says
-    /// otherwise: it ends with `TIME_OUT` then, as [`Completion`](crate::Completion) describes.
-    /// Without this, tasks wait for their answer, or for the loss of the worker, however long that
-    /// takes.
+    /// Gives each task of this worker up `limit` after its submission, unless the task has a
+    /// deadline of its own. It then ends with `TIME_OUT`, as [`Completion`](crate::Completion)
+    /// describes. Without this, tasks wait until they are answered or the worker is lost.
     ///
-    /// A task with a deadline costs a look at the clock more than one without.
+    /// A task with a deadline reads the clock once more than one without.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.settings.deadline = Some(limit);
         self
@@ -168,20 +165,20 @@ impl WorkerBuilder {
 
     /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
     ///
-    /// The request is under way when this returns.
+    /// The request has been sent when this returns.
     ///
     /// # Errors
-    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no
-    /// plugin, a plugin of another service, CPUs the service does not have, an environment variable
-    /// with `=` or NUL in its name), and the service's own code and words (`INITIALIZATION` from a
-    /// library that gives none) when the worker did not come to run: a plugin that does not load or
-    /// open, an environment for a worker that exists already, a plugin that an existing worker does
-    /// not have.
+    /// The future resolves to `INVALID_VALUE` for invalid settings (no plugin, a plugin of another
+    /// service, CPUs that the service does not have, an environment variable with `=` or NUL in its
+    /// name). When the worker does not run in the end, it resolves to the service's own code and
+    /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
+    /// there is an environment for a worker that exists already, or an existing worker does not
+    /// have a plugin.
     pub fn start(self) -> Starting {
         Starting::new(self.begin())
     }
 
-    /// The start without its future.
+    /// Begins the start.
     pub(crate) fn begin(self) -> Result<Owner> {
         let owner = self.create()?;
         owner.start()?;

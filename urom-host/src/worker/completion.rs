@@ -24,7 +24,7 @@ pub(crate) unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data
     // SAFETY: the context owns the slot.
     let context = unsafe { slot.context.as_ref() };
     if slot.state.get() == State::Waiting && !context.is_winding_down() {
-        // The usual case, which runs nothing that could unwind.
+        // The usual case; nothing in it can unwind.
         slot.state.set(State::Complete);
     } else {
         callback::guard(|| context.complete(slot));
@@ -63,7 +63,7 @@ impl Context {
             State::Ended => {
                 self.count(&self.late_answers, &task);
                 task.leave();
-                // The slot is its future's until that has been told.
+                // The future has the slot until it is polled.
                 self.release(slot);
                 slot.state.set(State::EndedAndBack);
             }
@@ -79,7 +79,7 @@ impl Context {
         }
     }
 
-    /// Gives the callback of a slot what its task ended with.
+    /// Calls the callback of a slot with the end of its task.
     pub(crate) fn deliver(&self, slot: &Slot, response: Response<'_>) {
         if let Some(deliver) = slot.deliver.take() {
             // SAFETY: it was there, so it was stored with its callback and none of the two was
@@ -113,7 +113,7 @@ impl Context {
         slot.state.set(State::Copied);
     }
 
-    /// Frees the slot of a task whose future is to be told the end, and gives that out.
+    /// Takes the end of a task for its future, and frees the slot.
     ///
     /// # Panics
     /// When nothing has ended.
@@ -155,7 +155,7 @@ impl Context {
     /// Has a slot wake `cx` when its task completes.
     pub(crate) fn watch(&self, slot: &Slot, cx: &TaskContext<'_>) {
         if !slot.is_pending() {
-            // It ended after whoever asks looked last.
+            // It ended after the caller's last look.
             return cx.waker().wake_by_ref();
         }
         let known = slot.waker.take();
@@ -163,7 +163,7 @@ impl Context {
             slot.waker.set(known);
             return;
         }
-        // Cloning and dropping wakers runs code that is not ours, which may even complete the task.
+        // Cloning and dropping wakers runs code of others, which may even complete the task.
         let waker = cx.waker().clone();
         if slot.is_pending() {
             slot.waker.set(Some(waker));
@@ -173,7 +173,7 @@ impl Context {
         }
     }
 
-    /// Lets go of a slot whose future is dropped.
+    /// Gives up a slot whose future is dropped.
     pub(crate) fn abandon(&self, slot: &Slot) {
         match slot.state.get() {
             State::Waiting | State::Watched => {

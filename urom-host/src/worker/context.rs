@@ -45,13 +45,13 @@ pub(crate) struct Context {
     pub(crate) dropped_answers: Cell<u64>,
     /// How many domains it is in.
     pub(crate) domains: Cell<usize>,
-    /// Whether completed tasks must be released at once: their context cannot become idle before.
+    /// Whether completed tasks must be released at once, so that the context can become idle.
     winding_down: Cell<bool>,
-    /// Whether tasks are kept for the next command: while it runs, if the library has them
-    /// submitted several times.
+    /// Whether tasks are kept for the next command: while the worker runs, if the library allows
+    /// it.
     keeps_tasks: Cell<bool>,
-    /// The owner, for payloads that keep it; not there before the worker runs, nor while it is
-    /// being dropped.
+    /// The owner, which payloads keep. Empty before the worker runs; dead while it is being
+    /// dropped.
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
     pub(crate) held: Cell<usize>,
@@ -81,7 +81,7 @@ impl Context {
         )
     }
 
-    /// Asks the library for the worker's id, which it may have made up.
+    /// Asks the library for the worker's id, which the service may have chosen.
     pub(crate) fn refresh_id(&self) -> Result<()> {
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let id = get(
@@ -93,12 +93,12 @@ impl Context {
         Ok(())
     }
 
-    /// Connects the context to its engine and starts it; it runs, or will.
+    /// Begins to start the worker.
     pub(crate) fn start(&self) -> Result<()> {
         self.handle.start(|| format!("starting {}", self.name()))
     }
 
-    /// Takes a task back that is complete or was never submitted, and that nobody needs any more.
+    /// Takes back a task that is not in flight and that nobody needs any more.
     #[inline]
     pub(crate) fn give_back(&self, slot: &Slot) {
         if self.keeps_tasks.get() && slot.doca.get().is_some() {
@@ -135,7 +135,7 @@ impl Context {
         self.winding_down.get()
     }
 
-    /// What a payload keeps so that its task stays; `None` when the task must be released at once.
+    /// The owner, which a payload keeps; `None` when the task must be released at once.
     pub(crate) fn keeper(&self) -> Option<Rc<Owner>> {
         if self.is_winding_down() { None } else { self.owner.get()?.upgrade() }
     }

@@ -1,9 +1,9 @@
 //! Tasks that are given up before their answer is there: by their deadline, or because the program
 //! says so.
 //!
-//! Nothing in DOCA's interface takes a command back. So the library's task stays out until its
-//! answer comes or the worker is gone, and its slot with it: an answer that comes too late meets
-//! nobody else.
+//! DOCA has no call that takes a command back. The library's task, and its slot, stay in flight
+//! until the answer comes or the worker is gone, so that a late answer never reaches another
+//! command.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -90,9 +90,8 @@ impl Context {
         true
     }
 
-    /// Counts the answer of a task that nobody waits for. An answer may have no bytes: the worker's
-    /// refusals have none, nor has one that is too long. But while the worker leaves, the end of a
-    /// task without any is only that of the worker.
+    /// Counts the answer of a task that nobody waits for. Answers that refuse a command or that are
+    /// too long have no bytes; while the worker stops, an end without bytes is no answer.
     pub(super) fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);

@@ -16,8 +16,7 @@ use crate::worker::{Owner, Worker};
 
 /// A worker that is starting: a future of the running [`Worker`].
 ///
-/// The start is under way already: several can be awaited together. Dropping it takes the start
-/// back.
+/// The start has begun: several can be awaited together. Dropping this stops the worker again.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Starting, Result};
@@ -32,9 +31,9 @@ use crate::worker::{Owner, Worker};
 /// ```
 #[must_use = "dropping it stops the worker again"]
 pub struct Starting {
-    /// `None` while a restart pauses, and once it was given out.
+    /// `None` while a restart pauses, and once this has resolved.
     start: Option<Result<Owner>>,
-    /// For a restart, which may have to be asked for more than once.
+    /// For a restart, which may need several attempts.
     again: Option<Restart>,
 }
 
@@ -102,8 +101,7 @@ debug_fields!(Starting, |_| {});
 
 /// A worker that is stopping: a future of the moment when it is idle.
 ///
-/// The stop is under way already. Dropping it leaves it to the engine as dropping a [`Worker`]
-/// does.
+/// The stop has begun. Dropping this leaves the rest to the engine, as dropping a [`Worker`] does.
 ///
 /// ```no_run
 /// # use urom_host::{DocaError, Stopping, Worker};

@@ -1,4 +1,4 @@
-//! Starting a worker again that is gone.
+//! Restarts of a worker that is gone.
 
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
@@ -67,19 +67,19 @@ const NOTICE: Duration = Duration::from_secs(2);
 /// How long the first pause is.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A restart that is under way.
+/// A restart, until it is over.
 pub(super) struct Restart {
     builder: WorkerBuilder,
     engine: ProgressEngine,
     until: Instant,
     pause: Duration,
-    /// When the service was asked last.
+    /// When the last attempt began.
     asked: Instant,
-    /// When the service is asked again.
+    /// When the next attempt begins.
     rests: Option<Instant>,
-    /// Whether a future waits for that.
+    /// Whether a future waits for the next attempt.
     waited: bool,
-    /// Whether it has come to joining a worker that somebody else has started.
+    /// Whether it now connects to a worker that another host has started.
     joins: bool,
 }
 
@@ -98,36 +98,33 @@ impl Restart {
         }
     }
 
-    /// Asks for the worker.
+    /// Begins an attempt.
     pub(super) fn begin(&self) -> Result<Owner> {
         let builder = self.builder.clone();
         if self.joins { builder.joining().begin() } else { builder.begin() }
     }
 
-    /// Whether a start that failed is to be tried again: the service may take the old worker for
-    /// one that runs. Then a pause begins.
+    /// Whether to try again after a pause: the service may think that the old worker still runs.
     pub(super) fn is_early(&mut self, error: &Error) -> bool {
         let may_be = matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL);
         if !may_be || self.joins {
             return false;
         }
         let now = Instant::now();
-        // Not `now`: nobody may have looked at the answer in time, and what it said a while ago
-        // says nothing.
+        // Not `now`: the answer may have been there for a while before anybody polled.
         if self.asked < self.until {
             self.rests = Some(self.until.min(now + self.pause));
             self.pause *= 2;
             return true;
         }
-        // A worker that is there for so long was started by another host, and only the environment
-        // is in the way.
+        // A worker that exists for so long was started by another host. Only the environment
+        // prevents this host from connecting to it.
         self.joins = error.code() == DocaError::ALREADY_EXIST && self.builder.has_env();
         self.rests = self.joins.then_some(now);
         self.joins
     }
 
-    /// Waits for the end of a pause, and asks for the worker once more; `None` when there was no
-    /// pause.
+    /// Waits for the end of a pause and begins another attempt; `None` when there was no pause.
     pub(super) fn poll_again(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Result<Owner>>> {
         let Some(at) = self.rests else { return Poll::Ready(None) };
         if self.waited && self.engine.is_undriven() {

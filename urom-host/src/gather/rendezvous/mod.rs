@@ -1,4 +1,4 @@
-//! An all-gather over TCP: for launchers that bring no MPI.
+//! An all-gather over TCP, for launchers without MPI.
 //!
 //! Every participant sends its block to participant 0, which sends all blocks to everyone.
 
@@ -15,8 +15,8 @@ use peer::Peer;
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
-/// Participant 0 listens on an address that the launcher tells everybody, and the others connect to
-/// it. Blocks of any size go through participant 0 and back.
+/// Participant 0 listens on an address that the launcher gives to all processes, and the others
+/// connect to it. Blocks may have any size.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -30,8 +30,8 @@ use peer::Peer;
 /// # }
 /// ```
 ///
-/// Whoever can reach the address can disturb the meeting; use it where the program's own traffic is
-/// trusted, too.
+/// Anyone who can reach the address can disturb the meeting: use it in a network that the program
+/// trusts.
 pub struct Rendezvous {
     index: u32,
     participants: u32,
@@ -53,9 +53,9 @@ struct Exchange {
 impl Rendezvous {
     /// Meets the other participants at `address` and returns when all are there.
     ///
-    /// Participant 0 listens there, on any local address if it is unspecified (`0.0.0.0:7357`); the
-    /// others try to connect until it does. `limit` is how long this may take, and afterwards how
-    /// long each exchange may take.
+    /// Participant 0 listens there, on all local addresses for `0.0.0.0:7357`; the others try to
+    /// connect until it does. `limit` is how long this may take, and how long each exchange may
+    /// take.
     ///
     /// # Errors
     /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing;
@@ -83,8 +83,8 @@ impl Rendezvous {
         Ok(Rendezvous::new(index, participants, limit, vec![peer]))
     }
 
-    /// As [`join`](Self::join), for participant 0, on a listener of its own: for instance one on a
-    /// port that the system chose and that the program makes known.
+    /// As [`join`](Self::join), for participant 0, on a listener of the program's: for instance on
+    /// a port that the system chose.
     ///
     /// # Errors
     /// As there.
