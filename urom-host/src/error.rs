@@ -179,8 +179,8 @@ mod tests {
             .hint("set UROM_PLUGIN_PATH");
         assert_eq!(
             error.to_string(),
-            "looking for plugin `a` failed: resource not found (DOCA_ERROR_NOT_FOUND): the service has `b`; set \
-             UROM_PLUGIN_PATH"
+            "looking for plugin `a` failed: resource not found (DOCA_ERROR_NOT_FOUND): the \
+             service has `b`; set UROM_PLUGIN_PATH"
         );
         assert_eq!(error.code(), DocaError::NOT_FOUND);
         assert_eq!(DocaError::from(error), DocaError::NOT_FOUND);

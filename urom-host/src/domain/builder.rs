@@ -108,7 +108,8 @@ impl DomainBuilder {
 
     fn create(mut self) -> Result<Owner> {
         let Some(gather) = self.gather.take() else {
-            let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will do for one process";
+            let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will \
+                do for one process";
             return Err(invalid("it has no all-gather", hint));
         };
         let exchange = Exchange::new(gather);

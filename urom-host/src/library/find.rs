@@ -114,10 +114,13 @@ impl Surroundings {
             }
         };
         Error::new(DocaError::NOT_FOUND, "finding a libdoca_urom.so")
-            .why(format!("{VARIABLE} is not set; {installed}; this program was built without a library of its own"))
+            .why(format!(
+                "{VARIABLE} is not set; {installed}; this program was built without a library of \
+                 its own"
+            ))
             .hint(format!(
-                "set {VARIABLE} to the path of a libdoca_urom.so, or build the program with the feature `builtin` of \
-                 urom-host"
+                "set {VARIABLE} to the path of a libdoca_urom.so, or build the program with the \
+                 feature `builtin` of urom-host"
             ))
     }
 }

@@ -121,8 +121,8 @@ fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> 
     }
     Err(Error::new(DocaError::INVALID_VALUE, what.to_owned())
         .why(format!(
-            "it is not DOCA's library but something that is linked with it, such as a plugin or program: \
-             doca_urom_service_create is in {}",
+            "it is not DOCA's library but something that is linked with it, such as a plugin or \
+             program: doca_urom_service_create is in {}",
             owner.display()
         ))
         .hint("name that file, or leave the choice to the environment"))
@@ -203,7 +203,10 @@ fn check_together(api: &Api, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(DocaError::INITIALIZATION, what.to_owned())
-        .why("its libdoca_urom does not work with the libdoca_common of this process, which is that of another one")
+        .why(
+            "its libdoca_urom does not work with the libdoca_common of this process, which is that \
+             of another one",
+        )
         .hint("load DOCA's libraries of one directory only, by one name"))
 }
 
@@ -212,13 +215,17 @@ fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
     // it does.
     unsafe { Api::from_symbols(|name| symbol(handle, name)) }.map_err(|missing| {
         let mut why = format!(
-            "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all of DOCA's libraries from \
-             one release, UROM's among them, or name another file. Missing:",
+            "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all \
+             of DOCA's libraries from one release, UROM's among them, or name another file. \
+             Missing:",
             missing.len(),
             Api::SYMBOLS.len()
         );
         for name in missing {
-            let owner = if name.starts_with("doca_urom_") { "libdoca_urom" } else { "libdoca_common" };
+            let owner = match name.starts_with("doca_urom_") {
+                true => "libdoca_urom",
+                false => "libdoca_common",
+            };
             // Writing to a string cannot fail.
             let _ = write!(why, "\n  {name}, which {owner} has");
         }

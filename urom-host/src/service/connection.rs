@@ -312,7 +312,8 @@ fn unexplained(code: DocaError, settings: &Settings) -> Error {
     let (device, hint) = match &settings.device {
         Some(name) => (
             format!("the device is `{name}`"),
-            "check that the file has a line for this host and the device's PCI address, and that the daemon runs there",
+            "check that the file has a line for this host and the device's PCI address, and that \
+             the daemon runs there",
         ),
         None => ("no device was named".to_owned(), "name one with Service::builder().device(..)"),
     };

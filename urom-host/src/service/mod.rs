@@ -167,9 +167,9 @@ impl ServiceCore {
         if let Some((reason, hint)) = self.not_served(name) {
             return failed(format!("{why}: {reason}"), hint);
         }
-        let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and connect \
-                   again; the service's log says which files it found and does not serve, and why: one that is older \
-                   than its sources has to be built again";
+        let put = "put its .so, or the directory of that, into the service's UROM_PLUGIN_PATH and \
+                   connect again; the service's log says which files it found and does not serve, \
+                   and why: one that is older than its sources has to be built again";
         failed(why, put.to_owned())
     }
 

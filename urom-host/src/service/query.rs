@@ -111,7 +111,10 @@ impl Query {
         let error = self
             .error(DocaError::TIME_OUT)
             .why(format!("no answer came within the deadline of {limit:?}"))
-            .hint("allow more time, or see whether the service still runs; a late answer is thrown away and counted in late_answers");
+            .hint(
+                "allow more time, or see whether the service still runs; a late answer is \
+                thrown away and counted in late_answers",
+            );
         self.settle(Err(error), false);
         None
     }

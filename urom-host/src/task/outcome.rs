@@ -47,9 +47,12 @@ fn ended(what: String, end: End) -> Error {
     }
     let error = Error::new(end.code(), what);
     match end {
-        End::TimedOut(limit) => error
-            .why(format!("no answer came within the deadline of {limit:?}"))
-            .hint("allow more time, or ask the worker for its state; a late answer is thrown away and counted in late_answers"),
+        End::TimedOut(limit) => {
+            error.why(format!("no answer came within the deadline of {limit:?}")).hint(
+                "allow more time, or ask the worker for its state; a late answer is thrown away \
+                and counted in late_answers",
+            )
+        }
         _ => error.why("it was cancelled before its answer came"),
     }
 }
@@ -81,14 +84,19 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
             let tasks = context.settings.max_inflight as usize;
             let all = format!("no task is free: {} allocated", Count(tasks, "task"));
             match (context.held.get(), context.given_up()) {
-                (0, 0) => error
-                    .why(all)
-                    .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
+                (0, 0) => error.why(all).hint(
+                    "wait for one to complete, or allow more with \
+                        WorkerBuilder::max_inflight",
+                ),
                 (0, late) => error
                     .why(format!(
-                        "{all}, {late} of them for commands that were given up and that the worker has not answered yet"
+                        "{all}, {late} of them for commands that were given up and that the \
+                         worker has not answered yet"
                     ))
-                    .hint("wait for their answers, restart the worker, or allow more with WorkerBuilder::max_inflight"),
+                    .hint(
+                        "wait for their answers, restart the worker, or allow more with \
+                        WorkerBuilder::max_inflight",
+                    ),
                 (held, _) => error
                     .why(format!("{all}, {held} of them by replies whose payloads are still held"))
                     .hint("drop payloads of earlier replies, or copy them with to_vec"),
@@ -196,10 +204,15 @@ pub(super) fn failed(
             .with_reply(bytes),
         None => match context.failure() {
             why if why.is_empty() => match (code, context.state()) {
-                (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => error
-                    .why("the answer exceeds the message limit")
-                    .hint("ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size"),
-                (_, Ok(CtxState::RUNNING)) => error.hint("the worker still runs; its log says more"),
+                (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => {
+                    error.why("the answer exceeds the message limit").hint(
+                        "ask for less, or raise ServiceBuilder::max_message_size and uromd \
+                        --max-msg-size",
+                    )
+                }
+                (_, Ok(CtxState::RUNNING)) => {
+                    error.hint("the worker still runs; its log says more")
+                }
                 _ => error.hint("see the worker's state; one that is gone must be started anew"),
             },
             // The library's words end in what to do.

@@ -260,7 +260,10 @@ impl WorkerBuilder {
             let invalid = || {
                 Error::new(DocaError::INVALID_VALUE, "creating a worker")
                     .why(format!("`{}` cannot be an environment variable", name.escape_debug()))
-                    .hint("a name is not empty and holds no `=`, and neither name nor value holds a NUL")
+                    .hint(
+                        "a name is not empty and holds no `=`, and neither name nor value holds a \
+                         NUL",
+                    )
             };
             if name.is_empty() || name.contains('=') {
                 return Err(invalid());

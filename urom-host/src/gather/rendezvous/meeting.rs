@@ -209,7 +209,8 @@ impl Meeting {
         let own = self.participants;
         let text = if participants != u64::from(own) {
             format!(
-                "participant {index} was told of {participants} participants, participant 0 of {own}"
+                "participant {index} was told of {participants} participants, participant 0 of \
+                 {own}"
             )
         } else if index >= own {
             format!("someone calls itself participant {index}, of {own}")
