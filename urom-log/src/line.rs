@@ -1,7 +1,8 @@
 //! The form of a log line, the same whoever writes it:
 //! `[HH:MM:SS:uuuuuu][process or thread][name][INF][file:line][function] text`.
 //!
-//! The time is UTC: telling local time reads files and takes locks, and lines of hosts and DPUs are compared.
+//! The time is UTC: telling local time reads files and takes locks, and lines of hosts and DPUs are
+//! compared.
 
 use std::fmt::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

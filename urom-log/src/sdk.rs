@@ -1,17 +1,18 @@
-//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK backends.
+//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK
+//! backends.
 //!
-//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and hands its events over. A
-//! Rust host that has the service built in has a subscriber of its own, and none of this.
-
-use std::sync::OnceLock;
+//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and
+//! hands its events over. A Rust host that has the service built in has a subscriber of its own,
+//! and none of this.
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Dispatch, Event, Metadata, Subscriber, callsite, dispatcher};
+use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 
 use crate::Output;
 use crate::backend::{BACKENDS, Kind};
+pub use crate::changes::{also_tell, limits_changed};
 use crate::line::{Origin, level_of, text_of};
 
 /// The SDK backends of this copy of the crate.
@@ -28,7 +29,8 @@ impl Output for SdkBackends {
     }
 }
 
-/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there already stays.
+/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there
+/// already stays.
 pub fn install(output: &'static dyn Output) {
     let _ = dispatcher::set_global_default(Dispatch::new(Events(output)));
 }
@@ -36,25 +38,6 @@ pub fn install(output: &'static dyn Output) {
 /// Whether `current` is what [`install`] makes.
 pub fn is_log_of(current: &Dispatch) -> bool {
     current.is::<Events>()
-}
-
-/// Events that nobody wants are skipped where they stand. Call this after `output` came to want others than before.
-pub fn limits_changed() {
-    callsite::rebuild_interest_cache();
-}
-
-static ALSO: OnceLock<extern "C" fn()> = OnceLock::new();
-
-/// Calls `changed` too when the limits of the SDK backends change. The first call wins.
-pub fn also_tell(changed: extern "C" fn()) {
-    let _ = ALSO.set(changed);
-}
-
-pub(crate) fn tell_all() {
-    limits_changed();
-    if let Some(changed) = ALSO.get() {
-        changed();
-    }
 }
 
 struct Events(&'static dyn Output);

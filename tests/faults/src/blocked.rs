@@ -1,4 +1,4 @@
-//! What those are told who share a receive queue with a process that died while it sent: see `urom-service/src/queue.rs`.
+//! What those are told who share a receive queue with a process that died while it sent: see `urom-wire/src/queue_probe.rs`.
 
 use anyhow::{Result, ensure};
 

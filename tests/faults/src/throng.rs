@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use urom_service::key::Key;
 use urom_tests::{PluginDirectory, Uromd};
+use urom_wire::key::Key;
 
 use crate::host::{Kind, Order};
 use crate::process::{HostProcess, Logs, Transports, set_up_daemon};

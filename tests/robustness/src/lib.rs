@@ -7,8 +7,8 @@
 pub mod check;
 pub mod description;
 pub mod incoming;
-// Where the service's bodies have it: nothing that is published can have it in common with them.
-#[path = "../../../urom-service/src/fuzzing/memory.rs"]
+// Where the service's bodies have it, too: nothing that is published can have it in common with them.
+#[path = "../../../urom-wire/src/fuzzing/memory.rs"]
 pub mod memory;
 pub mod plugin;
 pub mod subject;

@@ -109,7 +109,7 @@ impl Library {
     /// The library that this project builds in: its own service, embedded or as the daemon `uromd`.
     #[cfg(feature = "builtin")]
     pub fn builtin() -> Library {
-        Library { api: urom_service::library::api(), file: None }
+        Library { api: libdoca_host::api(), file: None }
     }
 
     /// Any other library, such as one that a test plays.

@@ -13,7 +13,8 @@ pub struct LogLevel(u8);
 impl LogLevel {
     /// Nothing (10).
     pub const DISABLE: LogLevel = LogLevel(DISABLE as u8);
-    /// Only what ends the program (20). Such errors of the program itself are written whatever the level is.
+    /// Only what ends the program (20). Such errors of the program itself are written whatever the
+    /// level is.
     pub const CRIT: LogLevel = LogLevel::of(Level::Crit);
     /// Errors (30).
     pub const ERROR: LogLevel = LogLevel::of(Level::Error);

@@ -47,7 +47,7 @@ pub(super) fn complete_twice() {
 }
 
 fn inner() -> &'static Api {
-    urom_service::library::api()
+    libdoca_host::api()
 }
 
 /// What is known of a task; `None` of one that is no command.

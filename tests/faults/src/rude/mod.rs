@@ -12,10 +12,10 @@ use clap::ValueEnum;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
-use urom_service::Patience;
-use urom_service::wire::control::{HostToDaemon, StartWorker, WorkerToHost};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream;
+use urom_wire::control::{HostToDaemon, StartWorker, WorkerToHost};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::stream;
 
 use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 

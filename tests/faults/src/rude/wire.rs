@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use faulty_protocol::{AskForLong, Echo, Sleep};
 use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{
+use urom_wire::ucx_context::context;
+use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
-use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_service::wire::hello::Role;
-use urom_service::wire::pass::Pass;
+use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::hello::Role;
+use urom_wire::pass::Pass;
 
 use super::Manner;
 use super::link::Link;

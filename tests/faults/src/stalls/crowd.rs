@@ -9,11 +9,11 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use urom_service::Patience;
-use urom_service::key::Key;
-use urom_service::wire::control::{DaemonToHost, HEARTBEAT, HostToDaemon};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream;
+use urom_wire::control::{DaemonToHost, HEARTBEAT, HostToDaemon};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
+use urom_wire::stream;
 
 /// The hosts of a crowd, which stay until it is dropped.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
-use urom_service::key::Key;
 use urom_tests::{PluginDirectory, Uromd};
+use urom_wire::key::Key;
 
 use self::crowd::Crowd;
 use crate::ending::wait_for_end;

@@ -1,4 +1,4 @@
-//! loom's types in the place of those of `urom-service/src/sync.rs`, `urom-pdk/src/sync.rs` and
+//! loom's types in the place of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
 //! `urom-host/src/wait/sync.rs`.
 
 use std::cell::Cell;

@@ -8,16 +8,16 @@ use std::time::Instant;
 
 use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_service::key::Key;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{
+use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
     WorkerToHost,
 };
-use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::pass::Pass;
-use urom_service::wire::stream::StreamError;
+use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::pass::Pass;
+use urom_wire::stream::StreamError;
+use urom_wire::ucx_context::context;
 
 use super::PATIENCE;
 use super::link::Link;
@@ -325,7 +325,8 @@ impl Connection {
         u64::from_le_bytes(self.call(op::PID, 0).payload.unwrap().try_into().unwrap())
     }
 
-    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on meanwhile.
+    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on
+    /// meanwhile.
     pub(crate) fn refusal(&self) -> Failure {
         let told = Cell::new(None);
         self.progress_until(|| match self.link.try_receive() {
