@@ -1,22 +1,28 @@
-//! When an engine has to look at its workers' deadlines next.
+//! When an engine has to check its workers' deadlines next.
 //!
-//! A submission costs one comparison here, and a completion nothing: what is kept is only a time before which no deadline
-//! is. When it comes, the workers look through their tasks.
+//! A submission costs one comparison, and a completion nothing: an engine knows only a time before
+//! which no deadline passes. At that time its workers search their tasks.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::alarm::Alarm;
-use crate::thread;
-use crate::worker::Context;
+use super::alarm::Alarm;
+use crate::callback;
 
-/// After how many completions in a row others get their turn, so that a stream of them keeps no deadline, no other engine
-/// and no other future of the thread from its due.
+/// After how many completions in a row deadlines, other engines and other futures of the thread get
+/// their turn.
 pub(crate) const MOVES: u32 = 64;
+
+/// A worker whose tasks have deadlines.
+pub(crate) trait Timed {
+    /// Ends every task whose deadline has passed; whether there was one, and the earliest deadline
+    /// of the others.
+    fn expire(&self, now: Instant) -> (bool, Option<Instant>);
+}
 
 /// The deadlines of one engine.
 #[derive(Default)]
@@ -24,26 +30,27 @@ pub(crate) struct Deadlines {
     /// No deadline of any task is before this; `None` when there is none.
     next: Cell<Option<Instant>>,
     /// The workers that ever had one.
-    workers: RefCell<Vec<NonNull<Context>>>,
-    /// Futures that rest until a time.
+    workers: RefCell<Vec<NonNull<dyn Timed>>>,
+    /// Futures to be woken at a time.
     resting: RefCell<Vec<(Instant, Waker)>>,
     moves: Cell<u32>,
-    /// What programs sleep on: the engine's handle and a timer. `Some(None)` when the system would not have it.
+    /// What programs sleep on: the engine's handle and a timer. `Some(None)` when the system
+    /// refused to make it.
     alarm: OnceCell<Option<Alarm>>,
 }
 
 impl Deadlines {
-    /// Makes a worker one of those that are looked at. It must be [struck off](Self::strike) before it is freed.
-    pub(crate) fn enlist(&self, worker: &Context) {
+    /// Adds a worker with deadlines. It must be [removed](Self::remove_worker) before it is freed.
+    pub(crate) fn add_worker(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
 
     /// Forgets a worker.
-    pub(crate) fn strike(&self, worker: &Context) {
-        self.workers.borrow_mut().retain(|known| *known != NonNull::from(worker));
+    pub(crate) fn remove_worker(&self, worker: &(dyn Timed + 'static)) {
+        self.workers.borrow_mut().retain(|known| !ptr::addr_eq(known.as_ptr(), worker));
     }
 
-    /// Takes a new deadline in. The program may be asleep on the alarm already, in another of its tasks.
+    /// Adds a deadline. The program may sleep on the alarm already, in another of its tasks.
     pub(crate) fn note(&self, at: Instant) {
         if self.lower(at)
             && let Err(error) = self.set_alarm()
@@ -60,57 +67,60 @@ impl Deadlines {
         is_first
     }
 
-    /// Has a future woken at a time, or before.
+    /// Wakes a future at a time, or before.
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
         let known = |(time, known): &(Instant, Waker)| *time == at && known.will_wake(waker);
         if !self.resting.borrow().iter().any(known) {
-            // Whoever clones it may come back here.
+            // Cloning a waker runs code of others, which may call this.
             let waker = waker.clone();
             self.resting.borrow_mut().push((at, waker));
         }
         self.note(at);
     }
 
-    /// Until when there is nothing to do; `None` for ever.
+    /// The time before which nothing is due; `None` when nothing will be.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next.get()
     }
 
-    /// Whether the clock should be read after a progress: not while answers come in, which go first.
-    pub(crate) fn is_worth_a_look(&self, moved: bool) -> bool {
+    /// Whether to read the clock after a progress. While something moves it is read less often.
+    pub(crate) fn is_check_due(&self, moved: bool) -> bool {
         self.next.get().is_some() && (!moved || self.is_turn())
     }
 
-    /// Counts a completion, or a wait for one; whether it is time to look, whatever moves.
+    /// Counts a completion, or a wait for one; whether to check the deadlines although something
+    /// moves.
     #[inline]
     pub(crate) fn is_turn(&self) -> bool {
         self.moves.set((self.moves.get() + 1) % MOVES);
         self.moves.get() == 0
     }
 
-    /// Has the next progress or wait look, whatever moves.
-    pub(crate) fn look_next(&self) {
+    /// Makes the next progress or wait check the deadlines, whatever moves.
+    pub(crate) fn check_next(&self) {
         self.moves.set(MOVES - 1);
     }
 
     /// Ends what is due; whether there was something. Nothing happens inside a callback.
-    pub(crate) fn pass(&self, now: Instant) -> bool {
+    pub(crate) fn expire(&self, now: Instant) -> bool {
         self.next.get().is_some_and(|next| next <= now)
-            && thread::with_callbacks(|| self.pass_all(now))
+            && callback::run_unless_running(|| self.expire_all(now))
     }
 
     #[cold]
-    fn pass_all(&self, now: Instant) -> bool {
+    fn expire_all(&self, now: Instant) -> bool {
         self.next.set(None);
         let mut moved = self.wake_due(now);
-        // By index: callbacks may bring further deadlines, and with them further workers.
+        // By index: callbacks may submit tasks with deadlines, and so add workers.
         for index in 0.. {
             let Some(worker) = self.workers.borrow().get(index).copied() else { break };
-            // SAFETY: a worker is struck off before it is freed, and none is freed while callbacks may run.
-            let (ended, next) = unsafe { worker.as_ref() }.pass(now);
+            // SAFETY: a worker is removed before it is freed, and none is freed while callbacks
+            // may run.
+            let (ended, next) = unsafe { worker.as_ref() }.expire(now);
             moved |= ended;
             if let Some(next) = next {
-                // The alarm goes off too early, if at all, and is set anew when it is asked for again.
+                // The alarm stays as it is: it may go off too early, and is set again with the next
+                // request.
                 self.lower(next);
             }
         }
@@ -125,11 +135,12 @@ impl Deadlines {
         }
         self.resting.replace(resting);
         let woken = !due.is_empty();
-        due.into_iter().for_each(|(_, waker)| thread::guard(|| waker.wake()));
+        due.into_iter().for_each(|(_, waker)| callback::guard(|| waker.wake()));
         woken
     }
 
-    /// What is readable when `handle` is or a deadline has come, made by the first call.
+    /// The descriptor that is readable when `handle` is or a deadline has passed. The first call
+    /// makes it.
     pub(crate) fn alarm(&self, handle: BorrowedFd<'_>) -> Option<&Alarm> {
         let make = || {
             let alarm = Alarm::new(handle)?;
@@ -147,7 +158,7 @@ impl Deadlines {
         self.made_alarm().map_or(Ok(()), |alarm| alarm.set(self.next.get()))
     }
 
-    /// Takes it back that the alarm went off.
+    /// Makes the alarm unreadable after it went off.
     pub(crate) fn clear_alarm(&self) {
         if let Some(alarm) = self.made_alarm() {
             alarm.clear();

@@ -1,9 +1,8 @@
-//! Workers and domains that were dropped and take long to stop: their engine keeps them until they
-//! are idle.
+//! Dropped workers and domains that take long to stop: their engine keeps them until they are idle.
 //!
-//! Each keeps its engine, too, as its context has to be destroyed before that. So an engine counts
-//! its handles: when none is left but those of the leaving, nobody progresses it any more, and the
-//! last handle waits for them.
+//! Each of them keeps the engine, because its context must be destroyed first. So an engine counts
+//! its handles: when only those of such contexts are left, nobody progresses it any more, and the
+//! drop of the last other handle waits for them.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -11,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use urom_abi::host::Ctx;
 
-use crate::thread;
+use crate::callback;
 use crate::wait;
 
-/// How long a drop waits itself.
+/// How long the drop of a worker or domain waits.
 pub(crate) const DROP_WAIT: Duration = Duration::from_millis(100);
 
-/// How long one that leaves may take, if its engine does not live for longer. A peer that is frozen
-/// or cut off is noticed in half of it.
+/// How long a dropped context may take to stop once its engine has no other users. A frozen or
+/// disconnected peer is noticed in half of that time.
 pub(crate) const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
-/// The owner of a context that was dropped. To drop it once it is idle destroys the context.
+/// The owner of a context that was dropped. Dropping this, once the context is idle, destroys it.
 pub(crate) trait Leaver {
     /// Its context in the library.
     fn ctx(&self) -> NonNull<Ctx>;
@@ -29,56 +28,46 @@ pub(crate) trait Leaver {
     fn is_idle(&self) -> bool;
     /// How many handles of its engine it has.
     fn handles(&self) -> usize;
-    /// Leaves the context to the library, for ever.
+    /// Leaks the context, which the library still uses.
     fn stay_behind(self: Box<Self>);
 }
 
-/// Those of one engine, and its handles.
+/// The dropped contexts of one engine, and the number of its handles.
 #[derive(Default)]
 pub(crate) struct Leaving {
     /// Each with the time when it was dropped.
     leavers: RefCell<Vec<(Instant, Box<dyn Leaver>)>>,
-    handles: Cell<usize>,
+    /// How many handles the engine has.
+    pub(super) handles: Cell<usize>,
     /// The last handle waits.
-    seeing_out: Cell<bool>,
+    waiting: Cell<bool>,
 }
 
 impl Leaving {
-    /// Counts one more handle of the engine.
-    pub(crate) fn add_handle(&self) {
-        self.handles.set(self.handles.get() + 1);
-    }
-
-    /// Counts one less.
-    pub(crate) fn drop_handle(&self) {
-        self.handles.set(self.handles.get() - 1);
-    }
-
     /// Keeps one until it is idle.
     pub(crate) fn keep(&self, leaver: Box<dyn Leaver>) {
         self.leavers.borrow_mut().push((Instant::now(), leaver));
     }
 
-    /// Has one destroyed after the callback that tells that its context is idle, if it is among
-    /// these.
+    /// Destroys the context after the callback that reported it idle, if it is one of these.
     pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
         let mut leavers = self.leavers.borrow_mut();
         if let Some(place) = leavers.iter().position(|(_, leaver)| leaver.ctx() == ctx) {
-            thread::bury(leavers.swap_remove(place).1);
+            callback::drop_later(leavers.swap_remove(place).1);
         }
     }
 
-    /// Whether there are some, and all handles are theirs.
+    /// Whether there are some and nobody else has a handle of the engine.
     pub(crate) fn is_alone(&self) -> bool {
         let leavers = self.leavers.borrow();
         let handles = leavers.iter().map(|(_, leaver)| leaver.handles()).sum();
         !leavers.is_empty() && self.handles.get() == handles
     }
 
-    /// Waits for all of them, progressing all engines of this thread. Those that take longer than
-    /// they may stay behind.
-    pub(crate) fn see_out(&self) {
-        if self.seeing_out.get() {
+    /// Waits for all of them, progressing all engines of this thread. Those that take too long are
+    /// leaked.
+    pub(crate) fn wait_for_all(&self) {
+        if self.waiting.get() {
             return;
         }
         let Some(last) = self.leavers.borrow().iter().map(|(since, _)| *since).max() else {
@@ -89,14 +78,14 @@ impl Leaving {
             self.drop_idle();
             self.leavers.borrow().is_empty()
         };
-        self.seeing_out.set(true);
+        self.waiting.set(true);
         if !wait::wait_until(limit, gone) {
             self.leavers.take().into_iter().for_each(|(_, leaver)| leaver.stay_behind());
         }
-        self.seeing_out.set(false);
+        self.waiting.set(false);
     }
 
-    /// Drops those that are idle. Most are taken out by a callback before.
+    /// Drops those that are idle. Callbacks remove most of them before.
     fn drop_idle(&self) {
         loop {
             let mut leavers = self.leavers.borrow_mut();
@@ -104,7 +93,7 @@ impl Leaving {
                 return;
             };
             let leaver = leavers.swap_remove(place);
-            // What it drops may come back here.
+            // Dropping it may call this again.
             drop(leavers);
             drop(leaver);
         }

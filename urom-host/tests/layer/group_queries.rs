@@ -1,4 +1,5 @@
-//! Questions for the workers of a group that are given up: nobody gets the answer, and it is counted.
+//! Questions for the workers of a group that are given up: nobody gets the answer, and it is
+//! counted.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use urom_host::{DocaError, GroupQuery, Service, block_on, block_on_for};
 
-use crate::fake::{self, group};
-use crate::{LIMIT, connect};
+use crate::fake::group;
+use crate::{LIMIT, connected, fails};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -33,8 +34,7 @@ fn release(service: &Service) -> (u64, u64) {
 
 #[test]
 fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let start = Instant::now();
     let error = service.workers_of_group(group::WAITS).deadline(SHORT).wait().unwrap_err();
     assert!((SHORT..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
@@ -52,8 +52,7 @@ fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
 
 #[test]
 fn each_question_has_a_deadline_of_its_own_and_the_last_one_said_counts() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let never = waiting(&service, group::WAITS).deadline(Duration::MAX);
     let long = service.workers_of_group(group::WAITS).deadline(Duration::from_secs(3600));
     let later = service.workers_of_group(group::WAITS).deadline(SHORT * 3);
@@ -75,16 +74,13 @@ fn each_question_has_a_deadline_of_its_own_and_the_last_one_said_counts() {
 
 #[test]
 fn a_cancelled_question_is_skipped_and_its_answer_counted() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let query = waiting(&service, group::WAITS);
     let handle = query.handle();
     assert!(query.cancel() && !query.cancel() && !handle.cancel());
     // The answer may come before anybody asks for the end.
     assert_eq!(release(&service), (1, 0));
-    let error = query.wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::SKIPPED);
-    assert!(error.to_string().contains("it was cancelled before its answer came"), "{error}");
+    fails(query.wait(), DocaError::SKIPPED, &["it was cancelled before its answer came"]);
     let answered = service.workers_of_group(2);
     let handle = answered.handle();
     assert_eq!(answered.wait().unwrap(), [0, 1]);
@@ -94,8 +90,7 @@ fn a_cancelled_question_is_skipped_and_its_answer_counted() {
 
 #[test]
 fn a_question_that_is_awaited_is_cancelled_from_another_thread() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let query = waiting(&service, group::WAITS);
     let handle = query.handle();
     let other = std::thread::spawn(move || handle.cancel());
@@ -106,8 +101,7 @@ fn a_question_that_is_awaited_is_cancelled_from_another_thread() {
 
 #[test]
 fn the_answer_to_a_question_that_was_dropped_is_counted_apart() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let query = waiting(&service, group::WAITS);
     let handle = query.handle();
     // As an executor's timeout does it.
@@ -122,8 +116,7 @@ fn the_answer_to_a_question_that_was_dropped_is_counted_apart() {
 
 #[test]
 fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let query = waiting(&service, group::WAITS_REFUSED).deadline(Duration::ZERO);
     assert_eq!(query.wait().unwrap_err().code(), DocaError::TIME_OUT);
     assert_eq!(release(&service), (1, 0));
@@ -131,8 +124,7 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
     assert!(cancelled.cancel());
     drop(waiting(&service, group::WAITS));
     let waits = waiting(&service, group::WAITS).deadline(LIMIT);
-    let error = service.workers_of_group(group::KILLS).wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+    fails(service.workers_of_group(group::KILLS).wait(), DocaError::CONNECTION_RESET, &[]);
     assert_eq!(waits.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
     assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
     assert_eq!((service.late_answers(), service.dropped_answers()), (1, 0));
@@ -140,8 +132,7 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
 
 #[test]
 fn a_service_with_questions_that_were_given_up_can_be_dropped() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let (query, late) =
         (waiting(&service, group::WAITS), waiting(&service, group::WAITS).deadline(SHORT));
     let handle = query.handle();
@@ -161,8 +152,7 @@ impl Wake for Panics {
 
 #[test]
 fn a_waker_that_panics_at_a_deadline_does_not_end_the_services_thread() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let mut query = pin!(waiting(&service, group::WAITS));
     let waker = Waker::from(Arc::new(Panics));
     assert!(query.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());

@@ -1,9 +1,13 @@
 //! Progress engines.
 
+mod alarm;
+pub(crate) mod all;
+mod deadlines;
+pub(crate) mod leaving;
+
 use std::cell::Cell;
-use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::Context as TaskContext;
 use std::time::Instant;
@@ -11,30 +15,48 @@ use std::time::Instant;
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, Pe};
 
-use crate::alarm::Alarm;
-use crate::deadlines::{Deadlines, MOVES};
+use crate::callback;
 use crate::error::{Error, Result, check};
-use crate::leaving::{Leaver, Leaving};
-use crate::library::Library;
-use crate::thread;
+use crate::library::{Library, create, get};
+use alarm::Alarm;
+pub(crate) use deadlines::Timed;
+use deadlines::{Deadlines, MOVES};
+use leaving::Leaving;
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
-/// It belongs to the thread that made it, as do its workers and their tasks; clones are the same engine. It is
-/// destroyed when its last clone and the last worker on it are gone.
+/// It belongs to the thread that made it, as do its workers and their tasks. Clones are the same
+/// engine. It is destroyed when its last clone and the last worker on it are gone.
 ///
 /// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
 /// which destroys it when a later progress finds that it has stopped. The last clone waits for such
 /// workers, for at most ten seconds after they were dropped; one that has not stopped then stays
 /// behind, with a line in the log.
 ///
-/// There is seldom a need to progress it by hand: every future of this crate progresses its own engine when it is
-/// polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of their thread.
+/// Programs seldom progress it by hand: every future of this crate progresses its own engine when
+/// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
+/// their thread.
+///
+/// ```no_run
+/// # use urom_host::{ProgressEngine, Service, Result};
+/// # fn main() -> Result<()> {
+/// let engine = ProgressEngine::new()?;
+/// let service = Service::builder().engine(&engine).connect()?;
+/// while engine.in_flight()? > 0 {
+///     engine.progress();
+/// }
+/// // One more, for a service that is there already.
+/// let other = ProgressEngine::with_library(service.library())?;
+/// assert_eq!(other.library(), engine.library());
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Sleeping
 ///
-/// The engine is also a file descriptor that becomes readable when there is something to do, once that was asked for: an
-/// answer, or a [deadline](crate::Completion) that passed. For a program with an event loop of its own:
+/// The engine is also a file descriptor that becomes readable when there is something to do, once
+/// that was asked for: an answer, or a [deadline](crate::Completion) that passed. For a program
+/// with an event loop of its own:
 ///
 /// 1. [`progress`](Self::progress) until it returns `false`;
 /// 2. [`request_notification`](Self::request_notification);
@@ -75,29 +97,18 @@ impl Clone for ProgressEngine {
 
 impl Drop for ProgressEngine {
     fn drop(&mut self) {
-        self.0.leaving.drop_handle();
-        self.see_out();
+        self.0.leaving.handles.update(|handles| handles - 1);
+        self.wait_for_leaving();
     }
 }
 
 impl ProgressEngine {
-    /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`] finds.
-    ///
-    /// That is right for a service that is connected to [with it](crate::ServiceBuilder::engine), which then is of the
-    /// same library. For a service that is there already, [`with_library`](Self::with_library) and
-    /// [`service.library()`](crate::Service::library) cannot miss.
+    /// Creates an engine for this thread (`doca_pe_create`), of the library that
+    /// [`Library::find`] finds. A service that is connected to
+    /// [with it](crate::ServiceBuilder::engine) uses the same library.
     ///
     /// # Errors
     /// As [`Library::find`]; `NO_MEMORY` and the like.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let engine = ProgressEngine::new()?;
-    /// let service = Service::builder().engine(&engine).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn new() -> Result<ProgressEngine> {
         ProgressEngine::with_library(Library::find()?)
     }
@@ -106,26 +117,19 @@ impl ProgressEngine {
     ///
     /// # Errors
     /// `NO_MEMORY` and the like.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// let engine = ProgressEngine::with_library(service.library())?;
-    /// assert_eq!(engine.library(), service.library());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn with_library(library: Library) -> Result<ProgressEngine> {
         let core = Rc::new(EngineCore::new(library)?);
-        thread::register(&core);
+        all::register(&core);
         Ok(ProgressEngine::of(core))
     }
 
-    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether anything moved. When nothing
-    /// did, and after every 64th completion, it ends the tasks whose deadline passed, all of them, and so it does after a
-    /// callback was [cancelled](crate::TaskHandle::cancel).
+    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether
+    /// anything moved. When nothing did, and after every 64th completion, it ends the tasks whose
+    /// deadline passed, all of them, and so it does after a callback was
+    /// [cancelled](crate::TaskHandle::cancel).
     ///
-    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress there.
+    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress
+    /// there.
     ///
     /// # Panics
     /// With the panic of the callback it ran, if that panicked.
@@ -135,33 +139,28 @@ impl ProgressEngine {
         self.0.progress()
     }
 
-    /// How many tasks of all its contexts are submitted and not complete (`doca_pe_get_num_inflight_tasks`).
+    /// How many tasks of all its contexts are submitted and not complete
+    /// (`doca_pe_get_num_inflight_tasks`).
     ///
     /// # Errors
     /// Whatever the library says.
-    ///
-    /// ```no_run
-    /// # fn example(engine: &urom_host::ProgressEngine) -> urom_host::Result<()> {
-    /// while engine.in_flight()? > 0 {
-    ///     engine.progress();
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn in_flight(&self) -> Result<usize> {
-        let mut count = 0;
         // SAFETY: the engine is live, and the pointer is to a local variable.
-        let code = unsafe {
-            (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), &mut count)
-        };
-        check(code, || "counting tasks in flight")?;
-        Ok(count)
+        get(
+            0,
+            || "counting tasks in flight",
+            |count| unsafe {
+                (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), count)
+            },
+        )
     }
 
-    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take it back.
+    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take
+    /// it back.
     ///
-    /// The descriptor becomes readable at the next event or the next deadline, or at once when something is ready already.
-    /// It may be the deadline of a task that is submitted afterwards, by another task of the event loop.
+    /// The descriptor becomes readable at the next event or the next deadline, or at once when
+    /// something is ready already. It may be the deadline of a task that is submitted afterwards,
+    /// by another task of the event loop.
     ///
     /// # Errors
     /// Whatever the library says.
@@ -174,7 +173,8 @@ impl ProgressEngine {
         self.0.request_notification()
     }
 
-    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing moves.
+    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing
+    /// moves.
     ///
     /// # Errors
     /// Whatever the library says.
@@ -191,7 +191,7 @@ impl ProgressEngine {
 
     /// One more handle to an engine of this thread.
     pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
-        core.leaving.add_handle();
+        core.leaving.handles.update(|handles| handles + 1);
         ProgressEngine(core)
     }
 
@@ -200,47 +200,29 @@ impl ProgressEngine {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Keeps one of its contexts that was dropped until that is idle.
-    pub(crate) fn keep(&self, leaver: Box<dyn Leaver>) {
-        self.0.leaving.keep(leaver);
-    }
-
-    /// To be called by the callback that tells that one of its contexts is idle.
-    pub(crate) fn is_idle(&self, ctx: NonNull<Ctx>) {
-        self.0.leaving.is_idle(ctx);
-    }
-
     /// Counts the handle of a context no more that stays behind, and is never dropped.
     pub(crate) fn forget_handle(&self) {
         // Dropped last, it sees out the others that leave, which have nobody else now.
         let engine = self.clone();
-        engine.0.leaving.drop_handle();
+        engine.0.leaving.handles.update(|handles| handles - 1);
     }
 
     /// Waits for those that leave when nobody else has the engine.
-    fn see_out(&self) {
+    fn wait_for_leaving(&self) {
         if !self.0.leaving.is_alone() {
             return;
         }
-        if thread::in_callback() {
+        if callback::is_running() {
             // Dropped when the callback is over, which comes back here.
-            thread::bury(self.clone());
+            callback::drop_later(self.clone());
         } else {
-            self.0.leaving.see_out();
+            self.0.leaving.wait_for_all();
         }
     }
 
-    pub(crate) fn deadlines(&self) -> &Deadlines {
-        &self.0.deadlines
-    }
-
-    #[inline]
-    pub(crate) fn spin(&self) -> bool {
-        self.0.spin()
-    }
-
-    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where something moves all the time,
-    /// the future is woken to go on, so that others of the thread get their turn.
+    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where
+    /// something moves all the time, the future is woken to go on, so that others of the thread get
+    /// their turn.
     #[inline]
     pub(crate) fn poll(&self, cx: &TaskContext<'_>, done: impl Fn() -> bool) -> bool {
         for _ in 0..MOVES {
@@ -276,36 +258,29 @@ impl ProgressEngine {
         let _ = cx;
     }
 
-    /// Connects an idle context; destroying the context is what ends that.
-    ///
-    /// # Safety
-    /// `ctx` is a live context of this engine's library, used by this thread only.
-    pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
-        // SAFETY: the engine is live, the caller vouches for the context.
-        let code = unsafe { (self.0.api().doca_pe_connect_ctx)(self.0.pe.as_ptr(), ctx.as_ptr()) };
-        check(code, || "connecting a context to its progress engine")
+    #[inline]
+    pub(crate) fn core(&self) -> &EngineCore {
+        &self.0
     }
 }
 
 impl AsFd for ProgressEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which the borrow keeps alive.
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
+        // the borrow keeps alive.
         unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }
 
 impl AsRawFd for ProgressEngine {
-    /// The descriptor, always the same. The first call makes it: until then an engine has none but DOCA's own.
+    /// The descriptor, always the same. The first call makes it: until then an engine has none but
+    /// DOCA's own.
     fn as_raw_fd(&self) -> RawFd {
         self.0.deadlines.alarm(self.0.as_fd()).map_or(self.0.handle, Alarm::as_raw_fd)
     }
 }
 
-impl fmt::Debug for ProgressEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProgressEngine").field("fd", &self.0.handle).finish_non_exhaustive()
-    }
-}
+debug_fields!(ProgressEngine, |it| { fd: it.0.handle });
 
 /// The engine itself, destroyed with its last handle.
 pub(crate) struct EngineCore {
@@ -313,18 +288,16 @@ pub(crate) struct EngineCore {
     pe: NonNull<Pe>,
     handle: RawFd,
     deadlines: Deadlines,
-    leaving: Leaving,
+    pub(crate) leaving: Leaving,
     /// The program wants to be notified.
     asked: Cell<bool>,
 }
 
 impl EngineCore {
     pub(crate) fn new(library: Library) -> Result<EngineCore> {
-        let mut pe = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (library.api().doca_pe_create)(&mut pe) };
-        check(code, || "creating a progress engine")?;
-        let pe = crate::library::non_null(pe, "creating a progress engine")?;
+        // SAFETY: the place for the engine is valid.
+        let new = |pe| unsafe { (library.api().doca_pe_create)(pe) };
+        let pe = create("creating a progress engine", new)?;
         let deadlines = Deadlines::default();
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
         let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
@@ -341,7 +314,8 @@ impl EngineCore {
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which the borrow keeps alive.
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
+        // the borrow keeps alive.
         unsafe { BorrowedFd::borrow_raw(self.handle) }
     }
 
@@ -352,10 +326,10 @@ impl EngineCore {
     #[inline]
     pub(crate) fn progress(&self) -> bool {
         let mut moved = self.pump();
-        if self.deadlines.is_worth_a_look(moved) {
-            moved |= self.deadlines.pass(Instant::now());
+        if self.deadlines.is_check_due(moved) {
+            moved |= self.deadlines.expire(Instant::now());
         }
-        thread::resume();
+        callback::resume();
         moved
     }
 
@@ -364,21 +338,23 @@ impl EngineCore {
     #[inline]
     pub(crate) fn spin(&self) -> bool {
         let moved = match self.library.extensions() {
-            // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
-            Some(extensions) => thread::with_callbacks(|| unsafe {
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
+            // running.
+            Some(extensions) => callback::run_unless_running(|| unsafe {
                 (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0
             }),
             None => self.pump(),
         };
-        thread::resume();
+        callback::resume();
         moved
     }
 
     /// As [`spin`](Self::spin), but keeps a callback's panic for the next call that passes it on.
     #[inline]
     pub(crate) fn pump(&self) -> bool {
-        thread::with_callbacks(|| {
-            // SAFETY: the engine is live and belongs to this thread, and no callback of it is running.
+        callback::run_unless_running(|| {
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
+            // running.
             let moved = unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) };
             moved != 0
         })
@@ -390,13 +366,24 @@ impl EngineCore {
         check(code, || "arming a progress engine's notification handle")
     }
 
-    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks still wants to be woken.
+    /// Connects an idle context; destroying the context is what ends that.
+    ///
+    /// # Safety
+    /// `ctx` is a live context of this engine's library, used by this thread only.
+    pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
+        // SAFETY: the engine is live, the caller vouches for the context.
+        let code = unsafe { (self.api().doca_pe_connect_ctx)(self.pe.as_ptr(), ctx.as_ptr()) };
+        check(code, || "connecting a context to its progress engine")
+    }
+
+    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks
+    /// still wants to be woken.
     pub(crate) fn end_sleep(&self) -> Result<()> {
         self.clear_notification()?;
         if self.asked.get() { self.request_notification() } else { Ok(()) }
     }
 
-    fn clear_notification(&self) -> Result<()> {
+    pub(crate) fn clear_notification(&self) -> Result<()> {
         // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
         let code =
             unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
@@ -406,11 +393,12 @@ impl EngineCore {
 
 impl Drop for EngineCore {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until it is destroyed.
+        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until
+        // it is destroyed.
         let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a progress engine could not be destroyed: {code}");
         }
-        thread::tidy();
+        all::tidy();
     }
 }

@@ -54,9 +54,10 @@ impl Alarm {
         Ok(())
     }
 
-    /// Makes it unreadable, as far as the timer is what made it readable.
+    /// Makes it unreadable again after the timer went off.
     pub(crate) fn clear(&self) {
-        // It goes off a little after its time. Until it has, it stays set, so that the next call clears it.
+        // The timer goes off a little after its time. Until then it stays set, and a later call
+        // clears it.
         if self.set.get().is_some_and(|at| at <= Instant::now())
             && rustix::io::read(&self.timer, &mut [0; 8]).is_ok()
         {

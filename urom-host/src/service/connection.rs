@@ -1,85 +1,58 @@
 //! A service context in the library: one thread makes it, progresses it, and destroys it.
 
 use std::ffi::c_char;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::describe::section::{self, Description};
-use urom_abi::host::{Api, Ctx, CtxState, Pe, Service as RawService};
+use urom_abi::host::{Api, CtxState, Service as RawService};
 use urom_abi::plugin::PluginInfo;
 
+use crate::context::ContextHandle;
 use crate::device::Device;
+use crate::engine::EngineCore;
 use crate::error::{Error, Result, check};
-use crate::library::{Library, non_null};
-use crate::service::builder::{Place, Settings};
-use crate::wait::PollSet;
+use crate::library::{Library, create, get, non_null};
+use crate::service::settings::{Place, Settings};
+use crate::wait::poll_set::PollSet;
 
-/// How long the library may take to connect and to disconnect, where it does not do so at once.
+/// How long the library may take to connect or to disconnect.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How many bytes a description has at most, unless the protocol is a large one: the library says how many then.
+/// Room for the description of a usual protocol. For a larger one the library says how much it
+/// needs.
 const LIKELY_DESCRIPTION: usize = 16 << 10;
 
-pub(super) struct Session {
-    library: Library,
-    pe: NonNull<Pe>,
+pub(super) struct Connection {
+    handle: ContextHandle,
     service: NonNull<RawService>,
-    ctx: NonNull<Ctx>,
+    engine: EngineCore,
     /// Closed after the service that uses it is gone.
     device: Option<Device>,
-    handle: RawFd,
 }
 
-impl Session {
+impl Connection {
     /// Creates, configures and starts a service.
-    pub(super) fn open(library: Library, settings: &Settings) -> Result<Session> {
-        let session = Session::create(library)?;
-        session.open_with(settings)
-    }
-
-    fn create(library: Library) -> Result<Session> {
+    pub(super) fn open(library: Library, settings: &Settings) -> Result<Connection> {
         let api = library.api();
-        let mut pe = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (api.doca_pe_create)(&mut pe) };
-        check(code, || "creating the service's progress engine")?;
-        let pe = non_null(pe, "creating the service's progress engine")?;
-        let mut service = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (api.doca_urom_service_create)(&mut service) };
-        let created = check(code, || "creating a service").and_then(|()| {
-            let service = non_null(service, "creating a service")?;
-            // SAFETY: the service was just created.
-            let ctx = unsafe { (api.doca_urom_service_as_ctx)(service.as_ptr()) };
-            Ok((service, non_null(ctx, "creating a service")?))
-        });
-        match created {
-            Ok((service, ctx)) => {
-                Ok(Session { library, pe, service, ctx, device: None, handle: -1 })
-            }
-            Err(error) => {
-                // SAFETY: the engine was just created and nothing is connected to it.
-                unsafe { (api.doca_pe_destroy)(pe.as_ptr()) };
-                Err(error)
-            }
-        }
-    }
-
-    fn open_with(mut self, settings: &Settings) -> Result<Session> {
-        let api = self.api();
-        // SAFETY: both were just created.
-        let code = unsafe { (api.doca_pe_connect_ctx)(self.pe.as_ptr(), self.ctx.as_ptr()) };
-        check(code, || "connecting the service to its progress engine")?;
-        // SAFETY: the engine is live, and the pointer is to a field of this structure.
-        let code =
-            unsafe { (api.doca_pe_get_notification_handle)(self.pe.as_ptr(), &mut self.handle) };
-        check(code, || "asking the service's progress engine for its notification handle")?;
-        self.configure(settings)?;
-        self.start(settings)?;
-        Ok(self)
+        let engine = EngineCore::new(library)?;
+        // SAFETY: the place for the service is valid.
+        let new = |service| unsafe { (api.doca_urom_service_create)(service) };
+        let service = create("creating a service", new)?;
+        // SAFETY: the service was just created.
+        let ctx = unsafe { (api.doca_urom_service_as_ctx)(service.as_ptr()) };
+        let ctx = non_null(ctx, "creating a service")?;
+        // SAFETY: the context is the service's, which is destroyed right before this is dropped.
+        let handle = unsafe { ContextHandle::new(library, ctx, "the service") };
+        let mut connection = Connection { handle, service, engine, device: None };
+        // SAFETY: the context was just created, on this thread.
+        unsafe { connection.engine.connect(ctx) }?;
+        connection.configure(settings)?;
+        connection.start(settings)?;
+        Ok(connection)
     }
 
     fn configure(&mut self, settings: &Settings) -> Result<()> {
@@ -96,8 +69,9 @@ impl Session {
                 .map_err(|error| error.hint("it must be a power of two"))?;
         }
         if let Some(name) = &settings.device {
-            let device = Device::open(self.library, name)?;
-            // SAFETY: the service is live and idle, and the device stays open until the service is destroyed.
+            let device = Device::open(self.handle.library, name)?;
+            // SAFETY: the service is live and idle, and the device stays open until the service is
+            // destroyed.
             let code = unsafe { (api.doca_urom_service_set_dev)(service, device.as_ptr()) };
             check(code, || format!("giving device `{name}` to the service"))?;
             self.device = Some(device);
@@ -106,21 +80,22 @@ impl Session {
             let path = settings.c_path(path)?;
             let extensions =
                 self.extensions(settings, "this libdoca_urom takes no key file", "leave it away")?;
-            // SAFETY: the service is live and idle; the string lives until the call returns, which copies it.
+            // SAFETY: the service is live and idle; the string lives until the call returns, which
+            // copies it.
             let code = unsafe { (extensions.urom_service_set_key_file)(service, path.as_ptr()) };
             check(code, || settings.what()).map_err(|error| error.why(self.failure()))?;
         }
         self.place(settings)
     }
 
-    /// What DOCA has no calls for.
+    /// This project's extensions of DOCA.
     fn extensions(
         &self,
         settings: &Settings,
         why: &str,
         hint: &str,
     ) -> Result<&'static urom_abi::host::Extensions> {
-        self.library.extensions().ok_or_else(|| {
+        self.handle.library.extensions().ok_or_else(|| {
             Error::new(DocaError::NOT_SUPPORTED, settings.what())
                 .why(why)
                 .hint(format!("{hint}, or name this project's own library"))
@@ -134,8 +109,8 @@ impl Session {
             self.extensions(settings, why, "set that variable instead")
         };
         let code = match &settings.place {
-            // DOCA asks for a device; here any one will do.
-            Place::Environment => match self.library.extensions() {
+            // DOCA demands a device; this project's library takes any.
+            Place::Environment => match self.handle.library.extensions() {
                 // SAFETY: the service is live and idle.
                 Some(extensions) if settings.device.is_none() => unsafe {
                     (extensions.urom_service_set_any_device)(service)
@@ -144,7 +119,8 @@ impl Session {
             },
             Place::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
-                // SAFETY: the service is live and idle; the strings live until the call returns, which copies them.
+                // SAFETY: the service is live and idle; the strings live until the call returns,
+                // which copies them.
                 unsafe {
                     (extensions()?.urom_service_set_address)(
                         service,
@@ -165,11 +141,11 @@ impl Session {
 
     fn start(&self, settings: &Settings) -> Result<()> {
         // SAFETY: the context is live and idle.
-        let code = unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) };
+        let code = unsafe { (self.api().doca_ctx_start)(self.handle.ctx().as_ptr()) };
         let failed = |code| match self.failure() {
             // The library's words name the place already.
             why if !why.is_empty() => Error::new(code, "connecting to the service").why(why),
-            _ if self.library.extensions().is_none() => unexplained(code, settings),
+            _ if self.handle.library.extensions().is_none() => unexplained(code, settings),
             _ => Error::new(code, settings.what()),
         };
         if code != DocaError::IN_PROGRESS {
@@ -184,7 +160,7 @@ impl Session {
     }
 
     fn api(&self) -> &'static Api {
-        self.library.api()
+        self.handle.api()
     }
 
     pub(super) fn pointer(&self) -> NonNull<RawService> {
@@ -192,17 +168,12 @@ impl Session {
     }
 
     pub(super) fn failure(&self) -> String {
-        // SAFETY: the context is live and belongs to this thread.
-        unsafe { self.library.failure(self.ctx) }
+        self.handle.failure()
     }
 
     fn state(&self) -> CtxState {
-        let mut state = CtxState::IDLE;
-        // SAFETY: the context is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
-        // It can only refuse a NULL pointer.
-        debug_assert_eq!(code, DocaError::SUCCESS);
-        state
+        // The library only refuses a NULL pointer.
+        self.handle.state().unwrap_or(CtxState::IDLE)
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -212,7 +183,7 @@ impl Session {
     /// The plugins with the fingerprints of their descriptions; none when the service found none.
     pub(super) fn plugins(&self) -> Result<Vec<(PluginInfo, Option<u64>)>> {
         let plugins = self.plugins_list()?;
-        let Some(extensions) = self.library.extensions() else {
+        let Some(extensions) = self.handle.library.extensions() else {
             return Ok(plugins.into_iter().map(|info| (info, None)).collect());
         };
         let with_fingerprint = |info: PluginInfo| {
@@ -237,12 +208,16 @@ impl Session {
     /// Asks for a plugin's description. Blocks this thread for at most some seconds.
     pub(super) fn description(&self, plugin: u64) -> Result<Description> {
         let what = "asking the service for a plugin's description";
-        let extensions =
-            self.library.extensions().ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
+        let extensions = self
+            .handle
+            .library
+            .extensions()
+            .ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
         let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
         let ask = |bytes: &mut Vec<u8>| {
             let mut length = bytes.len();
-            // SAFETY: the service is live; there are as many bytes as `length` says, which is a local variable.
+            // SAFETY: the service is live; there are as many bytes as `length` says, which is a
+            // local variable.
             let code = unsafe {
                 (extensions.urom_service_get_plugin_description)(
                     self.service.as_ptr(),
@@ -279,40 +254,39 @@ impl Session {
             return Ok(Vec::new());
         }
         check(code, || "asking the service for its plugins")?;
-        // SAFETY: the library gave out an array of `count` entries that lives as long as the service runs.
+        // SAFETY: the library gave out an array of `count` entries that lives as long as the
+        // service runs.
         Ok(unsafe { std::slice::from_raw_parts(plugins, count) }.to_vec())
     }
 
     pub(super) fn cpus(&self) -> Result<CpuSet> {
-        let mut cpus = CpuSet::empty();
         // SAFETY: the service is live, and the pointer is to a local variable.
-        let code =
-            unsafe { (self.api().doca_urom_service_get_cpuset)(self.service.as_ptr(), &mut cpus) };
-        check(code, || "asking the service for its CPUs")?;
-        Ok(cpus)
+        get(
+            CpuSet::empty(),
+            || "asking the service for its CPUs",
+            |cpus| unsafe {
+                (self.api().doca_urom_service_get_cpuset)(self.service.as_ptr(), cpus)
+            },
+        )
     }
 
-    /// Lets things move until nothing does.
+    /// Progresses until nothing moves.
     pub(super) fn progress(&self) {
-        // SAFETY: the engine is live and belongs to this thread, and no callback is running: callbacks do not call this.
-        while unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) } != 0 {}
+        while self.engine.pump() {}
     }
 
     /// Sleeps until the service or `bell` has news.
     pub(super) fn sleep(&self, bell: RawFd, limit: Option<Duration>) {
         let mut set = PollSet::take();
         set.add(bell);
-        // SAFETY: the engine is live and belongs to this thread.
-        let armed = unsafe { (self.api().doca_pe_request_notification)(self.pe.as_ptr()) };
-        let mut limit = limit;
-        if armed == DocaError::SUCCESS {
-            set.add(self.handle);
+        if self.engine.request_notification().is_ok() {
+            set.add(self.engine.as_fd().as_raw_fd());
+            set.poll(limit);
         } else {
-            limit = Some(Duration::from_millis(1));
+            set.poll(Some(Duration::from_millis(1)));
         }
-        set.poll(limit);
-        // SAFETY: as above; the handle is the one that it gave out.
-        unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
+        // An engine that cannot be cleared stays readable: the next sleep is short.
+        let _ = self.engine.clear_notification();
     }
 
     fn until(&self, done: impl Fn(CtxState) -> bool) {
@@ -329,7 +303,7 @@ impl Session {
     }
 }
 
-/// Why a library that gives no reasons may have failed to start: there is little that a program decides.
+/// The error of a library that gives no reasons: what the program and the environment have set.
 fn unexplained(code: DocaError, settings: &Settings) -> Error {
     let file = match std::env::var_os("DOCA_UROM_SERVICE_FILE") {
         Some(file) => format!("DOCA_UROM_SERVICE_FILE is {file:?}"),
@@ -338,7 +312,8 @@ fn unexplained(code: DocaError, settings: &Settings) -> Error {
     let (device, hint) = match &settings.device {
         Some(name) => (
             format!("the device is `{name}`"),
-            "check that the file has a line for this host and the device's PCI address, and that the daemon runs there",
+            "check that the file has a line for this host and the device's PCI address, and that \
+             the daemon runs there",
         ),
         None => ("no device was named".to_owned(), "name one with Service::builder().device(..)"),
     };
@@ -347,29 +322,21 @@ fn unexplained(code: DocaError, settings: &Settings) -> Error {
         .hint(hint)
 }
 
-impl Drop for Session {
+impl Drop for Connection {
     fn drop(&mut self) {
-        let api = self.api();
         if self.state() != CtxState::IDLE {
-            // SAFETY: the context is live.
-            let code = unsafe { (api.doca_ctx_stop)(self.ctx.as_ptr()) };
-            if !matches!(code, DocaError::SUCCESS | DocaError::IN_PROGRESS) {
-                tracing::warn!("the service could not be stopped: {code}: {}", self.failure());
+            if let Err(error) = self.handle.stop(|| "stopping the service".to_owned()) {
+                tracing::warn!("{error}");
             }
             self.until(|state| state == CtxState::IDLE);
         }
-        // SAFETY: the service is live, and its workers are gone: each keeps its service's thread from ending.
-        let code = unsafe { (api.doca_urom_service_destroy)(self.service.as_ptr()) };
+        // SAFETY: the service is live, and its workers are gone: each keeps its service's thread
+        // from ending.
+        let code = unsafe { (self.api().doca_urom_service_destroy)(self.service.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a service could not be destroyed and stays behind: {code}");
-            // It still uses its engine and its device.
+            // It still uses its device.
             std::mem::forget(self.device.take());
-            return;
-        }
-        // SAFETY: the engine is live, and the only context on it was just destroyed.
-        let code = unsafe { (api.doca_pe_destroy)(self.pe.as_ptr()) };
-        if let Err(code) = code.check() {
-            tracing::warn!("the service's progress engine could not be destroyed: {code}");
         }
     }
 }
