@@ -144,7 +144,7 @@ impl QueueProbe {
     /// A peer is gone: tests the queue, now or after the current test.
     ///
     /// # Errors
-    /// As [`Probe::begin`].
+    /// As `Probe::begin`.
     pub fn begin(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
             _ if !self.shared => {}
@@ -163,7 +163,7 @@ impl QueueProbe {
         self.probe.is_some()
     }
 
-    /// The verdict of [`Probe::look`]. Any but `Unknown` ends the test, and begins the next one if
+    /// The verdict of `Probe::look`. Any but `Unknown` ends the test, and begins the next one if
     /// it is due.
     pub fn look(&mut self, empty: bool, now: Instant) -> Verdict {
         let Some(probe) = &mut self.probe else { return Verdict::Unknown };
