@@ -146,6 +146,28 @@ fn participant_0_that_talks_nonsense_is_an_error() {
 }
 
 #[test]
+fn a_reason_that_comes_in_parts_is_not_taken_for_blocks() {
+    // As many bytes of it as all blocks have come first.
+    for length in [0, 1] {
+        let (listener, address) = meet();
+        let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
+        let mut stream = greet_back(&listener);
+        let mut other = joined.join().unwrap();
+        other.begin(&vec![b'b'; length]).unwrap();
+        let reason = frame(b"fail", 6, b"it is late");
+        let (first, rest) = reason.split_at(16 + 2 * length);
+        stream.write_all(first).unwrap();
+        let mut blocks = vec![0; 2 * length];
+        for _ in 0..100 {
+            assert!(!other.test(&mut blocks).unwrap());
+        }
+        stream.write_all(rest).unwrap();
+        let error = finish(&mut other, length).unwrap_err();
+        assert!(error.to_string().ends_with("participant 0 says: it is late"), "{error}");
+    }
+}
+
+#[test]
 fn blocks_of_different_lengths_are_an_error_for_both() {
     let mut participants = group(2);
     let (mut other, mut hub) = (participants.pop().unwrap(), participants.pop().unwrap());

@@ -99,14 +99,7 @@ impl Peer {
         room: &mut [u8],
         own: u32,
     ) -> Result<bool, Error> {
-        if self.received == HEAD + room.len() {
-            // One that was sent everything may leave.
-            let must_stay = self.sent == 0;
-            return match must_stay.then(|| self.check()).transpose() {
-                Ok(_) => Ok(true),
-                Err(error) => Err(self.gone(error)),
-            };
-        }
+        let before = self.received;
         if self.received < HEAD
             && !fill(&mut self.stream, &mut self.head, &mut self.received)
                 .map_err(|error| self.gone(error))?
@@ -125,6 +118,13 @@ impl Peer {
             let text =
                 format!("participant {index} gives {length} bytes, participant {own} {wanted}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        if before == HEAD + room.len() {
+            // One that was sent everything may leave.
+            if self.sent == 0 {
+                self.check().map_err(|error| self.gone(error))?;
+            }
+            return Ok(true);
         }
         let mut filled = self.received - HEAD;
         let is_whole = fill(&mut self.stream, room, &mut filled);
