@@ -28,7 +28,7 @@ impl Features {
     pub const RMA: Features = Features(sys::UCP_FEATURE_RMA as u64);
     /// Atomic operations on 64-bit words of remote memory. What is said of [`Features::RMA`] and trust holds here too.
     pub const AMO64: Features = Features(sys::UCP_FEATURE_AMO64 as u64);
-    /// Event descriptors and [`Worker::arm`].
+    /// Event descriptors and [`Worker::arm`](crate::Worker::arm).
     pub const WAKEUP: Features = Features(sys::UCP_FEATURE_WAKEUP as u64);
     /// Memory handles that another process can import: see [`Memory::export`](crate::Memory::export).
     pub const EXPORTED_MEMH: Features = Features(sys::UCP_FEATURE_EXPORTED_MEMH as u64);
