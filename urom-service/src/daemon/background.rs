@@ -1,4 +1,4 @@
-//! Work that may take for ever, as with a file system that hangs: on a thread of its own.
+//! Work that may never end, for example on a file system that hangs: each on a thread of its own.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
@@ -33,7 +33,7 @@ impl<T: Send + 'static> Background<T> {
         ready_to_wait();
         let log = dispatcher::get_default(Clone::clone);
         let work = move || {
-            // Nobody listens any more when it took too long.
+            // The receiver is gone if this took too long.
             let _ = tell.send(dispatcher::with_default(&log, work));
         };
         let thread = thread::Builder::new().name("urom-look".to_owned());
@@ -55,8 +55,8 @@ impl<T: Send + 'static> Background<T> {
     }
 }
 
-/// Has this thread all that waiting takes, which is made when it is first used. To make it takes
-/// the loader's lock, and a plugin that hangs as it is loaded never lets go of that.
+/// Makes what this thread needs to wait, which otherwise is made when it is first used. Making it
+/// takes the loader's lock, which a plugin that hangs while it is loaded never releases.
 fn ready_to_wait() {
     // One without room: any other looks at the clock first.
     let (_sender, receiver) = sync_channel::<()>(0);

@@ -9,7 +9,7 @@ use tracing::dispatcher;
 use super::discovery::Found;
 use super::turns::measured;
 
-/// Who waits for a look.
+/// The tasks that wait for a look.
 type Asked = oneshot::Sender<Arc<[Found]>>;
 
 /// Asks for looks.
@@ -17,15 +17,15 @@ type Asked = oneshot::Sender<Arc<[Found]>>;
 pub(crate) struct Search(mpsc::UnboundedSender<Asked>);
 
 impl Search {
-    /// Has `look` called once, and again as hosts ask for it: on threads that may wait for files
-    /// and directories.
+    /// Calls `look` once, and again when hosts ask for it, on threads that may wait for files and
+    /// directories.
     pub(crate) fn begin(look: impl FnMut() -> Vec<Found> + Send + 'static) -> Search {
         let (ask, asked) = mpsc::unbounded_channel();
         tokio::spawn(measured("looking for plugins", serve(look, asked)));
         Search(ask)
     }
 
-    /// What there is at this moment, or was a little later. Nothing when looking panicked.
+    /// The plugins at this moment, or a little later. `None` when looking panicked.
     pub(crate) async fn look(&self) -> Option<Arc<[Found]>> {
         let (answer, answered) = oneshot::channel();
         // The task ends with the last search.
@@ -44,8 +44,8 @@ async fn serve(
     loop {
         let log = log.clone();
         let once = move || (dispatcher::with_default(&log, &mut look), look);
-        // It fails where it panicked, which was reported, or where the runtime ends: those who wait
-        // notice that nobody answers.
+        // It fails after a panic, which was reported, or when the runtime ends. The tasks that wait
+        // notice that.
         let Ok((found, again)) = spawn_blocking(once).await else { return };
         look = again;
         let found = Arc::<[Found]>::from(found);
@@ -53,7 +53,7 @@ async fn serve(
             // A host that has gone meanwhile wants none.
             let _ = answer.send(Arc::clone(&found));
         }
-        // Who came during a look may have missed something, and waits for the next.
+        // A task that came during a look may have missed something, and waits for the next.
         if asked.recv_many(&mut waiting, usize::MAX).await == 0 {
             return;
         }
