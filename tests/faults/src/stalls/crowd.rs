@@ -1,4 +1,4 @@
-//! Many hosts as the daemon sees them: control connections that greet, are welcomed and stay. One thread plays them all.
+//! Many hosts as the daemon sees them: control connections that stay, played by one thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are connected, and before they are
-    /// waited for. How long it took until the last one was welcomed.
+    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are
+    /// connected, and before they are waited for. How long it took until the last one was welcomed.
     pub(crate) fn come(
         daemon: SocketAddr,
         key: Option<&Key>,
@@ -73,7 +73,6 @@ impl Crowd {
         Ok((Crowd { runtime, ends }, begin.elapsed()))
     }
 
-    /// Whether all of them are still there.
     pub(crate) fn is_there(&mut self) -> Result<()> {
         let gone = self.runtime.block_on(async { self.ends.try_join_next() });
         ensure!(gone.is_none(), "a host was lost: {gone:?}");
