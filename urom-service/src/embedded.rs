@@ -30,7 +30,7 @@ use crate::threads::{Alive, wait_for_all};
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.
 const CPUS_VARIABLE: &str = "UROM_CPUS";
 
-/// What an embedded service starts with.
+/// The options of an embedded service.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedOptions {
     /// Where plugins lie, in place of `UROM_PLUGIN_PATH`. When neither is set, the service looks
@@ -49,10 +49,10 @@ pub struct EmbeddedOptions {
 /// CPU set of a single worker have no effect (a log line says so), and a plugin that crashes takes
 /// the process along.
 ///
-/// A plugin of this kit is listed by what its file says of itself. Any other has to be loaded for
-/// that, on a thread. One that does not come back keeps the loader's lock: the process can load
-/// nothing else then, start no worker and not end. A warning names it after two seconds; behind
-/// `uromd` it harms nobody.
+/// A plugin of this kit is listed by the description in its file. Any other must be loaded for
+/// that, on a thread. If loading hangs, it keeps the loader's lock: the process can then load
+/// nothing else, start no worker and not end. A warning names the plugin after two seconds; under
+/// `uromd` it does no harm.
 ///
 /// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a
 /// `tracing` subscriber gets them as events instead, those of plugins under the target
@@ -78,7 +78,7 @@ const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 /// The services that programs share, and how they were started.
 static SHARED: Mutex<Vec<(Sharing, Weak<Embedded>)>> = Mutex::new(Vec::new());
 
-/// What two programs have in common that share a service.
+/// The options that services must have in common to be shared.
 type Sharing = (Option<OsString>, usize, Option<CpuSet>);
 
 impl Embedded {
@@ -100,7 +100,7 @@ impl Embedded {
             cpus,
             plugin_path: Some(places(options.plugin_path.as_deref()))
                 .filter(|places| !places.is_empty()),
-            // Whoever is silent is paused together with this end.
+            // A peer that is silent is paused together with this end.
             patience: Patience::OFF,
             // It has no effect on threads of the host's own process.
             worker_env_allow: vec![AllowedVariables::all()],
@@ -173,8 +173,8 @@ impl Embedded {
         self.address
     }
 
-    /// What its hosts have to know: it was made for this process, so that no other user of the
-    /// machine comes in.
+    /// The key of its hosts. It was made for this process, so that no other user of the machine can
+    /// connect.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -197,8 +197,8 @@ impl Drop for Embedded {
     }
 }
 
-/// Has the services that are shared stopped when the process exits: a host may leave without
-/// stopping anything, and UCX, which goes then, must not go under their threads.
+/// Stops shared services when the process exits. A host may exit without stopping anything, and UCX
+/// must not be destroyed under their threads.
 fn stop_at_exit() {
     REGISTERED.get_or_init(|| {
         // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered,

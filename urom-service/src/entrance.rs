@@ -1,8 +1,7 @@
 //! Where connections come in: a listener and its [`Lobby`].
 //!
-//! When the system has no descriptor left, a connection cannot be accepted and stays where it is.
-//! It is tried again a little later, and whoever waits for connections does other things in
-//! between.
+//! When the system has no descriptor left, a connection cannot be accepted and stays in the
+//! backlog. Accepting is tried again a little later, and the caller does other work in between.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -26,8 +25,8 @@ const BACKLOG: i32 = 4096;
 /// How long to wait before accepting again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Has as many connections wait as may come at once: the standard library's backlog is 128. Where
-/// this fails it is as it was.
+/// Enlarges the backlog to as many connections as may come at once: the standard library's is 128.
+/// If this fails, it stays at that.
 pub(crate) fn let_wait(listener: &TcpListener) {
     let _ = rustix::net::listen(listener, BACKLOG);
 }

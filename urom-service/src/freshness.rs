@@ -40,7 +40,8 @@ fn old_by(library: &Path) -> Option<Source> {
     let sources = sources(&list, &library)?;
     let built = modified(&library).ok()?;
     let built = begin(&library, built).unwrap_or(built);
-    // What lies in the future, by another machine's clock, stays newer however often it is built.
+    // A time in the future, by another machine's clock, stays newer however often the library is
+    // built.
     let now = SystemTime::now();
     let is_since = |at: SystemTime| built < at && at <= now;
     sources.into_iter().find_map(|source| match modified(&source) {

@@ -1,8 +1,8 @@
 //! `SIGHUP`: ends daemon and workers in order, unless it was ignored when the program was started,
 //! as by `nohup`.
 //!
-//! UCX installs a handler of its own as it is loaded, before `main`: what was inherited can only be
-//! seen earlier.
+//! UCX installs its own handler while it is loaded, before `main`, so the inherited one must be
+//! read earlier.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ static IGNORED: AtomicBool = AtomicBool::new(false);
 /// UCX takes the signal for a wish to be debugged where this names it.
 const DEBUG_VARIABLE: &str = "UCX_DEBUG_SIGNO";
 
-/// Has a program remember whether `SIGHUP` was ignored when it was started.
+/// Makes a program remember whether `SIGHUP` was ignored when it started.
 ///
 /// For executables that call [`main_of`](crate::uromd::main_of): they alone may have what runs
 /// before all libraries.
@@ -39,8 +39,9 @@ pub extern "C" fn remember_hangup_now() {
     IGNORED.store(told == 0 && now.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
 }
 
-/// Whether this program is to end in order at `SIGHUP`. Where it is not, the signal is ignored from
-/// here on, and by the processes that are started; who wants UCX's debugger gets it.
+/// Whether this program ends in order at `SIGHUP`. Not if the signal was ignored when it started:
+/// then it and the processes that it starts ignore it from here on. Nor with UCX's debugger, which
+/// uses the signal.
 pub(crate) fn ends_the_program() -> bool {
     if std::env::var_os(DEBUG_VARIABLE).is_some() {
         return false;

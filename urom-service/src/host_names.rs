@@ -1,4 +1,4 @@
-//! What log lines call the hosts of a worker: plugins know their connections by number only.
+//! The names of a worker's hosts in log lines: plugins know their connections by number only.
 //!
 //! The names belong to the data thread, on which plugins are called.
 

@@ -4,8 +4,8 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Has this thread, and those that it starts, hear of the ends of children and of the signals that
-/// end a program in order.
+/// Makes this thread, and those that it starts, receive the signals for ended children and those
+/// that end a program in order.
 ///
 /// Programs inherit what their parent ignores and blocks. One that ignores `SIGCHLD` cannot wait
 /// for its children, and one that blocks `SIGTERM` is not ended by it. Call it before other threads

@@ -56,7 +56,8 @@ struct File {
     elf: PluginElf,
 }
 
-/// By the paths they were loaded by, as text: paths are equal whose spellings differ.
+/// By the paths with which they were loaded, as text: different spellings of a path compare as
+/// equal paths.
 static FILES: LazyLock<Mutex<HashMap<OsString, File>>> = LazyLock::new(Mutex::default);
 
 fn files() -> MutexGuard<'static, HashMap<OsString, File>> {
@@ -96,7 +97,7 @@ pub(crate) fn forget(spelling: &Path) {
     files().remove(spelling.as_os_str());
 }
 
-/// What the file showed of itself that this process has loaded by a path.
+/// What the file that this process loaded with a path showed of itself.
 pub(crate) fn shown(spelling: &Path) -> Option<PluginElf> {
     files().get(spelling.as_os_str()).map(|file| file.elf.clone())
 }

@@ -1,10 +1,10 @@
 //! The connections that have proven nothing yet: so many at a time, and no more.
 //!
-//! Further ones wait in the kernel's backlog until there is a place. A connection that had time to
-//! greet and did not may lose its place to one that waits: the oldest of the address that has the
-//! most such. A host that is about to greet never does. Who has as many addresses as there are
-//! places pushes out anybody's silent connections: a network of IPv6 counts as one address for
-//! that. Nor do strangers fill the log: each way of not coming in has a budget of lines.
+//! Further ones wait in the kernel's backlog for a place. A connection that had time to greet and
+//! did not may lose its place to one that waits: the oldest silent one of the address that has the
+//! most. A host that is about to greet never does. A stranger with as many addresses as there are
+//! places can push out all silent connections; an IPv6 network counts as one address. Strangers
+//! cannot fill the log: each kind of refusal has a limit on lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -113,7 +113,7 @@ impl Guests {
     }
 }
 
-/// Whose an address is: a network of 64 bits of IPv6 is one's, and IPv4 that is written as IPv6 is
+/// The owner of an address: a 64-bit network of IPv6 is one owner, and IPv4 written as IPv6 is
 /// IPv4.
 fn owner(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -137,7 +137,7 @@ fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> 
 }
 
 impl Seat {
-    /// Whether a connection has greeted as it should. If it has not, that is logged.
+    /// Whether a connection has greeted correctly. If not, logs why.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
@@ -178,14 +178,14 @@ impl Seat {
         false
     }
 
-    /// What `proving` gives; nothing when the place was needed before.
+    /// The result of `proving`; `None` when the place was needed before.
     async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
         let (mut proving, mut time) =
             (std::pin::pin!(proving), std::pin::pin!(sleep(TIME_TO_GREET)));
         let mut is_silent = false;
         loop {
             tokio::select! {
-                // What was said in time counts, however late this task has its turn.
+                // A greeting in time counts, however late this task runs.
                 biased;
                 proven = &mut proving => return Some(proven),
                 _ = &mut self.line => return None,

@@ -1,9 +1,8 @@
-//! What a plugin's file shows before anything of it runs: its machine, its two symbols, its
+//! What a plugin's file shows without running any of it: its machine, its two symbols, its
 //! description.
 //!
-//! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them
-//! first. All of it is somebody else's bytes: what is read is bounded by the file, and nothing of
-//! it is believed beyond what it says.
+//! Loading a file runs its constructors, so files are looked at first. Their bytes are not trusted:
+//! reads are bounded by the file.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,7 +28,7 @@ pub struct PluginElf {
     /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose
     /// symbols only the loader finds: one without section headers.
     pub missing: Vec<&'static str>,
-    /// What it says of itself, if it has the section for that: Rust plugins of this kit do.
+    /// The description in its section, if it has one: Rust plugins of this kit do.
     pub description: Option<Result<Description, ReadError>>,
 }
 
@@ -153,7 +152,7 @@ impl<'a> ReadRef<'a> for InPieces<'a> {
     }
 }
 
-/// What a file says of itself, for whatever machine it is; `None` when it has no section for that.
+/// The description in a file for any machine; `None` without the section.
 ///
 /// # Errors
 /// The file's tables lead nowhere.
@@ -208,7 +207,7 @@ pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> 
 }
 
 impl PluginElf {
-    /// What the file says of itself, if it does and that can be read.
+    /// The description, if there is one that can be read.
     #[must_use]
     pub fn described(&self) -> Option<Description> {
         self.description.as_ref()?.as_ref().ok().copied()

@@ -44,7 +44,7 @@ pub enum PluginFileError {
     Method(&'static str),
 }
 
-/// What to do where a plugin in C does not find its log.
+/// The remedy when a plugin in C does not find its log.
 fn lookup_hint(text: &str) -> &'static str {
     if missing_of_doca(text).is_some() {
         ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it"

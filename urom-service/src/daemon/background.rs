@@ -1,4 +1,4 @@
-//! Work that may take for ever, as with a file system that hangs: on a thread of its own.
+//! Work that may never end, for example on a file system that hangs: each on a thread of its own.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::Builder;
@@ -35,7 +35,7 @@ impl<T: Send + 'static> Background<T> {
         let (tell, result) = sync_channel(1);
         ready_to_wait();
         on_thread("urom-look", move || {
-            // Nobody listens any more when it took too long.
+            // The receiver is gone if this took too long.
             let _ = tell.send(work());
         })?;
         Ok(Background { result, awaited: false })
@@ -79,14 +79,14 @@ pub(super) async fn result_of<T: Send + 'static>(
     let runtime = Handle::current();
     on_thread(name, move || {
         let _inside = runtime.enter();
-        // Nobody listens when the daemon ends.
+        // The receiver is gone when the daemon ends.
         let _ = tell.send(work());
     })?;
     told.await.map_err(|_| "it panicked; please report it".to_owned())
 }
 
-/// Has this thread all that waiting takes, which is made when it is first used. To make it takes
-/// the loader's lock, and a plugin that hangs as it is loaded never lets go of that.
+/// Makes what this thread needs to wait, which otherwise is made when it is first used. Making it
+/// takes the loader's lock, which a plugin that hangs while it is loaded never releases.
 fn ready_to_wait() {
     // One without room: any other looks at the clock first.
     let (_sender, receiver) = sync_channel::<()>(0);

@@ -1,4 +1,4 @@
-//! What a daemon is told when it starts.
+//! The configuration of a daemon.
 
 use std::ffi::OsString;
 use std::io;
@@ -28,7 +28,7 @@ pub struct DaemonConfig {
     pub listen: SocketAddr,
     /// How much of it hosts may have.
     pub limits: Limits,
-    /// What hosts prove that they hold. Without one, the daemon listens on loopback addresses only.
+    /// The key that hosts must hold. Without one, the daemon listens on loopback addresses only.
     pub key: Option<Key>,
     /// The message limit in bytes, headers included.
     pub max_message: usize,
@@ -46,20 +46,18 @@ pub struct DaemonConfig {
     /// How many seconds a plugin may keep its worker in one call before the worker ends: at least
     /// 1, and for ever if `None`.
     pub plugin_timeout: Option<u32>,
-    /// What the logs show of this program.
+    /// The log level of this program.
     pub log_level: LogLevel,
-    /// What the logs show of libraries.
+    /// The log level of libraries.
     pub sdk_log_level: LogLevel,
-    /// What the arguments of a worker that is a process begin with, before `worker`: nothing when
-    /// the program is `uromd`.
+    /// The first arguments of a worker process, before `worker`: none when the program is `uromd`.
     pub worker_words: Vec<OsString>,
-    /// A program and its first arguments, such as an emulator's, that is started in the place of a
-    /// worker, with the worker's own program and arguments behind them. Nothing when workers are
-    /// started as they are.
+    /// A program with its first arguments, such as an emulator, which starts each worker: the
+    /// worker's own program and arguments follow. Empty when workers are started directly.
     pub worker_launcher: Vec<OsString>,
-    /// What workers that are processes find in their environment besides the little they always do.
+    /// Variables for worker processes, besides those that they always have.
     pub worker_env: Vec<WorkerVariable>,
-    /// What hosts may set in a worker's environment besides `UROM_*`, `UCX_TLS` and
+    /// The variables that hosts may set for a worker besides `UROM_*`, `UCX_TLS` and
     /// `UCX_LOG_LEVEL`.
     pub worker_env_allow: Vec<AllowedVariables>,
 }

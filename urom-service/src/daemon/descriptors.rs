@@ -16,14 +16,14 @@ use urom_abi::Count;
 use super::config::Limits;
 use crate::lobby::UNPROVEN;
 
-/// What a daemon or a worker has open without any host.
+/// The descriptors of a daemon or a worker without hosts.
 const OWN: usize = urom_wire::descriptors::LEAST as usize;
 
-/// What a host takes, of a worker: its stream, and what UCX opens for it.
+/// The descriptors of a worker for each host: its stream, and those that UCX opens.
 const FOR_A_HOST: usize = 4;
 
-/// What a worker takes, of the daemon: its stream, its process, and what starting it takes for a
-/// moment.
+/// The descriptors of the daemon for each worker: its stream, its process, and those needed briefly
+/// to start it.
 const FOR_A_WORKER: usize = 3;
 
 /// Raises the soft limit to what `limits` may come to need, as far as the hard one goes.

@@ -36,7 +36,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct Found {
     pub(crate) entry: PluginEntry,
     pub(crate) file: PathBuf,
-    /// What the file says of itself, without documentation, as hosts get it.
+    /// The description in the file, without documentation, as hosts get it.
     pub(crate) description: Option<Arc<[u8]>>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Catalogue {
     places: Option<Vec<Place>>,
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
-    /// What was complained about last time: nothing is logged for every host anew.
+    /// The problems of the last search, so that they are not logged again for each host.
     complaints: HashSet<String>,
 }
 
@@ -142,7 +142,7 @@ fn take_in(
     Ok(Found { entry, file: known.spelling().to_owned(), description: known.shown() })
 }
 
-/// What is wrong with files and directories.
+/// The problems with files and directories.
 struct Complaints {
     last: HashSet<String>,
     now: HashSet<String>,

@@ -1,4 +1,4 @@
-//! What a worker's process finds in its environment: little of the daemon's, and what was asked
+//! The environment of a worker process: a few of the daemon's variables, and those that were asked
 //! for.
 
 use std::ffi::{OsStr, OsString};
@@ -7,9 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::worker::{LOOPBACK_DEVICE, is_loopback};
 
-/// What workers have of the daemon's environment without being asked: where programs and libraries
-/// lie, so that a worker is the same program with the same libraries, and whether it tells where it
-/// panicked.
+/// The daemon's variables that workers always have: the places of programs and libraries, so that a
+/// worker is the same program with the same libraries, and whether panics have a backtrace.
 const KEPT: [&str; 4] = ["LD_LIBRARY_PATH", "PATH", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
 
 /// Everything that configures UCX: host and worker have to agree on it.
@@ -28,7 +27,7 @@ const DEVICES: &str = "UCX_NET_DEVICES";
 /// much it logs.
 const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 
-/// What variables for plugins begin with.
+/// The prefix of variables for plugins.
 const FOR_PLUGINS: &[u8] = b"UROM_";
 
 /// The kit's own names among these: by some of them it finds keys, services and libraries.
@@ -87,8 +86,7 @@ impl TryFrom<OsString> for AllowedVariables {
     }
 }
 
-/// A variable that the one who runs the daemon gives to all workers: the daemon's own, or one with
-/// a value.
+/// A variable that the daemon's owner gives to all workers: the daemon's own, or one with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerVariable {
     name: OsString,
@@ -118,9 +116,9 @@ impl TryFrom<OsString> for WorkerVariable {
     }
 }
 
-/// What a worker has of the daemon's environment `own`, before what its host asked for.
+/// The variables of a worker from the daemon's environment `own`, before those of its host.
 ///
-/// A worker that `listen`s on a loopback address has UCX listen there only, unless somebody said
+/// UCX of a worker that `listen`s on a loopback address listens there only, unless a variable says
 /// otherwise.
 pub(crate) fn inherited(
     own: impl Iterator<Item = (OsString, OsString)>,
@@ -145,14 +143,14 @@ fn is_kept(name: &OsStr) -> bool {
     KEPT.iter().any(|kept| name == *kept) || name.as_bytes().starts_with(KEPT_PREFIX)
 }
 
-/// What hosts may set for their workers.
+/// The variables that hosts may set for their workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wishes<'a> {
-    /// What workers have in any case; of two with a name the later one counts.
+    /// The variables of all workers; of two with one name the later one counts.
     pub(crate) inherited: &'a [(OsString, OsString)],
-    /// What the one who runs the daemon gives to workers: hosts may give it another value.
+    /// The variables that the daemon's owner gives to workers. Hosts may change their values.
     pub(crate) given: &'a [WorkerVariable],
-    /// What they may set besides.
+    /// The variables that hosts may set besides.
     pub(crate) allowed: &'a [AllowedVariables],
 }
 

@@ -1,4 +1,4 @@
-//! What the daemon's loop is told by the tasks that carry streams and watch workers.
+//! The events of the daemon's loop, from the tasks that carry streams and watch workers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 use super::discovery::Found;
 use super::roster::{HostKey, Serial};
 
-/// What happened. Nothing prints it: tickets are in it.
+/// An event. It is never printed, because it may hold tickets.
 pub(crate) enum Event {
     HostCame { key: HostKey, host: HostLink },
     Host { key: HostKey, message: HostToDaemon },
@@ -26,9 +26,9 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct HostLink {
     pub(crate) outbox: mpsc::Sender<DaemonToHost>,
-    /// Has its stream end at once, and not when what it was told is written.
+    /// Ends its stream at once, without writing what is queued.
     pub(crate) give_up: oneshot::Sender<()>,
     pub(crate) plugins: Arc<[Found]>,
-    /// What log lines call it.
+    /// Its name in log lines.
     pub(crate) peer: SocketAddr,
 }

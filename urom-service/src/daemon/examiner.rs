@@ -19,8 +19,8 @@ use crate::plugin_file::PluginFile;
 pub(crate) enum Examiner {
     /// In a process each, with these variables.
     Process { launcher: Vec<OsString>, words: Vec<OsString>, env: Vec<(OsString, OsString)> },
-    /// In this process, which an embedded service has no program of its own for: on a thread. A
-    /// file that says of itself what it would answer is not loaded.
+    /// On a thread of this process, because an embedded service has no program of its own. A file
+    /// with a description is not loaded.
     Thread,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Refusal {
     Daemon(String),
 }
 
-/// What a plugin that can be served says of itself.
+/// The answer of a plugin that can be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) version: u64,
@@ -74,8 +74,7 @@ impl Examiner {
         }
     }
 
-    /// Why a plugin is not listed whose answer is not there yet, and what to do where that may
-    /// harm.
+    /// Why a plugin without an answer yet is not listed, and what to do if that may harm.
     pub(crate) fn takes_long(&self) -> &'static str {
         match self {
             Examiner::Process { .. } => {

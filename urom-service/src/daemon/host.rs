@@ -26,15 +26,15 @@ use crate::lobby::Seat;
 /// for [`PATIENCE`].
 const SEARCH: Duration = Duration::from_secs(3);
 
-/// What a host is told that has to wait too long for the list of plugins.
+/// The failure for a host that would wait too long for the list of plugins.
 const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
     plugin path and the files that it waits for";
 
-/// What every host's task shares.
+/// Shared by the tasks of all hosts.
 #[derive(Debug)]
 pub(crate) struct Reception {
     pub(crate) search: Search,
-    /// What hosts have to know, if anything.
+    /// The secret that hosts must know, if any.
     pub(crate) secret: Option<Secret>,
     /// For the hosts that there may be, which are so many.
     pub(crate) places: Arc<Semaphore>,
@@ -122,7 +122,7 @@ pub(crate) async fn serve(
             }
         }
     }
-    // Nobody listens when the daemon ends.
+    // The receiver is gone when the daemon ends.
     let _ = events.send(Event::HostGone { key }).await;
 }
 

@@ -32,15 +32,15 @@ const SLOW_START: Duration = Duration::from_secs(60);
 pub(crate) enum Launcher {
     /// Each one a process.
     Process {
-        /// What starts it, with arguments of its own; nothing when that is the daemon itself.
+        /// The program that starts it, with arguments; empty when the daemon starts it itself.
         launcher: Vec<OsString>,
-        /// What its arguments begin with, before `worker`.
+        /// Its first arguments, before `worker`.
         words: Vec<OsString>,
-        /// What workers find in their environment besides the little they always do.
+        /// Variables for workers, besides those that they always have.
         given: Vec<WorkerVariable>,
-        /// What UCX logs in workers, when the daemon's environment does not say.
+        /// The log level of UCX in workers, unless the daemon's environment sets it.
         ucx_log: Option<LogLevel>,
-        /// Who takes them back.
+        /// Reaps them.
         reaper: Reaper,
     },
     /// Each one a thread, for the embedded service.
@@ -54,11 +54,11 @@ pub(crate) struct Launched {
     pub(crate) stream: UnixStream,
     /// How long it may take to say hello.
     pub(crate) first_word: Duration,
-    /// What runs.
+    /// The worker.
     pub(crate) body: Body,
 }
 
-/// What runs a worker. A process is killed when this is dropped.
+/// A worker's process or thread. Dropping this kills a process.
 #[derive(Debug)]
 pub(crate) enum Body {
     Process(Process),
@@ -173,7 +173,7 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
 }
 
 impl Body {
-    /// ` (process 4711)`, or nothing: a thread has no number of its own.
+    /// ` (process 4711)`, or nothing for a thread.
     pub(crate) fn process(&self) -> String {
         match self {
             Body::Process(process) => format!(" (process {})", process.id()),

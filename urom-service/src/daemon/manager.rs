@@ -1,4 +1,4 @@
-//! What the daemon tells the service manager that started it: systemd's `sd_notify` protocol.
+//! The daemon's messages to the service manager that started it: systemd's `sd_notify` protocol.
 //!
 //! The crates for it send with a call that blocks when the manager does not read, or know no
 //! abstract sockets.
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tracing::warn;
 
-/// What it is told once hosts can connect.
+/// The message once hosts can connect.
 const READY: &str = "READY=1";
 
 /// The manager's socket: a path, or `@` and an abstract name.
@@ -76,8 +76,8 @@ impl Manager {
         let _ = self.tell("STOPPING=1");
     }
 
-    /// Shows the manager that the loop which polls this is alive, if it is time, or waits until
-    /// then. Never, if nobody watches.
+    /// Tells the manager, when it is time, that the loop which polls this is alive. Never ends if
+    /// there is no watchdog.
     pub(crate) async fn alive(&mut self) {
         tokio::select! {
             () = tick(&mut self.again) => {

@@ -1,7 +1,7 @@
 //! One entry of the plugin path: a directory or a file, and what is known of the files there.
 //!
-//! Its file system may hang, which must not keep hosts from the plugins of other entries. So it is
-//! looked at on a thread of its own.
+//! Its file system may hang, which must not keep hosts from the plugins of other entries. So a
+//! thread of its own looks at it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -41,10 +41,10 @@ enum State {
     Looking(Background<(Files, Sight)>),
 }
 
-/// What is known of files, as long as they are the same.
+/// The files looked at before, as long as they are unchanged.
 pub(super) type Files = HashMap<PathBuf, Known>;
 
-/// What a look has shown.
+/// The result of a look.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
     /// Files that may be plugins, by the names that these would have. They are being examined.
@@ -53,23 +53,23 @@ pub(super) struct Sight {
     pub(super) complaints: Vec<String>,
 }
 
-/// What is known of a file.
+/// A file that was looked at.
 #[derive(Debug)]
 pub(super) struct Known {
     identity: Identity,
-    /// What it shows without being loaded; a reason against that otherwise.
+    /// What it shows without being loaded; or why it cannot be a plugin.
     looked: Result<PluginElf, String>,
     /// The path it is loaded by.
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// What it was asked, if it came to that.
+    /// The question to it, if it was examined.
     question: Option<Question>,
 }
 
 /// Why a file is not served.
 pub(super) enum PassedOver {
-    /// Somebody will want to know.
+    /// An answer will be wanted.
     Because(String),
     /// Any library that lies beside plugins.
     NoPlugin,
@@ -96,7 +96,7 @@ impl Place {
         Ok(())
     }
 
-    /// What the look has shown. It is waited for once, and not later than `until`.
+    /// The result of the look. Waits for it once, until `until` at most.
     ///
     /// # Errors
     /// Why nothing is known.
@@ -118,7 +118,7 @@ impl Place {
         }
     }
 
-    /// What a candidate of the last look is, once it is known what it answers.
+    /// What a candidate of the last look is, once its answer is known.
     ///
     /// # Errors
     /// Why it is not served.
@@ -170,7 +170,7 @@ fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
         let bare = entry.parent().is_none_or(|directory| directory.as_os_str().is_empty());
         return Ok(vec![if bare { Path::new(".").join(entry) } else { entry.to_owned() }]);
     }
-    // What cannot be looked at cannot be read either, and that says why.
+    // A file without metadata cannot be read either, and that error says why.
     if let Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) = trust::check(entry)
     {
         let text = format!("the directory {} is skipped: {reason}", entry.display());
@@ -206,7 +206,7 @@ fn is_library(file: &Path) -> bool {
 }
 
 impl PassedOver {
-    /// What to complain about, if anything.
+    /// The problem with it, if any.
     pub(super) fn complaint(self, file: &Path) -> Option<String> {
         match self {
             PassedOver::Because(reason) => {
@@ -266,7 +266,7 @@ impl Known {
         Ok(name)
     }
 
-    /// What it answers, once that is known.
+    /// Its answer, once known.
     fn answer(&mut self, file: &Path, until: Instant) -> Option<Result<Answer, String>> {
         let question = self.question.as_mut()?;
         let is_new = question.is_open();

@@ -107,11 +107,10 @@ fn status(end: &WaitIdStatus) -> ExitStatus {
     ExitStatus::from_raw(raw)
 }
 
-/// Takes back processes that are done with, on a thread of its own.
+/// Reaps processes on a thread of its own.
 ///
-/// That can take long: the kernel was seen to go round in circles there for 3 s, because the
-/// process's last thread, which was not quite gone, waited for its processor behind a busy worker.
-/// Heartbeats do not wait for that.
+/// That can take long: the kernel was seen to spin for 3 s, because the process's last thread
+/// waited for its processor behind a busy worker. Heartbeats must not wait for that.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaper(Sender<Pid>);
 
@@ -124,7 +123,7 @@ impl Reaper {
         let (sender, done) = mpsc::channel();
         std::thread::Builder::new().name("urom-reaper".to_owned()).spawn(move || {
             for pid in done {
-                // It is a child that nobody else takes back.
+                // It is a child that nothing else reaps.
                 let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), WaitIdOptions::EXITED));
             }
         })?;

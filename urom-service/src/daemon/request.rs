@@ -13,8 +13,7 @@ use super::environment::{self, Wishes};
 use super::trust::{self, Distrust};
 use crate::worker::{PluginItem, WorkerConfig};
 
-/// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to
-/// own or write.
+/// Checks environment and CPUs, and finds the plugins' files, which no other user may own or write.
 ///
 /// # Errors
 /// What is wrong with the wish.
@@ -52,8 +51,8 @@ pub(crate) fn resolve(
     Ok((config, env))
 }
 
-/// Looks once more at who may write to a plugin: the host was told of it when it came, which may be
-/// days ago.
+/// Checks again who may write to a plugin: the host was told of it when it connected, maybe days
+/// ago.
 fn plugin(found: &Found) -> Result<PluginItem, Failure> {
     let path = found.file.clone();
     match trust::check(&path) {
@@ -61,7 +60,7 @@ fn plugin(found: &Found) -> Result<PluginItem, Failure> {
             let text = format!("{} is not loaded any more: {reason}", path.display());
             Err(Failure::new(DocaError::NOT_PERMITTED, text))
         }
-        // What cannot be looked at cannot be loaded either, and that says why.
+        // A file without metadata cannot be loaded either, and that error says why.
         Ok(()) | Err(Distrust::Io(_)) => Ok(PluginItem { path, id: found.entry.id }),
     }
 }
@@ -86,7 +85,8 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
 fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
-        // The daemon's log has this too, where nobody's value has to do, and all of it may be one.
+        // The daemon's log shows this, too, and the whole string may be a value, which must not be
+        // logged.
         let text = format!(
             "entry {at} of the worker's environment is not NAME=value, or has a zero byte in it"
         );

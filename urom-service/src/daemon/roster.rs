@@ -1,4 +1,4 @@
-//! The roster: which workers there are, who waits for them, and who is on the way to them.
+//! The roster: the workers, the hosts that wait for them, and the hosts on the way to them.
 //!
 //! A state machine without input or output: each event gives the actions it asks for. A worker is
 //! known by its id as long as hosts can be sent to it, and by its *serial*, which is never used
@@ -28,7 +28,7 @@ pub(crate) type Serial = u64;
 /// all at once, and its queue has to have room for others besides.
 const MOST_WAITING: usize = BACKLOG / 2;
 
-/// What an event asks for.
+/// The action that an event asks for.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Start a process.
@@ -51,7 +51,7 @@ pub(crate) struct Roster {
     workers: BTreeMap<u64, Entry>,
     /// The id of each worker that is in `workers`.
     ids: HashMap<Serial, u64>,
-    /// Those that asked for workers and are not gone.
+    /// The hosts that asked for workers and are still connected.
     hosts: HashMap<HostKey, Host>,
     last_serial: Serial,
     last_generated: u32,
@@ -231,7 +231,7 @@ impl Roster {
         let promise = |waiting| entry.promise(waiting, None, &mut new_ticket);
         let mut actions: Vec<Action> = waiting.into_iter().flat_map(promise).collect();
         if entry.tickets.is_empty() {
-            // Everybody who wanted it is gone, or got no ticket.
+            // All hosts that wanted it are gone, or got no ticket.
             actions.extend(self.dismiss(serial));
         }
         actions
@@ -271,7 +271,7 @@ impl Roster {
         }
     }
 
-    /// A worker is no more; `failure` is for those who wait for it.
+    /// A worker is gone; `failure` is for the hosts that wait for it.
     pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         self.remove(serial, failure)
     }
@@ -330,10 +330,10 @@ impl Roster {
         vec![forget, failed(host, request, &Failure::new(DocaError::TIME_OUT, text))]
     }
 
-    /// A worker's last host left: it goes, unless somebody is on the way.
+    /// A worker's last host left: it ends, unless a host is on the way.
     pub(crate) fn empty(&mut self, serial: Serial) -> Vec<Action> {
         match self.find(serial) {
-            // One that is not ready has not had a host; those who wait for it want an answer.
+            // A worker that is not ready has had no host; those that wait for it want an answer.
             Some((_, Entry { state: State::Ready(_), tickets, .. }))
                 if tickets.values().all(|visitor| visitor.there || visitor.late) =>
             {
@@ -370,7 +370,8 @@ impl Roster {
         vec![Action::ToWorker(serial, DaemonToWorker::Leave), Action::Abandon(serial)]
     }
 
-    /// Forgets a worker. Those who wait for it are told; those who wanted to join it get another.
+    /// Forgets a worker. The hosts that wait for it are told; those that wanted to join it get
+    /// another.
     fn remove(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let Some(id) = self.ids.remove(&serial) else { return Vec::new() };
         let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else {
@@ -386,8 +387,7 @@ impl Roster {
             Some((Waiting { host, request, place }, again))
         };
         let mut pending: Vec<_> = tickets.into_values().filter_map(told).collect();
-        // The first has the new worker started, and it is theirs who gave an environment to say
-        // which it has.
+        // The first one starts the new worker. A host that gave an environment goes before others.
         pending.sort_by_key(|(_, again)| again.as_ref().is_none_or(|worker| worker.env.is_none()));
         for (waiting, again) in pending {
             match again {
@@ -419,7 +419,7 @@ impl Roster {
     }
 }
 
-/// Has a request wait for a worker that starts, unless as many do as may.
+/// Makes a request wait for a worker that starts, up to a limit.
 fn wait(others: &mut Vec<Waiting>, id: u64, waiting: Waiting) -> Vec<Action> {
     if others.len() >= MOST_WAITING {
         let text = format!(

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::background::on_thread;
 use super::discovery::Found;
 
-/// Who waits for a look.
+/// The tasks that wait for a look.
 type Asked = oneshot::Sender<Arc<[Found]>>;
 
 /// Asks for looks.
@@ -32,7 +32,7 @@ impl Search {
         Ok(Search { ask, latest })
     }
 
-    /// What there is at this moment, or was a little later. Nothing when looking panicked.
+    /// The plugins at this moment, or a little later. `None` when looking panicked.
     pub(crate) async fn look(&self) -> Option<Arc<[Found]>> {
         let (answer, answered) = oneshot::channel();
         // The thread ends with the last search.
@@ -54,14 +54,14 @@ fn serve(
     // Before any host comes: what hangs or crashes is known by then.
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
-        // Where it panics, which is reported, those who wait notice that nobody answers.
+        // After a panic, which is reported, the tasks that wait notice that the thread is gone.
         let found = Arc::<[Found]>::from(look());
         latest.send_replace(Some(Arc::clone(&found)));
         for answer in waiting.drain(..) {
             // A host that has gone meanwhile wants none.
             let _ = answer.send(Arc::clone(&found));
         }
-        // Who came during a look may have missed something, and waits for the next.
+        // A task that came during a look may have missed something, and waits for the next.
         if asked.blocking_recv_many(&mut waiting, usize::MAX) == 0 {
             return;
         }

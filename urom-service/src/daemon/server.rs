@@ -223,8 +223,8 @@ impl Server {
         }
     }
 
-    /// Has a worker started. Looking at its plugins' files and starting a process may take long,
-    /// and are done elsewhere.
+    /// Starts a worker. Looking at its plugins' files and starting a process may take long, so a
+    /// thread does it.
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
@@ -278,7 +278,7 @@ impl Server {
         let events = self.events.clone();
         let timer = async move {
             delay.run_out().await;
-            // Nobody listens when the daemon ends.
+            // The receiver is gone when the daemon ends.
             let _ = events.send(event).await;
         };
         tokio::spawn(measured("a timer", timer));

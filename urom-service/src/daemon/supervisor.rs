@@ -58,7 +58,7 @@ async fn supervise(
     let Launched { stream, first_word, mut body } = launched;
     let over = async {
         body.ended().await;
-        // What a plugin started may hold the stream open.
+        // A process that a plugin started may hold the stream open.
         sleep(CAUSE).await;
     };
     let end = tokio::select! {
@@ -66,8 +66,8 @@ async fn supervise(
         () = over => None,
     };
     if matches!(end, Some(StreamError::Silent(_))) {
-        // Its hosts hear nothing either, and are about to find that out. Killed before they do, it
-        // would look to them as if it had crashed. Nobody listens when the daemon ends.
+        // Its hosts hear nothing either, and are about to notice. If it were killed before, it
+        // would look to them like a crash. The receiver is gone when the daemon ends.
         let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }

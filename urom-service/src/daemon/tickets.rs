@@ -1,4 +1,4 @@
-//! Tickets: numbers nobody can guess, by which a worker knows the hosts the daemon sent.
+//! Tickets: random numbers by which a worker recognizes the hosts that the daemon sent.
 
 use urom_abi::DocaError;
 

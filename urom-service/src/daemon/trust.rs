@@ -1,18 +1,17 @@
 //! Whether anybody but root and the service's user could put code in a plugin's place.
 //!
-//! Every directory on the way to a plugin counts, those of symbolic links too: who may write to one
-//! of them can put something else where the next one is. In a directory with the sticky bit, such
-//! as `/tmp`, they cannot, so it may be on the way to a directory of plugins, or to a single file;
-//! but it is no directory of plugins, as everybody could add one.
+//! Every directory on the way to a plugin counts, those of symbolic links too: a user who may write
+//! to one of them can replace the next one. In a directory with the sticky bit, such as `/tmp`,
+//! they cannot, so it may be on the way to a directory of plugins, or to a single file. It cannot
+//! be a directory of plugins, because every user could add one.
 //!
-//! A group whose number is the user's own counts as the user: it is what distributions make for
-//! each user, and then let write. Root's does not, because it may have other members. Where there
-//! is an access control list, the group's bits are no more than the most that its entries may
-//! grant: the entries count.
+//! A group with the user's own number counts as the user: distributions make one for each user, and
+//! let it write. Root's does not, because it may have other members. With an access control list,
+//! the group's bits are only the most that its entries may grant, so the entries count.
 //!
-//! Whoever owns the running program's file, or a directory on the way to it, counts as the user,
-//! too: they can have any code run in its place. So root runs a service out of a tree that another
-//! user built, as in a container.
+//! The owner of the running program's file, or of a directory on the way to it, counts as the user,
+//! too: they can replace the program. So root can run a service from a tree that another user
+//! built, as in a container.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -30,7 +29,7 @@ const MAX_LINKS: usize = 40;
 /// The bits by which a group and others may write.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
-/// What the kernel calls a list of users and groups with rights of their own.
+/// The kernel's name for a list of users and groups with rights of their own.
 const ACCESS_LIST: &str = "system.posix_acl_access";
 /// By which only owners take away what lies in a directory.
 const STICKY: u32 = 0o1000;
@@ -44,17 +43,17 @@ pub(crate) enum Distrust {
     /// Others may write there.
     #[error("others than root and this service's user may write to {path} (mode {mode:04o}): keep plugins elsewhere, or run `chmod go-w` on it, which a file system without modes does not heed", path = .path.display())]
     Writable { path: PathBuf, mode: u32 },
-    /// It is somebody else's.
+    /// Another user owns it.
     #[error("{path} belongs to user {owner}, who is neither root nor this service's user ({user}): run the service as user {owner} (in a container: `--user {owner}`), or copy the plugins to a directory of user {user}", path = .path.display())]
     Owner { path: PathBuf, owner: u32, user: u32 },
 }
 
-/// Who this process is, as far as that decides whom it trusts.
+/// The identity of this process, which decides whom it trusts.
 #[derive(Debug)]
 struct Truster {
     user: u32,
     group: u32,
-    /// Who can put other code in the place of this program, besides `user` and root.
+    /// The users who can replace this program, besides `user` and root.
     owners: Vec<u32>,
 }
 
@@ -71,10 +70,9 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
     truster.walk(path)
 }
 
-/// Who owns a file and the directories on the way to it, which is a path without links.
+/// The owners of a file and of the directories on the way to it, a path without links.
 ///
-/// In a user namespace every owner without a number there shows as one number, which stands for
-/// nobody in particular.
+/// In a user namespace all owners without a number there have one number, which identifies no user.
 fn owners(program: &Path) -> Vec<u32> {
     let unmapped = fs::read_to_string("/proc/sys/kernel/overflowuid");
     let unmapped = unmapped.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534);
@@ -150,7 +148,7 @@ impl Truster {
         Ok(())
     }
 
-    /// Whether an entry of an access control list grants somebody else what [`GROUP_WRITES`] stands
+    /// Whether an entry of an access control list grants another user what [`GROUP_WRITES`] stands
     /// for.
     fn lets_others_write(&self, entry: &Entry, owning_group: u32) -> bool {
         let is_other = match entry.tag {

@@ -1,4 +1,4 @@
-//! What the turns of the daemon's loop take: each poll of one of its futures is one.
+//! Measures the turns of the daemon's loop: each poll of one of its futures is one.
 //!
 //! The loop must not be kept from its heartbeats. A turn is measured in CPU time of its thread, and
 //! by whether the thread was put to sleep in it, which a system call did that waits.

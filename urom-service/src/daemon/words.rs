@@ -1,5 +1,4 @@
-//! What hosts and workers say to the daemon, and what the roster makes of it: for the server, and
-//! for whoever tries it.
+//! Passes the messages of hosts and workers to the roster: for the server, and for its fuzz target.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

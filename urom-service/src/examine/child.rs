@@ -16,13 +16,13 @@ use crate::plugin_file::{Loaded, PluginFileError, missing};
 /// Examines a file, and tells on standard output.
 ///
 /// # Errors
-/// Nobody can be told.
+/// The parent cannot be told.
 pub(crate) fn run(file: &Path) -> Result<()> {
     end_with_parent()?;
-    // Nobody wants the memory of a process that is expected to crash.
+    // No core dump of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
-    // What the plugin prints must not come between the steps.
+    // The plugin's output must not come between the steps.
     let mut out = crate::take_stdout()?;
     match ask(file, &mut out) {
         Ok(()) => Ok(()),
@@ -40,7 +40,7 @@ pub(crate) fn run(file: &Path) -> Result<()> {
     }
 }
 
-/// Has this process end with its parent. The other end of standard input is the parent's: one that
+/// Makes this process end with its parent. The parent has the other end of standard input: one that
 /// was gone before has closed it.
 fn end_with_parent() -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;

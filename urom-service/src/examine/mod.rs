@@ -1,5 +1,4 @@
-//! Examining a plugin's file: it is loaded, and its two functions are called, in a process of its
-//! own.
+//! Examines a plugin's file: a process of its own loads it and calls its two functions.
 //!
 //! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process
 //! suffers that tries it. The process is this same program, as `uromd examine FILE`.
@@ -136,7 +135,7 @@ impl Examined {
     }
 }
 
-/// What the child tells.
+/// The messages of the child.
 #[derive(Debug, Serialize, Deserialize)]
 enum Step {
     Loaded,
@@ -160,7 +159,7 @@ enum Step {
 pub fn this_program(words: &[OsString]) -> Command {
     let mut command = Command::new("/proc/self/exe");
     let own = std::env::current_exe().ok().filter(|_| !words.is_empty());
-    // What `ps` shows: `uromd`, or the program that has one as its part.
+    // The name that `ps` shows: `uromd`, or the program that contains it.
     let name = own.as_deref().and_then(Path::file_name);
     command.arg0(name.unwrap_or("uromd".as_ref())).args(words);
     command
@@ -182,7 +181,7 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
         .stdin(Stdio::piped())
         .stdout(told.try_clone()?)
         .stderr(said.try_clone()?)
-        // What the plugin started ends with it.
+        // Processes that the plugin started end with it.
         .process_group(0)
         .spawn()?;
     let status = wait(&mut child, limit)?;
@@ -224,7 +223,7 @@ fn has_ended(process: Pid, limit: Duration) -> io::Result<bool> {
     Ok(false)
 }
 
-/// What follows from what the child told, how it ended and what else was printed.
+/// Concludes from the child's messages, its end and its other output.
 fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &str) -> Examined {
     let mut examined = Examined::default();
     let mut stage = Stage::Load;

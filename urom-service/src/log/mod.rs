@@ -42,8 +42,8 @@ impl Log {
         Log { name: name.into(), program, plugins: program, sdk }
     }
 
-    /// That of an embedded service: warnings of the service, which a program did not ask for, and
-    /// what its plugins say down to `INFO`.
+    /// The log of an embedded service: only warnings of the service, and lines of plugins down to
+    /// `INFO`.
     pub(crate) fn embedded() -> Log {
         Log {
             plugins: LogLevel::INFO,
@@ -120,8 +120,8 @@ impl Subscriber for Log {
 
     fn event(&self, event: &Event<'_>) {
         let origin = Origin::of(event.metadata());
-        // A place in the kit's code helps those who change the kit. Beside a line about a plugin it
-        // looks like the plugin's.
+        // A place in the kit's code helps only when debugging the kit. Beside a line about a plugin
+        // it looks like the plugin's.
         let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
         self.write(&Origin { file, ..origin }, &text_of(event));
     }

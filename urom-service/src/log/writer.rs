@@ -30,7 +30,7 @@ const AT_ONCE: usize = 1024;
 /// How long [`flush`] waits for a reader.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Lines to a descriptor whose reader may be slow or gone, and those that wait for it.
+/// Lines for a descriptor whose reader may be slow or gone, and those that wait for it.
 #[derive(Debug)]
 pub(crate) struct Lines {
     out: Option<File>,
@@ -51,7 +51,7 @@ struct Waiting {
     writing: bool,
 }
 
-/// That of standard error.
+/// The lines of standard error.
 static PROCESS: LazyLock<Arc<Lines>> = LazyLock::new(|| Lines::to(std::io::stderr()));
 
 /// Writes a line to standard error without waiting for its reader.

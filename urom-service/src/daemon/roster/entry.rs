@@ -35,12 +35,12 @@ pub(super) struct Visitor {
     pub(super) pending: Option<Pending>,
 }
 
-/// A request whose host waits for the worker's word. Without it a host would be sent to a worker
-/// that has just died, in the moment before the daemon hears of that.
+/// A request whose host waits for the worker's confirmation. Without it a host could be sent to a
+/// worker that has just died, before the daemon hears of that.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) request: u64,
-    /// What was asked for of a worker that ran already; if that is gone, another one will do.
+    /// A request to join a worker that ran already. If that is gone, another one will do.
     pub(super) again: Option<StartWorker>,
 }
 

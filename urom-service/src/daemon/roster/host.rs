@@ -1,4 +1,4 @@
-//! What the roster knows of one host: how many workers it has, and where to look for it.
+//! A host in the roster: how many workers it has, and where to find it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
