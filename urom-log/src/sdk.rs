@@ -13,7 +13,7 @@ use urom_abi::log::Level;
 use crate::Output;
 use crate::backend::{BACKENDS, Kind};
 pub use crate::changes::{also_tell, limits_changed};
-use crate::line::{Origin, level_of, text_of};
+use crate::line::{Origin, filter_of, level_of, text_of};
 
 /// The SDK backends of this copy of the crate.
 #[derive(Debug, Clone, Copy)]
@@ -42,18 +42,6 @@ pub fn is_log_of(current: &Dispatch) -> bool {
 
 struct Events(&'static dyn Output);
 
-/// The same level in the words of `tracing`, which has none for what ends a program.
-fn filter(level: Level) -> LevelFilter {
-    match level {
-        Level::Crit => LevelFilter::OFF,
-        Level::Error => LevelFilter::ERROR,
-        Level::Warning => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Trace => LevelFilter::TRACE,
-    }
-}
-
 impl Subscriber for Events {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && self.0.wants(level_of(metadata))
@@ -61,7 +49,7 @@ impl Subscriber for Events {
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
         let most = Level::ALL.into_iter().rev().find(|level| self.0.wants(*level));
-        Some(most.map_or(LevelFilter::OFF, filter))
+        Some(most.map_or(LevelFilter::OFF, filter_of))
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

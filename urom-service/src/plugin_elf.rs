@@ -11,8 +11,8 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 
-use object::elf::ET_DYN;
-use object::read::elf::{ElfFile64, FileHeader};
+use object::elf::{ET_DYN, STT_FUNC, STT_GNU_IFUNC, STV_DEFAULT, STV_PROTECTED};
+use object::read::elf::{ElfFile64, FileHeader, Sym};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use rustix::fs::{Mode, OFlags};
 use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION};
@@ -79,19 +79,45 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     if elf.elf_header().e_type(elf.endian()) != ET_DYN {
         return Err(LookError::NotShared);
     }
-    let description = description(&elf)?;
+    let exports = exports(&elf)?;
     let mut missing = vec![GET_VERSION_SYMBOL, GET_IFACE_SYMBOL];
-    if elf.sections().next().is_none() {
-        missing.clear();
-    }
-    for symbol in elf.dynamic_symbols().filter(|symbol| !symbol.is_undefined()) {
-        if missing.is_empty() {
-            break;
+    let is_sectionless = elf.sections().next().is_none();
+    missing.retain(|name| !is_sectionless && exports.iter().all(|export| export.name != *name));
+    Ok(PluginElf { missing, description: description(&elf)? })
+}
+
+/// A symbol that the loader finds in a shared object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// Its name, without a version.
+    pub name: String,
+    /// Whether it is a function.
+    pub function: bool,
+}
+
+/// What a file exports, in its order. One name may be there twice, with two versions.
+///
+/// # Errors
+/// The file's tables lead nowhere.
+pub fn exports<'data, R: ReadRef<'data>>(
+    elf: &ElfFile64<'data, Endianness, R>,
+) -> object::Result<Vec<Export>> {
+    let mut exports = Vec::new();
+    for symbol in elf.dynamic_symbols() {
+        let raw = symbol.elf_symbol();
+        // The names of versions are symbols, too, without a section.
+        if symbol.is_local()
+            || raw.is_undefined(elf.endian())
+            || raw.is_absolute(elf.endian())
+            || !matches!(raw.st_visibility(), STV_DEFAULT | STV_PROTECTED)
+        {
+            continue;
         }
-        let name = symbol.name_bytes()?;
-        missing.retain(|wanted| wanted.as_bytes() != name);
+        let name = String::from_utf8_lossy(symbol.name_bytes()?).into_owned();
+        let function = matches!(raw.st_type(), STT_FUNC | STT_GNU_IFUNC);
+        exports.push(Export { name, function });
     }
-    Ok(PluginElf { missing, description })
+    Ok(exports)
 }
 
 /// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer

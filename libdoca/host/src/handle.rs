@@ -122,43 +122,26 @@ pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<
     Ok(object)
 }
 
-/// A service: its context and its own part.
-///
-/// # Safety
-///
-/// As [`borrow`].
-pub(super) unsafe fn service<'a>(
-    pointer: *const host::Service,
-) -> Result<(&'a Context, &'a Service), DocaError> {
-    // SAFETY: the caller's promise.
-    let ctx: &Context = unsafe { borrow(pointer)? };
-    Ok((ctx, ctx.service()?))
+/// A context's kinds: the context and its own part.
+macro_rules! parts {
+    ($($name:ident: $pointer:ty => $part:ty;)*) => {$(
+        /// # Safety
+        ///
+        /// As [`borrow`].
+        pub(super) unsafe fn $name<'a>(
+            pointer: *const $pointer,
+        ) -> Result<(&'a Context, &'a $part), DocaError> {
+            // SAFETY: the caller's promise.
+            let ctx: &Context = unsafe { borrow(pointer)? };
+            Ok((ctx, ctx.$name()?))
+        }
+    )*};
 }
 
-/// A worker: its context and its own part.
-///
-/// # Safety
-///
-/// As [`borrow`].
-pub(super) unsafe fn worker<'a>(
-    pointer: *const host::Worker,
-) -> Result<(&'a Context, &'a Worker), DocaError> {
-    // SAFETY: the caller's promise.
-    let ctx: &Context = unsafe { borrow(pointer)? };
-    Ok((ctx, ctx.worker()?))
-}
-
-/// A domain: its context and its own part.
-///
-/// # Safety
-///
-/// As [`borrow`].
-pub(super) unsafe fn domain<'a>(
-    pointer: *const host::Domain,
-) -> Result<(&'a Context, &'a Domain), DocaError> {
-    // SAFETY: the caller's promise.
-    let ctx: &Context = unsafe { borrow(pointer)? };
-    Ok((ctx, ctx.domain()?))
+parts! {
+    service: host::Service => Service;
+    worker: host::Worker => Worker;
+    domain: host::Domain => Domain;
 }
 
 /// The object behind a pointer to a shell, quickly.

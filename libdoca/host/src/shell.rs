@@ -1,21 +1,21 @@
-//! What a host's pointers point to: memory that is never given back.
+//! What a host's pointers point to: memory that is never freed.
 //!
-//! A host may use a pointer after it destroyed the object, or hand it to a function of another
-//! kind. So that this can be told without touching freed memory, everything a host gets a pointer
-//! to begins with a [`Mark`], and that word stays readable for as long as the process lives. A
-//! context, an engine, a query and a device's description are behind a [`Shell`] that outlives them
-//! and serves again after a rest; tasks and devices carry a mark of their own and are kept.
+//! A host may use a pointer after it destroyed the object, or pass it to a function for another
+//! kind. To detect this without reading freed memory, everything that a host has a pointer to
+//! begins with a [`Mark`], a word that stays readable until the process ends. A context, an engine,
+//! a query and a device's description are behind a [`Shell`], which outlives them and is reused
+//! later. Tasks and devices have a mark of their own and are never freed.
 
 use std::collections::{HashSet, VecDeque};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// How many shells rest before the first is used again, so that an old pointer finds nobody rather
-/// than somebody else.
+/// How many shells rest before the first is reused, so that an old pointer finds no object rather
+/// than a wrong one.
 const RESTING: usize = 256;
 
-/// Pointers below are null, or numbers that only look like pointers: there is never memory.
+/// Pointers below this are null or small numbers: no memory is there.
 const NUMBERS: usize = 4096;
 
 /// What a pointer stands for.
@@ -31,7 +31,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Less than 2^31: a processor compares a word in memory with such a number in one instruction.
+    /// Less than 2^31: the processor compares a word in memory with such a number in one
+    /// instruction.
     const fn word(self) -> u64 {
         u32::from_le_bytes(match self {
             Kind::Context => *b"ctx:",
@@ -45,7 +46,7 @@ impl Kind {
     }
 }
 
-/// The first word of everything a host has a pointer to: its kind while it is the host's, else
+/// The first word of everything that a host has a pointer to: its kind while the host has it, else
 /// nothing.
 ///
 /// Atomic, as a wrong pointer may belong to another thread.
@@ -65,7 +66,7 @@ impl Mark {
         self.0.store(kind.word(), Ordering::Relaxed);
     }
 
-    /// From now on it is nothing to the host.
+    /// From now on the host does not have it.
     #[inline]
     pub(super) fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
@@ -93,7 +94,7 @@ impl Mark {
     }
 }
 
-/// Stands for an object that may be freed while its host still has a pointer.
+/// Stands for an object that may be freed while the host still has a pointer.
 #[repr(C)]
 pub(super) struct Shell {
     mark: Mark,
@@ -108,7 +109,7 @@ impl Shell {
     }
 }
 
-/// All shells there are.
+/// All shells.
 #[derive(Default)]
 pub(super) struct Shells {
     known: HashSet<usize>,
@@ -146,7 +147,7 @@ impl Shells {
         shell.mark.is(kind).then_some(shell)
     }
 
-    /// Takes the object out; the shell is nobody's from now on.
+    /// Removes the object from the shell.
     pub(super) fn empty(&mut self, shell: &'static Shell) {
         shell.mark.clear();
         self.resting.push_back(shell);

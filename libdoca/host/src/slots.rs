@@ -1,4 +1,4 @@
-//! The task slots of a connection: made when first needed, used again for ever.
+//! The task slots of a connection: made when first needed, then reused.
 
 use std::cell::Cell;
 
@@ -24,8 +24,7 @@ impl<T: Linked> Slots<T> {
         }
     }
 
-    /// A slot for the caller: the one that was given back last, or a new one. `None` when as many
-    /// as may be are out.
+    /// A slot for the caller: the one that was given back last, or a new one. `None` at the limit.
     #[inline]
     pub(super) fn allocate(
         &self,
@@ -56,7 +55,7 @@ impl<T: Linked> Slots<T> {
         self.out.set(self.out.get() - 1);
     }
 
-    /// The slot of a number that came back.
+    /// The slot with this number.
     #[inline]
     pub(super) fn get(&self, number: u16) -> Option<&'static T> {
         self.all.get(usize::from(number))?.get()

@@ -21,8 +21,7 @@ use urom_wire::stream::{StreamError, greet, prepare};
 /// How many long messages may wait to leave.
 const IN_TURN: usize = 4;
 
-/// How long to wait before a service is tried again that hung up, and how long before the last
-/// time.
+/// How long to wait before a service that hung up is tried again, and before the last attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_millis(800);
 
@@ -35,10 +34,10 @@ pub(super) struct Stream<In, Out> {
     pub(super) peer: SocketAddr,
 }
 
-/// That to a daemon, as a host has it.
+/// A host's stream to a daemon.
 pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
 
-/// That to a worker, as a host has it.
+/// A host's stream to a worker.
 pub(super) type WorkerStream = Stream<WorkerToHost, HostToWorker>;
 
 impl<In, Out> Stream<In, Out>
@@ -46,8 +45,8 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects, says hello and hears it, and proves to hold the secret. A service that hung up in
-    /// the middle of it had no time for this host, and is tried again.
+    /// Connects, greets, and proves to hold the secret. A service that hung up in the middle of
+    /// this was too busy, and is tried again.
     pub(super) async fn open(
         address: SocketAddr,
         expected: Role,
@@ -93,21 +92,20 @@ where
         Stream { incoming, outgoing, carrier, peer }
     }
 
-    /// Sends a message; that the stream is over shows in [`next`](Stream::next).
+    /// Sends a message. [`next`](Stream::next) tells when the stream has ended.
     pub(super) async fn send(&self, message: Out) {
         // An error is the end of the carrier, which the next `next` reports.
         let _ = self.outgoing.send(message).await;
     }
 
-    /// The same, but not before nearly everything sent earlier has left: for messages that are long
-    /// and many.
+    /// The same, once nearly all earlier messages have left: for many long messages.
     pub(super) async fn send_in_turn(&self, message: Out) {
         // The places are given back at once; an error is the end of the carrier.
         drop(self.outgoing.reserve_many(BACKLOG - IN_TURN).await);
         self.send(message).await;
     }
 
-    /// The next message that is no heartbeat. May be dropped half-way.
+    /// The next message other than a heartbeat. The future may be dropped at any time.
     pub(super) async fn next(&mut self) -> Result<In, StreamError> {
         match self.incoming.recv().await {
             Some(message) => Ok(message),
@@ -115,7 +113,7 @@ where
         }
     }
 
-    /// Says goodbye and waits until the peer has heard it, or for a short while.
+    /// Ends the stream and waits for the peer to notice, or for a short time.
     pub(super) async fn close(mut self) {
         drop(self.outgoing);
         while self.incoming.recv().await.is_some() {}

@@ -1,4 +1,4 @@
-//! The stream between a worker context and its worker: the way in, and the lifeline afterwards.
+//! The stream between a worker context and its worker: attaching to it, and then watching it.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -28,24 +28,24 @@ use crate::stream::WorkerStream;
 /// How long a worker's greeting over UCX may take once the control stream works.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);
 
-/// What a worker context brings along.
+/// What a worker context attaches with.
 pub(super) struct Visit {
     pub(super) worker: StartWorker,
     pub(super) ucx_address: Vec<u8>,
     pub(super) channel: u16,
     pub(super) max_inflight: u32,
     pub(super) max_message: usize,
-    /// What the daemon was shown.
+    /// The key that the daemon was shown.
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
-    /// Where it looks for what the worker says of its plugins.
+    /// Where the worker's reports about its plugins go.
     pub(super) health: Arc<Health>,
     /// The plugins that the daemon listed.
     pub(super) plugins: Vec<PluginEntry>,
 }
 
-/// Has the daemon start a worker, goes in, and stays until the worker is lost or nobody can give
-/// orders any more.
+/// Asks the daemon for a worker, attaches to it, and watches it until it is lost or the senders of
+/// orders are gone.
 pub(super) async fn serve(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
@@ -59,8 +59,7 @@ pub(super) async fn serve(
         entered = &mut entering => entered,
         () = left(&mut orders) => {
             mailbox.post((run, Event::Ended(None)));
-            // What was asked for is taken and given back at once, or the worker would wait for this
-            // host.
+            // Attaches and leaves at once: otherwise the worker would wait for this host.
             if let Ok((stream, _)) = entering.await {
                 stream.close().await;
             }
@@ -82,7 +81,7 @@ pub(super) async fn serve(
     mailbox.post((run, Event::Ended(end)));
 }
 
-/// Waits until nobody can give orders. There are none before the worker runs.
+/// Waits until the senders of orders are gone. There are no orders before the worker runs.
 async fn left(orders: &mut mpsc::UnboundedReceiver<Order>) {
     while orders.recv().await.is_some() {}
 }
@@ -119,7 +118,7 @@ async fn enter(
         let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.patience)
             .await
             .map_err(|error| match error {
-                // A port that is closed would be something else.
+                // Not the error for a closed port.
                 StreamError::Key(_) => failure(
                     stream_code(&error),
                     format!(
@@ -163,8 +162,8 @@ fn program() -> String {
     name + &process
 }
 
-/// What the worker says first: that it lets the host in, with messages of `max_message` bytes at
-/// most, or why not.
+/// The worker's first message: it lets the host in, with messages of at most `max_message` bytes,
+/// or says why not.
 pub(super) async fn admission(
     stream: &mut WorkerStream,
     id: u64,
@@ -183,8 +182,8 @@ pub(super) async fn admission(
     }
 }
 
-/// Whether a worker loaded the builds that the daemon listed: a file may have been replaced before
-/// the worker started, or since, when the worker ran already.
+/// Checks that a worker loaded the builds that the daemon listed: a file may have been replaced
+/// before the worker started, or since, if the worker ran already.
 fn same_builds<'a>(
     id: u64,
     listed: impl Iterator<Item = &'a PluginEntry>,
@@ -211,8 +210,7 @@ fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failur
     failure(code, text)
 }
 
-/// Stays, and carries out orders, until the worker is lost, or (`None`) nobody can give orders any
-/// more.
+/// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
 pub(super) async fn watch(
     stream: &mut WorkerStream,
     who: &str,

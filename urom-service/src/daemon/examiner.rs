@@ -10,7 +10,7 @@ use urom_wire::awake;
 
 use super::background::{Background, Outcome};
 use super::process::command;
-use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
+use crate::examine::{DEADLINE, Examined, KILLED, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;
 
@@ -22,6 +22,15 @@ pub(crate) enum Examiner {
     /// In this process, which an embedded service has no program of its own for: on a thread. A
     /// file that says of itself what it would answer is not loaded.
     Thread,
+}
+
+/// Why a plugin is not served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its file is to blame, and is not examined again before it changes.
+    Plugin(String),
+    /// This daemon could not examine it, as when it has no descriptor left. The next look does.
+    Daemon(String),
 }
 
 /// What a plugin that can be served says of itself.
@@ -37,7 +46,7 @@ impl Examiner {
     ///
     /// # Errors
     /// Why it cannot be served.
-    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, String> {
+    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, Refusal> {
         let in_process =
             |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
                 let mut command = command(launcher, words)?;
@@ -52,7 +61,8 @@ impl Examiner {
                     }
                     examined => examined,
                 };
-                let examined = examined.map_err(|error| format!("cannot be examined: {error}"))?;
+                let examined = examined
+                    .map_err(|error| Refusal::Daemon(format!("cannot be examined: {error}")))?;
                 served(&examined)
             }
             Examiner::Thread => match shown.described() {
@@ -98,16 +108,20 @@ fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
     }
 }
 
-fn served(examined: &Examined) -> Result<Answer, String> {
-    let (version, word) = examined.servable().map_err(|trouble| trouble.to_string())?;
+fn served(examined: &Examined) -> Result<Answer, Refusal> {
+    let (version, word) = examined.servable().map_err(|trouble| match &trouble {
+        // As the kernel kills it where memory is short.
+        Trouble::Crash { how, .. } if how == KILLED => Refusal::Daemon(trouble.to_string()),
+        _ => Refusal::Plugin(trouble.to_string()),
+    })?;
     Ok(Answer { version, api_version: Some(word) })
 }
 
 /// A file that is examined, or was.
 #[derive(Debug)]
 pub(crate) enum Question {
-    Open(Background<Result<Answer, String>>),
-    Answered(Result<Answer, String>),
+    Open(Background<Result<Answer, Refusal>>),
+    Answered(Result<Answer, Refusal>),
 }
 
 impl Question {
@@ -116,7 +130,7 @@ impl Question {
         let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
         match Background::begin(move || examiner.ask(&path, &shown)) {
             Ok(answer) => Question::Open(answer),
-            Err(reason) => Question::Answered(Err(reason)),
+            Err(reason) => Question::Answered(Err(Refusal::Daemon(reason))),
         }
     }
 
@@ -125,12 +139,14 @@ impl Question {
     }
 
     /// The answer, which is waited for once and not later than `until`.
-    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, String>> {
+    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, Refusal>> {
         if let Question::Open(answer) = self {
             let heard = match answer.outcome(until) {
                 Outcome::Done(heard) => heard,
                 Outcome::Busy => return None,
-                Outcome::Panicked => Err("examining it panicked; please report it".to_owned()),
+                Outcome::Panicked => {
+                    Err(Refusal::Plugin("examining it panicked; please report it".to_owned()))
+                }
             };
             *self = Question::Answered(heard);
         }
@@ -142,13 +158,16 @@ impl Question {
 }
 
 /// Loads a file into this process. A plugin that hangs keeps its thread, and the loader's lock.
-fn load(file: &Path) -> Result<Answer, String> {
+fn load(file: &Path) -> Result<Answer, Refusal> {
     let path = file.to_owned();
-    let loaded = Background::begin(move || PluginFile::open(&path))?;
+    let loaded = Background::begin(move || PluginFile::open(&path)).map_err(Refusal::Daemon)?;
     let loaded = match awake::receive(&loaded.result, DEADLINE) {
         Ok(loaded) => loaded,
-        Err(_) => return Err(Trouble::Hang { stage: Stage::Load, limit: DEADLINE }.to_string()),
+        Err(_) => {
+            let hang = Trouble::Hang { stage: Stage::Load, limit: DEADLINE };
+            return Err(Refusal::Plugin(hang.to_string()));
+        }
     };
-    let plugin = loaded.map_err(|error| error.to_string())?;
+    let plugin = loaded.map_err(|error| Refusal::Plugin(error.to_string()))?;
     Ok(Answer { version: plugin.version, api_version: Some(plugin.iface.api_version as u64) })
 }

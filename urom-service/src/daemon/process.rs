@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, Sender};
 
 use rustix::io::retry_on_intr;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal,
-    waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -74,9 +74,11 @@ impl Process {
         }
     }
 
-    /// Kills it, unless it has ended.
+    /// Kills it and what it has started, if that is still there.
     pub(crate) fn kill(&self) {
-        // One that has ended needs no signal, and its number is not another's.
+        // The number is not another's before the process is taken back. Not every process has a
+        // group of its own.
+        let _ = kill_process_group(self.pid, Signal::KILL);
         let _ = pidfd_send_signal(self.end.get_ref(), Signal::KILL);
     }
 }
@@ -137,6 +139,8 @@ impl Reaper {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+    use std::os::unix::process::CommandExt;
     use std::path::{Path, PathBuf};
     use std::process::Stdio;
     use std::time::{Duration, Instant};
@@ -225,6 +229,20 @@ mod tests {
         assert_ne!(state(&directory), Some('Z'));
         drop(process);
         wait_until_taken_back(&directory);
+    }
+
+    #[tokio::test]
+    async fn what_a_process_has_forked_ends_with_it() {
+        let reaper = Reaper::start().unwrap();
+        let (mut told, tell) = io::pipe().unwrap();
+        let mut command = shell("sleep 1000 & exit 0");
+        command.stdout(tell).process_group(0);
+        let process = Process::start(&mut command, &reaper).unwrap();
+        drop(command);
+        process.ended().await.unwrap();
+        drop(process);
+        // Both had the pipe's other end.
+        assert_eq!(told.read_to_end(&mut Vec::new()).unwrap(), 0);
     }
 
     #[tokio::test]

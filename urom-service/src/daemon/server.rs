@@ -90,11 +90,11 @@ async fn run(
     let path = config.plugin_path.clone().or_else(path_of_environment);
     let mut catalogue = Catalogue::new(path, &launcher.examiner(config.listen.ip()));
     let reception = Arc::new(Reception {
-        search: Search::begin(move || catalogue.discover()),
+        search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
         limit: config.limits.hosts,
-        refusals: Mutex::default(),
+        lines: Mutex::default(),
         cpus: config.cpus.to_string(),
         max_message: config.max_message,
         patience: config.patience,

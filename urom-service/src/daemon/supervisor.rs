@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
-use tracing::{dispatcher, warn};
+use tracing::warn;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
@@ -13,6 +12,7 @@ use urom_wire::patience::Patience;
 use urom_wire::relay;
 use urom_wire::stream::{StreamError, greet};
 
+use super::background::result_of;
 use super::event::Event;
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
@@ -33,17 +33,14 @@ pub(crate) async fn start(
     events: mpsc::Sender<Event>,
     patience: Patience,
 ) {
-    let log = dispatcher::get_default(Clone::clone);
-    let launched = spawn_blocking(move || dispatcher::with_default(&log, launch)).await;
-    let failure = match launched {
+    let failure = match result_of("urom-start", launch).await {
         Ok(Ok(launched)) => {
             return supervise(serial, id, launched, outgoing, events, patience).await;
         }
         Ok(Err(failure)) => failure,
-        Err(panic) => Failure::new(
-            DocaError::UNEXPECTED,
-            format!("starting it failed: {panic}; please report it"),
-        ),
+        Err(why) => {
+            Failure::new(DocaError::OPERATING_SYSTEM, format!("it could not be started: {why}"))
+        }
     };
     // Nobody listens when the daemon ends.
     let _ = events.send(Event::NotStarted { serial, failure }).await;

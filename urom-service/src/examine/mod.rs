@@ -33,6 +33,9 @@ pub const EXAMINE: &str = "examine";
 /// How long a plugin may take for all of it, as a rule.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
+/// How a process ended that somebody else killed, or the kernel.
+pub(crate) const KILLED: &str = "signal 9 (SIGKILL)";
+
 /// How many characters of what a plugin prints are told.
 const SAID: usize = 400;
 
@@ -282,7 +285,7 @@ fn signal_name(number: i32) -> String {
         libc::SIGFPE => "SIGFPE",
         libc::SIGTRAP => "SIGTRAP",
         libc::SIGTERM => "SIGTERM",
-        libc::SIGKILL => "SIGKILL",
+        libc::SIGKILL => return KILLED.to_owned(),
         libc::SIGXFSZ => return format!("SIGXFSZ: it wrote {} MiB", MOST >> 20),
         _ => return format!("signal {number}"),
     };

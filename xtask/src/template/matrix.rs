@@ -1,16 +1,17 @@
 //! Every combination of answers, built and run in one target directory.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
 
 use super::commands::{Promise, promised};
 use super::generate::{Answers, Generator, Kit, urom_new};
 use super::{FOLDER, tree};
+use crate::place::remove_directory;
 use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{shell, tools, ucx};
@@ -50,7 +51,8 @@ struct Place<'a> {
     path: OsString,
 }
 
-/// All combinations; `quick` takes the first and the last of them, and no form that checks the kit anew.
+/// All combinations; `quick` takes the first and the last of them, and no form that checks the kit
+/// anew.
 pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
     let place = Place::new(workspace, generator)?;
     let kit = || Kit::Path(workspace.root.display().to_string());
@@ -115,7 +117,7 @@ impl<'a> Place<'a> {
     /// A new directory for one workspace.
     fn directory(&self, name: &str) -> Result<PathBuf> {
         let directory = self.scratch.path().join(name);
-        fs::create_dir(&directory).with_context(|| format!("making {}", directory.display()))?;
+        fs::create_dir(&directory)?;
         Ok(directory)
     }
 
@@ -175,7 +177,8 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is from.
+    /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is
+    /// from.
     fn compiles(&self, project: &Path) -> Result<()> {
         let mut check = self.cargo(project);
         shell::step(
@@ -204,9 +207,7 @@ impl<'a> Place<'a> {
     /// From this repository's last commit, as from any address.
     fn with_git(&self) -> Result<()> {
         let clone = self.target.join("kit");
-        if clone.exists() {
-            fs::remove_dir_all(&clone).with_context(|| format!("removing {}", clone.display()))?;
-        }
+        remove_directory(&clone)?;
         let mut git = Command::new("git");
         git.args(["clone", "--quiet"]).arg(&self.workspace.root).arg(&clone);
         shell::step("template: cloning this repository", &mut git)?;
@@ -221,7 +222,8 @@ impl<'a> Place<'a> {
         tree::without_placeholders(&tree::read(&project)?)?;
         self.compiles(&project)?;
 
-        // In the clone's root no answer has to be given. Cargo finds the kit where the workspace says it is.
+        // In the clone's root no answer has to be given. Cargo finds the kit where the workspace
+        // says it is.
         let answers = Answers { project: "in-clone", ..Answers::default() };
         let project = self.generator.in_clone(&clone, FOLDER, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
@@ -242,8 +244,7 @@ impl<'a> Place<'a> {
         let project = self.generator.path(&self.directory("registry")?, &template, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
         let manifest = project.join("Cargo.toml");
-        let mut text = fs::read_to_string(&manifest)
-            .with_context(|| format!("reading {}", manifest.display()))?;
+        let mut text = fs::read_to_string(&manifest)?;
         text.push_str("\n[patch.crates-io]\n");
         for krate in CRATES {
             text.push_str(&format!(
@@ -251,7 +252,7 @@ impl<'a> Place<'a> {
                 self.workspace.root.join(krate).display()
             ));
         }
-        fs::write(&manifest, text).with_context(|| format!("writing {}", manifest.display()))?;
+        fs::write(&manifest, text)?;
         self.compiles(&project)
     }
 

@@ -1,4 +1,4 @@
-//! Tasks become their hosts' again.
+//! Completes tasks: hands them back to their hosts.
 
 use std::ptr;
 use std::rc::Rc;

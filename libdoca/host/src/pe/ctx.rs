@@ -45,6 +45,19 @@ pub(crate) enum Kind {
     Domain(Domain),
 }
 
+/// Functions that give a context's own part; `INVALID_VALUE` for one of another kind.
+macro_rules! kinds {
+    ($($name:ident: $kind:ident;)*) => {$(
+        #[inline]
+        pub(crate) fn $name(&self) -> Result<&$kind, DocaError> {
+            match &self.kind {
+                Kind::$kind(own) => Ok(own),
+                _ => Err(DocaError::INVALID_VALUE),
+            }
+        }
+    )*};
+}
+
 /// A number for one run of a context, from a start to the next idle; no two runs of a process have
 /// the same.
 pub(crate) fn next_run() -> u64 {
@@ -100,26 +113,10 @@ impl Context {
         self.pointer.get()
     }
 
-    pub(crate) fn service(&self) -> Result<&Service, DocaError> {
-        match &self.kind {
-            Kind::Service(service) => Ok(service),
-            _ => Err(DocaError::INVALID_VALUE),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn worker(&self) -> Result<&Worker, DocaError> {
-        match &self.kind {
-            Kind::Worker(worker) => Ok(worker),
-            _ => Err(DocaError::INVALID_VALUE),
-        }
-    }
-
-    pub(crate) fn domain(&self) -> Result<&Domain, DocaError> {
-        match &self.kind {
-            Kind::Domain(domain) => Ok(domain),
-            _ => Err(DocaError::INVALID_VALUE),
-        }
+    kinds! {
+        service: Service;
+        worker: Worker;
+        domain: Domain;
     }
 
     pub(crate) fn state(&self) -> CtxState {

@@ -1,4 +1,4 @@
-//! Notifications that no task gets, or not whole.
+//! Notifications that do not reach a task, or not completely.
 
 use std::fmt;
 
@@ -7,20 +7,21 @@ use urom_wire::frame;
 
 use super::Pe;
 
-/// Why no task gets it.
+/// Why a notification does not reach a task.
 pub(crate) enum Lost {
-    /// It came by this channel, for this slot; and the worker's id, if the channel is somebody's.
+    /// No task is in flight in this slot of this channel; with the worker's id, if the channel is
+    /// in use.
     Nobodys(u16, u16, Option<u64>),
-    /// It names this worker's channel, and did not begin with its pass.
+    /// It names this worker's channel and has another pass.
     Forged(u64),
-    /// It has so many bytes where so many are allowed.
+    /// It has this many bytes, and this many are allowed.
     TooLong(usize, usize),
     /// The message ends here.
     Broken(frame::Broken),
 }
 
 impl Lost {
-    /// Says so in the log.
+    /// Logs it.
     #[cold]
     pub(super) fn report(self, pe: &Pe) {
         match self {
@@ -46,12 +47,12 @@ impl Lost {
 }
 
 impl Pe {
-    /// Says that a message was dropped which no worker of this release sends. Whoever sends one may
-    /// send any number.
+    /// Logs that a message was dropped which no worker of this release sends. Its sender may send
+    /// any number.
     #[cold]
     pub(crate) fn unreadable(&self, what: fmt::Arguments<'_>) {
         let line = self.unreadable.borrow_mut().line();
-        // Whoever reads the log may call back.
+        // The reader of the log may call back.
         if let Some(left_out) = line {
             tracing::warn!(target: "urom_library", "{what}{left_out}");
         }

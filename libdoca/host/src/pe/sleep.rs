@@ -1,4 +1,4 @@
-//! The engine's descriptor: what wakes a host that sleeps.
+//! The engine's descriptor, which wakes a host that sleeps.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use urom_wire::control::Failure;
 use super::Pe;
 use crate::failure::failure;
 
-/// How often UCX is asked before the host is sent back to progress it.
+/// How often UCX is armed before the host has to progress it.
 const ARM_ATTEMPTS: usize = 4;
 
-/// How long a host sleeps at most while a domain's exchange is under way: its functions wake
-/// nobody.
+/// The longest sleep of a host while a domain's exchange is under way: the out-of-band functions
+/// wake nobody.
 const EXCHANGE_NAP: Duration = Duration::from_millis(1);
 
 impl Pe {
@@ -27,15 +27,15 @@ impl Pe {
         self.epoll.as_raw_fd()
     }
 
-    /// Sends what waits, then has the descriptor become readable with the next event, or at once.
-    /// What UCX cannot send yet is an event of UCX's own.
+    /// Sends what waits, then makes the descriptor readable with the next event, or at once. What
+    /// UCX cannot send yet is an event of UCX.
     ///
-    /// The host may then submit, stop and even progress before it sleeps: what that leaves to be
-    /// done wakes it too.
+    /// The host may submit, stop and even progress before it sleeps: work that this leaves wakes
+    /// it, too.
     pub(crate) fn request_notification(&self) -> Result<(), DocaError> {
         self.bell.disarm();
         self.flush();
-        // Before UCX, which may find an endpoint broken while it is asked.
+        // Before UCX, which may find a broken endpoint while it is armed.
         self.bell.arm();
         self.wind_up()?;
         let nothing = self.ready.is_empty()
@@ -56,8 +56,8 @@ impl Pe {
             return Ok(true);
         }
         let ucx = transport.ucx();
-        // UCX refuses once for a signal whose message was received already: a host would be woken
-        // for nothing.
+        // UCX refuses once for a signal whose message was already received: the host would wake for
+        // nothing.
         for _ in 0..ARM_ATTEMPTS {
             let armed = ucx.arm().map_err(|error| {
                 tracing::error!(target: "urom_library", "{error}");
@@ -67,13 +67,13 @@ impl Pe {
                 return Ok(armed);
             }
         }
-        // It waits for room in a worker's queue, and UCX wakes nobody when there is some. Hosts
-        // that look for it without a pause would leave a worker on the same machine no processor.
+        // UCX waits for room in a worker's queue, and wakes nobody when there is some. Hosts that
+        // poll for it without a pause would leave a worker on the same machine no processor.
         std::thread::yield_now();
         Ok(false)
     }
 
-    /// Makes the descriptor wait again; what UCX has is taken by progress.
+    /// Makes the descriptor wait again. Progress handles UCX's events.
     pub(crate) fn clear_notification(&self) {
         self.bell.silence();
         self.quiet();
@@ -100,7 +100,7 @@ impl Pe {
         Ok(())
     }
 
-    /// Has the timer fire soon, if there is an exchange to go on with.
+    /// Starts the timer if an exchange is under way.
     fn wind_up(&self) -> Result<(), DocaError> {
         let Some(timer) = self.timer.get() else { return Ok(()) };
         if self.exchanging.borrow().is_empty() {
@@ -116,7 +116,7 @@ impl Pe {
         Ok(())
     }
 
-    /// After the timer fired.
+    /// Clears the timer.
     fn quiet(&self) {
         if let Some(timer) = self.timer.get() {
             // Fails only when it has not fired.

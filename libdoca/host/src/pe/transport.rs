@@ -25,20 +25,20 @@ pub(crate) fn require_ucx() -> Result<(), Failure> {
 /// The UCX worker of a progress engine.
 pub(crate) struct Transport {
     ucx: Worker,
-    /// What a test of the receive queue waits for.
+    /// The nonce that a test of the receive queue waits for.
     pub(crate) awaited: Rc<Awaited>,
-    /// Nothing can come in any more.
+    /// The receive queue is blocked.
     pub(crate) blocked: Cell<bool>,
-    /// What was made in its place then.
+    /// The transport that replaced a blocked one.
     pub(crate) next: OnceCell<Box<Transport>>,
 }
 
 impl Transport {
-    /// A worker whose messages go to the engine.
+    /// A UCX worker whose messages go to the engine.
     ///
     /// # Safety
     ///
-    /// The engine is there whenever this worker is progressed, or something is sent by it.
+    /// The engine exists whenever this worker is progressed or sends.
     pub(crate) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = context().name("urom-host").build()?.worker()?;
         let engine = NonNull::new(pe.as_ptr().cast_mut());

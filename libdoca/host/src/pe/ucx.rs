@@ -1,4 +1,4 @@
-//! UCX under the engine: made when it is first needed, and made anew when its receive queue is
+//! UCX under the engine: made when it is first needed, and replaced when its receive queue is
 //! blocked.
 
 use std::rc::{Rc, Weak};
@@ -30,7 +30,7 @@ impl Pe {
         Ok(current.next.get_or_init(|| transport))
     }
 
-    /// What was made last.
+    /// The newest transport.
     #[inline]
     pub(super) fn current(&self) -> Option<&Transport> {
         let mut current = self.transport.get()?;
@@ -57,13 +57,13 @@ impl Pe {
         Ok(transport)
     }
 
-    /// Looks until something comes, at most so often; whether anything did.
+    /// Progresses UCX until something comes, at most `looks` times. Returns whether anything did.
     #[inline]
     pub(super) fn progress_ucx(&self, looks: u32) -> bool {
         let Some(transport) = self.current() else { return false };
         let received = (0..looks).any(|_| transport.ucx().progress());
         if received {
-            // UCX was armed for what it has just taken.
+            // UCX was armed for the event that it has just handled.
             self.bell.ring();
         }
         received
@@ -84,13 +84,13 @@ impl Pe {
         self.probe.borrow_mut().met(endpoint);
     }
 
-    /// Ends the probe of the queue, as an engine that met nobody: each test takes a UCX of its own.
+    /// Ends tests of the queue, which each take a UCX context of their own.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn trust_queue(&self) {
         drop(self.probe.take());
     }
 
-    /// Has the receive queue tried, now that a worker is gone, perhaps in the middle of a message.
+    /// Tests the receive queue after a worker is gone, perhaps in the middle of a message.
     #[cold]
     pub(crate) fn probe_queue(&self) {
         let Some(transport) = self.current() else { return };
@@ -115,13 +115,13 @@ impl Pe {
         }
     }
 
-    /// Whether the host must not sleep, because the receive queue is being tried.
+    /// Whether the receive queue is being tested, so that the host must not sleep.
     pub(super) fn is_probing(&self) -> bool {
         self.probe.borrow().is_running()
     }
 
-    /// Goes on with the test of the receive queue, if there is one; `empty` says whether UCX just
-    /// found nothing in it.
+    /// Goes on with the test of the receive queue, if any. `empty` says whether UCX just found it
+    /// empty.
     pub(super) fn try_queue(&self, empty: bool) {
         let verdict = self.probe.borrow_mut().look(empty, Instant::now());
         if verdict == Verdict::Blocked {
@@ -136,7 +136,7 @@ impl Pe {
         if let Some(transport) = self.current() {
             transport.blocked.set(true);
             if let Ok(fd) = transport.ucx().event_fd() {
-                // It may stay readable for ever, and fails only when it is not there.
+                // It may stay readable for ever. Deleting it fails only when it is not there.
                 let _ = epoll::delete(&self.epoll, fd);
             }
         }

@@ -12,7 +12,7 @@ use urom_log::guard;
 use crate::device::{self, Device, DeviceInfo};
 use crate::handle::{borrow, present, publish, put, withdraw};
 
-/// How long each list is that a host has, by its address.
+/// The length of each list that a host has, by its address.
 fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
     static LISTS: LazyLock<Mutex<HashMap<usize, usize>>> = LazyLock::new(Mutex::default);
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)

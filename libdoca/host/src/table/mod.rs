@@ -1,9 +1,9 @@
-//! The table: one small `extern "C"` function for each of DOCA's, which checks pointers and calls
-//! safe code.
+//! The table: one small `extern "C"` function for each of DOCA's. It checks pointers and calls safe
+//! code.
 
-/// Functions that give a code. Each first finds the objects that its caller means: `found = finder,
-/// pointer`. Where there is none, the code is `INVALID_VALUE`. What the body gives is stored at the
-/// caller's place, if one is named behind `=>`.
+/// Functions that return a code. Each first finds the objects behind the caller's pointers: `found
+/// = finder, pointer`. If there is none, the code is `INVALID_VALUE`. The body's value is stored at
+/// the caller's place that is named behind `=>`, if any.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?)
         [$($found:pat = $find:path, $pointer:ident);*] $(=> $place:ident)? $body:block)*) => {$(
@@ -26,8 +26,7 @@ macro_rules! functions {
     }};
 }
 
-/// Functions that give something else than a code: `otherwise` where the object is none, and after
-/// a panic.
+/// Functions that return another value: `otherwise` if there is no such object, and after a panic.
 macro_rules! answers {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $answer:ty, otherwise $otherwise:expr;
         [$found:pat = $find:path, $pointer:ident] $body:block)*) => {$(
@@ -42,7 +41,7 @@ macro_rules! answers {
     )*};
 }
 
-/// Functions that set something of an object that is idle. It keeps what it refused and why.
+/// Functions that configure an idle object. The object keeps the failure of the last refusal.
 macro_rules! settings {
     ($(fn $name:ident($pointer:ident: $object:ty $(, $argument:ident: $type:ty)* $(,)?)
         [$own:ident = $find:path] $set:block)*) => {$(
@@ -70,14 +69,13 @@ pub use device::{devinfo_get_iface_name, devinfo_is_equal_pci_addr};
 
 /// The functions of this library.
 ///
-/// The table is complete; `extensions` are there. All functions may be called from any thread, and
-/// each object belongs to one thread at a time, except that a service may be given to workers of
-/// other threads.
+/// The table is complete and has `extensions`. Any thread may call the functions. Each object
+/// belongs to one thread at a time, except that a service may be given to workers of other threads.
 pub fn api() -> &'static Api {
     &API
 }
 
-/// The same as a constant, for calls that need not go through the table.
+/// The same as a constant, for direct calls.
 pub const API: Api = Api {
     doca_urom_service_create: service::create,
     doca_urom_service_destroy: service::destroy,

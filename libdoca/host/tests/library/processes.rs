@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::compile::compile;
+pub(crate) use crate::compile::op;
 use crate::support::{At, Engine, TestService, TestWorker};
 
 /// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
@@ -61,30 +62,6 @@ impl Plugins {
         std::fs::remove_file(&place).unwrap();
         std::fs::copy(built, &place).unwrap();
     }
-}
-
-/// The obedient plugin's operations, as in `tests/plugins/obedient.c`.
-pub mod op {
-    /// Answer with the command's own bytes.
-    pub const ECHO: u64 = 0;
-    /// Answer with as many bytes as the second word says.
-    pub const BIG: u64 = 1;
-    /// Answer when told to.
-    pub const HOLD: u64 = 2;
-    /// Answer everything that is held, then this.
-    pub const RELEASE: u64 = 3;
-    /// Answer, and answer again.
-    pub const TWICE: u64 = 4;
-    /// Take the command, answer it, and return an error.
-    pub const FAIL_TAKEN: u64 = 5;
-    /// Leave the command on the list, and return an error.
-    pub const FAIL_LEFT: u64 = 6;
-    /// Answer with the second word as status.
-    pub const STATUS: u64 = 7;
-    /// Answer with the value of the variable named behind the first word.
-    pub const GETENV: u64 = 10;
-    /// Answer with the process id.
-    pub const PID: u64 = 11;
 }
 
 /// The `uromd` that was built beside this test.

@@ -88,8 +88,8 @@ impl Wake {
 pub(crate) struct Bell(Wake);
 
 impl Bell {
-    pub(crate) fn new() -> Option<Bell> {
-        Wake::new().ok().map(Bell)
+    pub(crate) fn new() -> io::Result<Bell> {
+        Wake::new().map(Bell)
     }
 
     pub(crate) fn raise(&self) {

@@ -22,6 +22,7 @@ use urom_wire::ucx_context::context;
 use super::PATIENCE;
 use super::link::Link;
 use super::uromd::Uromd;
+pub(crate) use crate::compile::op;
 
 /// A host's stream to the daemon.
 pub(crate) struct Client {
@@ -339,32 +340,4 @@ impl Connection {
         });
         told.take().unwrap()
     }
-}
-
-/// The obedient plugin's operations, as in `tests/plugins/obedient.c`.
-pub(crate) mod op {
-    pub(crate) const ECHO: u64 = 0;
-    pub(crate) const BIG: u64 = 1;
-    pub(crate) const HOLD: u64 = 2;
-    pub(crate) const RELEASE: u64 = 3;
-    pub(crate) const TWICE: u64 = 4;
-    pub(crate) const FAIL_TAKEN: u64 = 5;
-    pub(crate) const FAIL_LEFT: u64 = 6;
-    pub(crate) const STATUS: u64 = 7;
-    pub(crate) const PACK_FAILS: u64 = 8;
-    pub(crate) const FORGE: u64 = 9;
-    pub(crate) const GETENV: u64 = 10;
-    pub(crate) const PID: u64 = 11;
-    pub(crate) const LOOKUPS: u64 = 12;
-    pub(crate) const SLACK: u64 = 13;
-    pub(crate) const CRASH: u64 = 14;
-    pub(crate) const HANG: u64 = 15;
-    pub(crate) const PACKS_TOO_LITTLE: u64 = 16;
-    pub(crate) const RELEASE_LATE: u64 = 17;
-    pub(crate) const WRONG_CONTEXT: u64 = 18;
-    pub(crate) const WRONG_DESTINATION: u64 = 19;
-    pub(crate) const POLLS: u64 = 20;
-    /// Do what sanitizers report, each its own.
-    pub(crate) const FAULT: u64 = 21;
-    pub(crate) const FORK: u64 = 22;
 }

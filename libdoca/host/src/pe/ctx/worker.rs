@@ -26,7 +26,7 @@ const DEFAULT_MAX_INFLIGHT: u32 = 32;
 /// The bits that plugin ids can have.
 const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
 
-/// A worker's CPUs are some of its service's.
+/// Checks that a worker's CPUs are a part of its service's.
 fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     if cpus.is_subset(of_service) {
         return Ok(());
@@ -64,7 +64,7 @@ impl Worker {
         *self.service.borrow_mut() = Some(Attachment::new(shared));
     }
 
-    /// Attached to no service any more.
+    /// Detaches it from its service.
     pub(crate) fn leave_service(&self) {
         drop(self.service.take());
     }
@@ -119,7 +119,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Each string has a name before its first `=`.
+    /// Sets the environment. Each string needs a name before its first `=`.
     pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
         if env.is_empty() {
             return Err(invalid("a worker's environment of no strings cannot be"));
@@ -133,7 +133,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The id it was given, or the one it got.
+    /// The id that was set, or the one that the service chose.
     pub(crate) fn id(&self, ctx: &Context) -> Result<u64, DocaError> {
         if ctx.is(CtxState::RUNNING)
             && let Some(run) = &*self.run.borrow()
@@ -240,7 +240,7 @@ impl Worker {
         Ok(run)
     }
 
-    /// Always asynchronous, so that a host that counts what progress returns sees the end.
+    /// Always asynchronous, so that hosts that count the results of progress see the end.
     pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
         let run = self.run.borrow().clone();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {

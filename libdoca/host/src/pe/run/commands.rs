@@ -1,4 +1,4 @@
-//! The tasks of a run: what every command goes through.
+//! The tasks of a run: allocation, submission, notification and release of commands.
 
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart, Notification};
@@ -14,7 +14,7 @@ use crate::pe::{Lost, Pe};
 pub(crate) struct PluginBit(u8);
 
 impl Run {
-    /// What the callbacks of its tasks get for the context.
+    /// The user data of the context, for the callbacks of tasks.
     #[inline]
     pub(crate) fn context(&self) -> &Context {
         &self.ctx
@@ -50,13 +50,13 @@ impl Run {
         }
     }
 
-    /// How the frames of a slot's commands to a plugin begin.
+    /// The start of the frames of a slot's commands to a plugin.
     #[inline]
     pub(crate) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
         CommandStart::new(self.their_channel.get(), slot, bit)
     }
 
-    /// Which bit a plugin's id is, if tasks of that plugin can go to this worker.
+    /// The bit of a plugin's id, if this worker has the plugin.
     #[inline]
     pub(crate) fn plugin(&self, id: u64) -> Option<PluginBit> {
         let is_one = id & id.wrapping_sub(1) == 0 && id & self.plugins != 0;
@@ -86,7 +86,7 @@ impl Run {
     /// A notification came.
     ///
     /// # Errors
-    /// There is no command in flight in its slot; or it is too long, and its task fails.
+    /// No command is in flight in its slot; or it is too long, and its task fails.
     #[inline]
     pub(crate) fn on_notification(
         &self,
@@ -108,7 +108,7 @@ impl Run {
         }
     }
 
-    /// Lets the parked tasks go that UCX is done with, in the order of their answers.
+    /// Completes the parked tasks that UCX is done with, in the order of their responses.
     pub(super) fn unpark(&self, pe: &Pe) {
         while self.parked.first().is_some_and(|task| !task.sending.get()) {
             if let Some(task) = self.parked.pop() {
@@ -117,7 +117,7 @@ impl Run {
         }
     }
 
-    /// A task is about to be the host's again.
+    /// A task is about to be handed to the host.
     #[inline]
     pub(crate) fn completed(&self) {
         self.flight.completed();

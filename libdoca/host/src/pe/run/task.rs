@@ -1,4 +1,4 @@
-//! Tasks: what every kind begins with, and commands.
+//! Tasks: the common head of all kinds, and commands.
 
 pub(crate) mod pool;
 
@@ -18,19 +18,19 @@ use crate::shell::{Kind, Mark};
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// In nobody's hands, waiting to be allocated again.
+    /// Free for the next allocation.
     Free,
-    /// The library's, without an answer.
+    /// Submitted, without a response.
     InFlight,
-    /// The library's, about to complete.
+    /// Answered, and about to complete.
     Answered,
-    /// The caller's, not submitted.
+    /// With the caller, not submitted.
     Held,
-    /// The caller's again, with a status.
+    /// With the caller again, completed.
     Done,
 }
 
-/// What all tasks have in common.
+/// The common part of all tasks.
 pub(crate) struct Head {
     pub(crate) stage: Cell<Stage>,
     pub(crate) status: Cell<DocaError>,
@@ -54,7 +54,7 @@ impl Head {
         self.user_data.set(Data { u64: 0 });
     }
 
-    /// What a host sees: nothing before completion.
+    /// The status that a host sees: none before completion.
     #[inline]
     pub(crate) fn shown_status(&self) -> DocaError {
         match self.stage.get() {
@@ -74,7 +74,7 @@ impl Head {
 }
 
 impl Stage {
-    /// What who is not the caller's is answered with.
+    /// The code for a task that the caller does not have.
     #[cold]
     fn refusal(self) -> DocaError {
         if self == Stage::Free { DocaError::INVALID_VALUE } else { DocaError::NOT_PERMITTED }
@@ -88,28 +88,27 @@ const NO_END: CmdTaskEnd =
 /// A command: one slot of a connection. It is made once and never freed, only [used
 /// again](crate::pe::run::task::pool).
 ///
-/// What a command needs from its submission to its end lies in the first cache lines.
+/// The fields that a command uses from its submission to its end are in the first cache lines.
 #[repr(C, align(64))]
 pub(crate) struct CmdTask {
     mark: Mark,
     pub(crate) head: Head,
     slot: Cell<u16>,
-    /// UCX reads the payload where it lies. It stays so if the connection ends meanwhile; no host
-    /// gets the payload then.
+    /// UCX reads the payload in place. This stays set if the connection ends meanwhile, and then no
+    /// host gets the payload.
     pub(crate) sending: Cell<bool>,
-    /// Its connection went while UCX read the payload, which goes when UCX is done.
+    /// Its connection ended while UCX read the payload, which is freed when UCX is done.
     orphan: Cell<bool>,
-    /// The frame's header but for the length; none without a plugin that the worker has.
+    /// The frame's header without the length; `None` without a plugin that the worker has.
     start: Cell<Option<CommandStart>>,
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
-    /// The connection it is a slot of. Null, or a run that lives: see [`run`](CmdTask::run).
+    /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
-    /// On the list of those that are free, or of those that are ready.
+    /// The next task on the list of free tasks, or of ready ones.
     next: Cell<Option<&'static CmdTask>>,
     /// Orders tasks by their submission.
     pub(crate) serial: Cell<u64>,
-    /// How it ended, for hosts that read it where it lies. Means something while the task is
-    /// `Done`.
+    /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
     end: Cell<CmdTaskEnd>,
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
@@ -145,15 +144,15 @@ impl CmdTask {
         })))
     }
 
-    /// Makes a free task that is [retired](CmdTask::retire) another slot. False when there is no
-    /// memory left.
+    /// Makes a [retired](CmdTask::retire) task into another slot. False when there is no memory
+    /// left.
     #[must_use]
     pub(crate) fn renew(&self, slot: u16, capacity: usize) -> bool {
         self.slot.set(slot);
         self.payload.renew(capacity) && self.response.renew(0)
     }
 
-    /// Makes it the connection's.
+    /// Makes it a slot of a connection.
     ///
     /// # Safety
     ///
@@ -172,13 +171,13 @@ impl CmdTask {
         unsafe { self.run.get().as_ref() }
     }
 
-    /// The number that its commands travel by.
+    /// The slot number of its commands.
     #[inline]
     pub(crate) fn slot(&self) -> u16 {
         self.slot.get()
     }
 
-    /// Takes it from its connection; whether UCX is done with its payload.
+    /// Removes it from its connection. Returns whether UCX is done with its payload.
     pub(crate) fn leave(&self) -> bool {
         self.withdraw();
         self.run.set(ptr::null());
@@ -187,7 +186,7 @@ impl CmdTask {
         !self.sending.get()
     }
 
-    /// UCX is done with the payload after a while.
+    /// UCX is done with the payload of an orphan.
     #[cold]
     fn sent(&'static self) {
         self.sending.set(false);
@@ -196,7 +195,7 @@ impl CmdTask {
         }
     }
 
-    /// Gives back all that a free task holds.
+    /// Frees the memory of a free task.
     pub(crate) fn retire(&self) {
         self.payload.retire();
         self.response.retire();
@@ -217,8 +216,8 @@ impl CmdTask {
         unsafe { *self.user_area.get() = [0; 4] };
     }
 
-    /// Takes the task from its caller: no call finds it, or its buffers, by their pointers any
-    /// more.
+    /// Takes the task from its caller: calls with pointers to it or to its buffers fail from now
+    /// on.
     #[inline]
     pub(crate) fn withdraw(&self) {
         self.head.stage.set(Stage::Free);
@@ -234,7 +233,7 @@ impl CmdTask {
         self.start.set(self.run().and_then(start));
     }
 
-    /// The frame's header but for the length; `None` without a plugin that the worker has.
+    /// The frame's header without the length; `None` without a plugin that the worker has.
     #[inline]
     pub(crate) fn start(&self) -> Option<CommandStart> {
         self.start.get()
@@ -261,13 +260,13 @@ impl CmdTask {
         self.head.stage.set(Stage::Answered);
     }
 
-    /// Whether it is the host's again with a notification in [`response`](CmdTask::response).
+    /// Whether the host has it again with a notification in [`response`](CmdTask::response).
     #[inline]
     pub(crate) fn has_response(&self) -> bool {
         self.head.stage.get() == Stage::Done && !self.end.get().response.is_null()
     }
 
-    /// Where a host reads how the task ended: the same place for as long as the process lives.
+    /// Where a host reads how the task ended. The address never changes.
     pub(crate) fn end(&self) -> *const CmdTaskEnd {
         self.end.as_ptr()
     }

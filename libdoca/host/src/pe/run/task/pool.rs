@@ -1,19 +1,19 @@
 //! Command tasks that no connection uses.
 //!
-//! A host may keep a task's pointer after the task's worker is gone, and the calls of a task look
-//! into the task itself: so its memory is never given back to the heap, but kept here for the next
-//! connection. What a task holds on the heap, its payload and response, is given back.
+//! A host may keep a task's pointer after the task's worker is gone, and calls read the task
+//! itself. So a task is never freed, but kept here for the next connection. Its payload and
+//! response are freed.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use crate::pe::run::task::CmdTask;
 
-/// How many tasks rest before the first is used again, so that an old pointer finds nobody rather
-/// than somebody else.
+/// How many tasks rest before the first is reused, so that an old pointer finds no task rather than
+/// a wrong one.
 const RESTING: usize = 64;
 
-/// A task that is in nobody's hands.
+/// A task that no connection and no host has.
 struct Resting(&'static CmdTask);
 
 // SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to
@@ -23,7 +23,7 @@ unsafe impl Send for Resting {}
 
 static POOL: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
-/// Tasks that UCX still reads. Tools that look for leaks find them here.
+/// Tasks that UCX still reads. Leak checkers find them here.
 static KEPT: Mutex<VecDeque<Resting>> = Mutex::new(VecDeque::new());
 
 /// A free task of no connection, with room for payloads of `capacity` bytes. `None` when there is
@@ -41,8 +41,8 @@ pub(crate) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
     None
 }
 
-/// Takes a task that its connection needs no more. UCX may still read the payload of one whose
-/// connection was closed by force; then the task rests [when UCX is done](rest_at_last).
+/// Takes a task that its connection no longer needs. UCX may still read the payload of one whose
+/// connection was closed by force; that task rests [when UCX is done](rest_at_last).
 pub(crate) fn rest(task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
@@ -52,7 +52,7 @@ pub(crate) fn rest(task: &'static CmdTask) {
     list.lock().unwrap_or_else(PoisonError::into_inner).push_back(Resting(task));
 }
 
-/// Takes a task that UCX has done with after its connection was gone.
+/// Takes a task whose connection is gone and whose payload UCX has read.
 pub(crate) fn rest_at_last(task: &'static CmdTask) {
     KEPT.lock()
         .unwrap_or_else(PoisonError::into_inner)
