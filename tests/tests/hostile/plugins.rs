@@ -43,69 +43,34 @@ fn everywhere(trouble: &Source, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn a_crash_in_a_command_costs_its_worker_only() -> Result<()> {
-    at_a_daemon(&plugin(&[]), &["crash"])
+macro_rules! trouble {
+    ($($test:ident: $place:ident, [$($define:literal)?], [$($argument:literal),+];)*) => {$(
+        #[test]
+        fn $test() -> Result<()> {
+            $place(&plugin(&[$($define)?]), &[$($argument),+])
+        }
+    )*};
 }
 
-#[test]
-fn a_crash_in_progress_costs_its_worker_only() -> Result<()> {
-    at_a_daemon(&plugin(&[]), &["crash-progress"])
-}
-
-#[test]
-fn a_crash_while_packing_costs_its_worker_only() -> Result<()> {
-    at_a_daemon(&plugin(&[]), &["crash-pack"])
-}
-
-#[test]
-fn a_crash_while_closing_is_not_noticed_by_hosts() -> Result<()> {
-    at_a_daemon(&plugin(&["CLOSE_CRASHES"]), &["crash-close"])
-}
-
-#[test]
-fn a_crash_while_opening_ends_the_start_with_the_cause() -> Result<()> {
-    at_a_daemon(&plugin(&["OPEN_CRASHES"]), &["no-start", "signal"])
-}
-
-#[test]
-fn a_plugin_that_fails_to_open_and_leaves_its_state_behind_is_left_alone() -> Result<()> {
-    everywhere(&plugin(&["OPEN_FAILS"]), &["no-start", "`worker_trouble` did not open"])
-}
-
-#[test]
-fn a_plugin_without_address_ends_the_start_with_its_code() -> Result<()> {
-    everywhere(&plugin(&["ADDR_FAILS"]), &["no-start", "gave no address"])
-}
-
-#[test]
-fn an_address_that_cannot_be_ends_the_start() -> Result<()> {
-    everywhere(&plugin(&["ADDR_HUGE"]), &["no-start", "says its address has"])
-}
-
-#[test]
-fn an_address_that_grows_between_two_calls_is_cut() -> Result<()> {
-    everywhere(&plugin(&["ADDR_GROWS"]), &["never"])
-}
-
-#[test]
-fn commands_without_an_answer_end_when_the_worker_is_stopped() -> Result<()> {
-    everywhere(&plugin(&[]), &["never"])
-}
-
-#[test]
-fn second_and_forged_answers_reach_nobody() -> Result<()> {
-    everywhere(&plugin(&[]), &["forged"])
-}
-
-#[test]
-fn commands_behind_one_that_failed_are_not_lost() -> Result<()> {
-    everywhere(&plugin(&[]), &["undrained"])
-}
-
-#[test]
-fn answers_that_cannot_be_packed_or_sent_become_errors() -> Result<()> {
-    everywhere(&plugin(&[]), &["unpackable"])
+trouble! {
+    a_crash_in_a_command_costs_its_worker_only: at_a_daemon, [], ["crash"];
+    a_crash_in_progress_costs_its_worker_only: at_a_daemon, [], ["crash-progress"];
+    a_crash_while_packing_costs_its_worker_only: at_a_daemon, [], ["crash-pack"];
+    a_crash_while_closing_is_not_noticed_by_hosts: at_a_daemon, ["CLOSE_CRASHES"], ["crash-close"];
+    a_crash_while_opening_ends_the_start_with_the_cause:
+        at_a_daemon, ["OPEN_CRASHES"], ["no-start", "signal"];
+    a_plugin_that_fails_to_open_and_leaves_its_state_behind_is_left_alone:
+        everywhere, ["OPEN_FAILS"], ["no-start", "`worker_trouble` did not open"];
+    a_plugin_without_address_ends_the_start_with_its_code:
+        everywhere, ["ADDR_FAILS"], ["no-start", "gave no address"];
+    an_address_that_cannot_be_ends_the_start:
+        everywhere, ["ADDR_HUGE"], ["no-start", "says its address has"];
+    an_address_that_grows_between_two_calls_is_cut: everywhere, ["ADDR_GROWS"], ["never"];
+    commands_without_an_answer_end_when_the_worker_is_stopped: everywhere, [], ["never"];
+    second_and_forged_answers_reach_nobody: everywhere, [], ["forged"];
+    commands_behind_one_that_failed_are_not_lost: everywhere, [], ["undrained"];
+    answers_that_cannot_be_packed_or_sent_become_errors: everywhere, [], ["unpackable"];
+    look_ups_from_a_plugins_threads_find_all_or_nothing: everywhere, [], ["seek"];
 }
 
 #[test]
@@ -113,11 +78,6 @@ fn a_plugin_that_blocks_its_worker_makes_nobody_give_up() -> Result<()> {
     let service = Service::daemon(plugins(&plugin(&[]))?)?;
     Host::new(Source::new("trouble_host.c").program()?).arg("slow").run(&service)?.success()?;
     Ok(())
-}
-
-#[test]
-fn look_ups_from_a_plugins_threads_find_all_or_nothing() -> Result<()> {
-    everywhere(&plugin(&[]), &["seek"])
 }
 
 #[test]
