@@ -78,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
                  hold",
                 committed.display(),
                 if is_of_service(target) {
-                    "-p urom-service --lib fuzzing"
+                    "-p urom-wire -p urom-service -p libdoca-host --lib fuzzing"
                 } else {
                     "-p robustness"
                 }

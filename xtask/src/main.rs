@@ -89,9 +89,9 @@ enum Task {
         /// Tests this package only; may be given more than once.
         #[arg(short, long = "package", value_name = "PACKAGE")]
         package: Vec<String>,
-        /// Runs the tests of `ucx` and `urom-service`, the whole path and the examples on this
-        /// release of UCX, such as 1.16.0, which is unpacked from PyPI. Nothing is built again for
-        /// it.
+        /// Runs the tests of `ucx`, `urom-wire`, `urom-service` and `libdoca-host`, the whole path
+        /// and the examples on this release of UCX, such as 1.16.0, which is unpacked from PyPI.
+        /// Nothing is built again for it.
         #[arg(long, value_name = "VERSION", value_parser = ucx::release, conflicts_with_all = ["target", "package", "args"])]
         ucx: Option<String>,
         /// Passed on to the test programs.

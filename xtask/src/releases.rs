@@ -16,7 +16,7 @@ use crate::workspace::{Profile, Purpose, Workspace};
 use crate::{debian, demo, install, shell, ucx};
 
 /// The packages whose test programs are run.
-const PACKAGES: [&str; 2] = ["ucx", "urom-service"];
+const PACKAGES: [&str; 4] = ["ucx", "urom-wire", "urom-service", "libdoca-host"];
 
 /// The programs of the whole path besides the daemon.
 const EXAMPLES: [Program<'static>; 2] = [steps::BOOTSTRAP, steps::PING_PONG];

@@ -25,10 +25,10 @@ const PACKAGES: [&str; 4] = ["urom-abi", "test-protocols", "urom-pdk", "robustne
 
 /// With threads of their own, and with what other threads call. The service's own tests run the
 /// inputs of its fuzz targets.
-const THREADED: [&str; 3] = ["urom-service", "urom-log", "urom-pdk"];
+const THREADED: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-pdk"];
 
 /// The packages whose whole suites `--full` runs.
-const SUITES: [&str; 3] = ["urom-service", "urom-log", "urom-host"];
+const SUITES: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-host"];
 
 /// The tests that start programs in C, of the package `urom-tests`; and those of programs that
 /// misbehave and log, which `--full` runs as well, because one after the other they take minutes.
@@ -120,7 +120,7 @@ fn asan(workspace: &Workspace, full: bool) -> Result<()> {
     let mut tests = cargo_test(&build)?;
     tests.args(["--lib", "--tests"]).args(named(&PACKAGES));
     let mut service = cargo_test(&build)?;
-    service.args(["--lib", "-p", "urom-service", "-p", "urom-log"]);
+    service.arg("--lib").args(named(&["urom-wire", "urom-service", "libdoca-host", "urom-log"]));
     setup::run(workspace, None)?;
     let mut runs = vec![tests, service];
     if full {

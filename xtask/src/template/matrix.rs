@@ -23,7 +23,8 @@ const ANSWER: &str = "the sum of 2 values is 3\nthe sum of 3 values is 6.5\n";
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// The kit's crates that a generated workspace can come to need, and their folders.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 11] = [
+    "libdoca-host",
     "ucx",
     "ucx-probe",
     "ucx-sys",
@@ -33,6 +34,7 @@ const CRATES: [&str; 9] = [
     "urom-pdk",
     "urom-pdk-derive",
     "urom-service",
+    "urom-wire",
 ];
 
 /// What all generated workspaces share.
