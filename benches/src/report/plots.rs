@@ -86,7 +86,6 @@ impl Plot<'_> {
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
                 .x_labels(6)
-                .y_labels(6)
                 .x_desc(self.x.0)
                 .y_desc(self.y.0)
                 .x_label_formatter(&|x| quantity(*x, self.x.1))
