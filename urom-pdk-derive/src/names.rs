@@ -79,6 +79,16 @@ pub(crate) fn expression(key: &str, variant: &Variant, payload: &Field) -> Ident
     constant(&format!("__{key}_of_{}_", owner(variant)), &payload.ident)
 }
 
+/// The function that reads a notification.
+pub(crate) fn reader(variant: &Variant) -> Ident {
+    constant("__read_", &variant.ident)
+}
+
+/// The function that writes a command.
+pub(crate) fn writer(variant: &Variant) -> Ident {
+    constant("__write_", &variant.ident)
+}
+
 /// The function that makes up a variant, for tests.
 pub(crate) fn maker(variant: &Variant) -> Ident {
     constant("__arbitrary_", &variant.ident)

@@ -226,10 +226,20 @@ pub fn unknown_tag(
     DecodeError { message, field: "tag", problem: DecodeProblem::UnknownTag { found, known } }
 }
 
-/// The error for a tag that belongs to another variant than `message`.
+/// Refuses the tag of another variant: `message` has the tag `expected`, or `also`.
 #[inline(always)]
-pub fn other_tag(message: &'static str, found: u64, expected: u64) -> DecodeError {
-    DecodeError { message, field: "tag", problem: DecodeProblem::OtherTag { found, expected } }
+pub fn own_tag(
+    message: &'static str,
+    found: impl Into<u64>,
+    expected: u64,
+    also: Option<u64>,
+) -> Result<(), DecodeError> {
+    let found = found.into();
+    if found == expected || also == Some(found) {
+        return Ok(());
+    }
+    let problem = DecodeProblem::OtherTag { found, expected };
+    Err(DecodeError { message, field: "tag", problem })
 }
 
 /// The error for bytes that are no value of their field's type.
@@ -243,10 +253,14 @@ fn no_value(
     DecodeError { message, field, problem: DecodeProblem::NoValue(Misfit::found(of, bytes)) }
 }
 
-/// The error for an echoed field that does not repeat what the command carried.
+/// Refuses an echoed field that does not repeat what the command carried.
 #[inline(always)]
-pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
-    DecodeError { message, field, problem: DecodeProblem::NotEchoed }
+pub fn repeats(message: &'static str, field: &'static str, holds: bool) -> Result<(), DecodeError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(DecodeError { message, field, problem: DecodeProblem::NotEchoed })
+    }
 }
 
 #[cfg(test)]

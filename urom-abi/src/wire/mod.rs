@@ -23,8 +23,7 @@ mod write;
 pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use fixed::{
-    Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag,
-    unknown_tag,
+    Field, Tag, any_field, exact, field, notification, own_tag, repeats, room, tag, unknown_tag,
 };
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
-use super::read::Source;
+use super::read::{Source, index};
 use crate::diagnostics::messages;
 use crate::model::{Field, Variant};
 use crate::{names, tokens};
@@ -79,13 +79,14 @@ impl Commands<'_> {
             (names::local("bytes"), names::local("out"), names::local("fixed"));
         let check = self.render.check_tag(&fixed, variant);
         let (reading, members) =
-            self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check, |_| true);
+            self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check);
         let decode =
-            self.render.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
+            self.render.body(quote!(#reading ::core::result::Result::Ok(#name { #(#members),* })));
         let value = |field: &Field| {
             let field = &field.ident;
             quote!(&self.#field)
         };
+        let write = self.writer(variant);
         let encode = self.render.body(self.render.encoding(&out, variant, value));
         let encoded_len = self.render.body(self.render.length(variant, value));
         let echoed = self.echo_of(variant, reply, |field| {
@@ -108,6 +109,7 @@ impl Commands<'_> {
         quote! {
             #clone
             #echo_check
+            #write
 
             #conversion
 
@@ -140,6 +142,30 @@ impl Commands<'_> {
 
                 #[inline]
                 #echo
+            }
+        }
+    }
+
+    /// The function that writes `variant`, which the enum and the variant's structure call.
+    fn writer(&self, variant: &Variant) -> TokenStream {
+        if self.render.inert {
+            return TokenStream::new();
+        }
+        let (wire, writer, out) = (self.render.wire(), names::writer(variant), names::local("out"));
+        let local = |field: &Field| names::numbered(index(variant, field)).to_token_stream();
+        let elided = Lifetime::new("'_", Span::call_site());
+        let locals = variant.values().map(local);
+        let types = variant.values().map(|field| self.render.with_lifetime(&field.ty, &elided));
+        let body = self.render.writer_body(&out, variant, local);
+        // The values are one tuple: clippy limits the number of parameters and refuses `&String`.
+        // Lifetimes are elided: a crate may forbid those that are used once.
+        quote! {
+            #[inline(always)]
+            fn #writer(
+                #out: &mut [::core::primitive::u8],
+                (#(#locals,)*): (#(&#types,)*),
+            ) -> ::core::result::Result<::core::primitive::usize, #wire::EncodeError> {
+                #body
             }
         }
     }

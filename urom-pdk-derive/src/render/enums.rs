@@ -63,17 +63,11 @@ impl Render<'_> {
     pub(super) fn check_tag(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
         let wire = self.wire();
         let (name, tag) = (names::text(&variant.ident), variant.tag);
-        let found = names::local("found");
-        let also = variant.also.as_ref().map(|also| {
-            let also = also.value;
-            quote!(&& #found != #also)
-        });
-        quote! {
-            let #found = ::core::convert::Into::<::core::primitive::u64>::into(__TAG.read(#fixed));
-            if #found != #tag #also {
-                return ::core::result::Result::Err(#wire::other_tag(#name, #found, #tag));
-            }
-        }
+        let also = match variant.also.as_ref().map(|also| also.value) {
+            Some(also) => quote!(::core::option::Option::Some(#also)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote!(#wire::own_tag(#name, __TAG.read(#fixed), #tag, #also)?;)
     }
 
     /// A `match` on the tag of `bytes`, with an arm for each variant.
@@ -108,8 +102,22 @@ impl Render<'_> {
         }
     }
 
-    /// A function's body that writes `variant` to the start of `out` and gives the length.
+    /// A function's body that has `variant` written to the start of `out` and gives the length.
     pub(super) fn encoding(
+        &self,
+        out: &Ident,
+        variant: &Variant,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        if !self.model.is_command() {
+            return self.writer_body(out, variant, value);
+        }
+        let (writer, values) = (names::writer(variant), variant.values().map(value));
+        quote!(#writer(#out, (#(#values,)*)))
+    }
+
+    /// The body of the function that writes `variant`.
+    pub(super) fn writer_body(
         &self,
         out: &Ident,
         variant: &Variant,

@@ -12,13 +12,18 @@ impl Render<'_> {
     /// Everything of a notification enum but the structures.
     pub(super) fn notifications(&self) -> TokenStream {
         let ident = &self.model.ident;
-        let (bytes, fixed) = (names::local("bytes"), names::local("fixed"));
+        let [bytes, message, echo] = ["bytes", "message", "echo"].map(names::local);
         let by_tag = self.by_tag(&bytes, |variant| {
-            let name = &variant.ident;
-            let source = Source::Incoming(&bytes);
-            let (reading, members) =
-                self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
-            quote!({ #reading #ident::#name { #members } })
+            let (name, reader) = (&variant.ident, names::reader(variant));
+            let members = variant.values().map(|field| {
+                let (field, from) =
+                    (&field.ident, if field.echo.is_some() { &echo } else { &message });
+                quote!(#field: #from.#field)
+            });
+            quote!({
+                let (#message, #echo) = #reader(#bytes, ::core::option::Option::None)?;
+                #ident::#name { #(#members),* }
+            })
         });
         let enum_impl = self.enum_impl(quote!(::core::result::Result::Ok(#by_tag)));
         let for_commands = self.for_commands();
@@ -54,6 +59,44 @@ impl Render<'_> {
         }
     }
 
+    /// The function that reads `variant`, for the enum and the variant's structure. It returns the
+    /// structure and the echoed fields, which must repeat `echo` when there is one.
+    fn reader(&self, variant: &Variant) -> TokenStream {
+        if self.inert {
+            return TokenStream::new();
+        }
+        let (krate, wire, name) = (&self.model.krate, self.wire(), &variant.ident);
+        let (reader, echo_name) = (names::reader(variant), names::echo(name));
+        let [incoming, echo, fixed] = ["incoming", "echo", "fixed"].map(names::local);
+        let (text, tag) = (names::text(name), self.check_tag(&fixed, variant));
+        let repeats = variant.echoed().map(|field| {
+            let (field, constant) = (&field.ident, names::field_const(variant, field));
+            let field_text = names::text(field);
+            quote!(#wire::repeats(#text, #field_text, #constant.holds(#fixed, &#echo.#field))?;)
+        });
+        let repeats = variant
+            .echoed()
+            .next()
+            .map(|_| quote!(if let ::core::option::Option::Some(#echo) = #echo { #(#repeats)* }));
+        // Without echoed fields there is nothing to compare.
+        let given = if repeats.is_some() { echo } else { names::local("_echo") };
+        let source = Source::Incoming(&incoming);
+        let (reading, members) = self.reading(&source, variant, &fixed, &quote!(#tag #repeats));
+        let members = || variant.values().zip(&members);
+        let own = members().filter(|(field, _)| field.echo.is_none()).map(|(_, member)| member);
+        let echoed = members().filter(|(field, _)| field.echo.is_some()).map(|(_, member)| member);
+        quote! {
+            #[inline(always)]
+            fn #reader(
+                #incoming: impl #krate::protocol::Incoming,
+                #given: ::core::option::Option<&#echo_name>,
+            ) -> ::core::result::Result<(#name, #echo_name), #wire::DecodeError> {
+                #reading
+                ::core::result::Result::Ok((#name { #(#own),* }, #echo_name { #(#echoed),* }))
+            }
+        }
+    }
+
     fn reply(&self, variant: &Variant) -> TokenStream {
         let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
         let (name, this) = (&variant.ident, self.enum_type());
@@ -61,21 +104,12 @@ impl Render<'_> {
         let (incoming, fixed, echo) =
             (names::local("incoming"), names::local("fixed"), names::local("echo"));
 
-        let tag = self.check_tag(&fixed, variant);
-        let repeats = variant.echoed().map(|field| {
-            let (field, constant) = (&field.ident, names::field_const(variant, field));
-            let field_text = names::text(field);
-            quote! {
-                if !#constant.holds(#fixed, &#echo.#field) {
-                    return ::core::result::Result::Err(#wire::not_echoed(#text, #field_text));
-                }
-            }
+        let (reader, read, message) =
+            (names::reader(variant), self.reader(variant), names::local("message"));
+        let decode = self.body(quote! {
+            let (#message, _) = #reader(#incoming, ::core::option::Option::Some(#echo))?;
+            ::core::result::Result::Ok(#message)
         });
-        let check = quote!(#tag #(#repeats)*);
-        let source = Source::Incoming(&incoming);
-        let (reading, members) =
-            self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
-        let decode = self.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
 
         let encode = self.body(self.descriptor(variant, &fixed, &echo));
         let zeros = self.write_echo(&fixed, variant);
@@ -98,6 +132,7 @@ impl Render<'_> {
             #clone
             #conversion
             #payload
+            #read
 
             #[automatically_derived]
             impl #krate::protocol::Reply for #name {

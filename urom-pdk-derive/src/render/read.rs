@@ -20,16 +20,15 @@ pub(super) enum Source<'a> {
 }
 
 impl Render<'_> {
-    /// Statements that read `variant`, and member initialisers for those of its fields that `wanted` accepts. `check` are
-    /// statements that come once `fixed` is known.
+    /// Statements that read `variant`, and a member initialiser for each of its values. The
+    /// statements of `check` run as soon as `fixed` is known.
     pub(super) fn reading(
         &self,
         source: &Source<'_>,
         variant: &Variant,
         fixed: &Ident,
         check: &TokenStream,
-        wanted: impl Fn(&Field) -> bool,
-    ) -> (TokenStream, TokenStream) {
+    ) -> (TokenStream, Vec<TokenStream>) {
         let wire = self.wire();
         let message = names::text(&variant.ident);
         let krate = &self.model.krate;
@@ -38,32 +37,29 @@ impl Render<'_> {
             Source::Incoming(incoming) => quote!(#krate::protocol::Incoming::bytes(&#incoming)),
         };
         if variant.payloads().next().is_none() {
-            let locals = self.values(variant, fixed, |field| wanted(field) && !field.is_plain());
-            let members = variant.values().enumerate().filter(|(_, field)| wanted(field)).map(
-                |(_, field)| {
-                    let ident = &field.ident;
-                    match field.role() {
-                        Role::Plain => {
-                            let value = self.value(variant, field, fixed);
-                            quote!(#ident: #value)
-                        }
-                        _ => {
-                            let local = names::numbered(index(variant, field));
-                            quote!(#ident: #local)
-                        }
+            let locals = self.values(variant, fixed, |field| !field.is_plain());
+            let members = variant.values().map(|field| {
+                let ident = &field.ident;
+                match field.role() {
+                    Role::Plain => {
+                        let value = self.value(variant, field, fixed);
+                        quote!(#ident: #value)
                     }
-                },
-            );
+                    _ => {
+                        let local = names::numbered(index(variant, field));
+                        quote!(#ident: #local)
+                    }
+                }
+            });
             let start =
                 quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
-            return (start, quote!(#(#members),*));
+            return (start, members.collect());
         }
         let behind = names::local("behind");
-        let locals =
-            self.values(variant, fixed, |field| wanted(field) || is_described_by(variant, field));
+        let locals = self.values(variant, fixed, |_| true);
         let payloads = variant.payloads().map(|field| self.payload(variant, field, fixed, &behind));
         let tail = names::local("tail");
-        let members = variant.values().filter(|field| wanted(field)).map(|field| {
+        let members = variant.values().map(|field| {
             let (ident, ty, local) =
                 (&field.ident, &field.ty, names::numbered(index(variant, field)));
             match source {
@@ -79,7 +75,7 @@ impl Render<'_> {
                 quote!(let mut #tail = #wire::Tail::of(#incoming, __LEN);)
             }
         };
-        let members = quote!(#(#members),*);
+        let members = members.collect();
         let statements = quote! {
             let (#fixed, mut #behind) = #wire::start::<__LEN>(#message, #bytes)?;
             #check
@@ -264,19 +260,6 @@ impl Render<'_> {
     fn view_local(&self, variant: &Variant, field: &Field) -> Ident {
         names::local(&format!("_view_{}", index(variant, field)))
     }
-}
-
-/// Whether some payload of the variant needs the field's value to be read.
-fn is_described_by(variant: &Variant, field: &Field) -> bool {
-    let is_field = |other: &Field| other.ident == field.ident;
-    variant.payloads().any(|payload| {
-        let Role::Payload(keys) = payload.role() else { return false };
-        let address = matches!(variant.address(keys), Address::Member(root, _) if is_field(root));
-        let length =
-            matches!(variant.count(payload, keys), Count::Member(root, _) if is_field(root));
-        let exprs = length_expr(variant, payload).into_iter().chain(when_expr(variant, payload));
-        address || length || exprs.into_iter().any(|expr| tokens::mentions(expr, &field.ident))
-    })
 }
 
 /// The place of a field among all of its variant, words among them: the number of its local.

@@ -223,12 +223,7 @@ const _: () = {
             ::urom_abi::wire::EncodeError,
         > {
             match self {
-                Command::Loopback { data: field_0 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
-                    __TAG.write(fixed, &0);
-                    __AT_Loopback_data.write(fixed, field_0);
-                    ::core::result::Result::Ok(__LEN)
-                }
+                Command::Loopback { data: field_0 } => __write_Loopback(out, (field_0,)),
             }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
@@ -242,6 +237,19 @@ const _: () = {
         __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
         "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_Loopback(
+        out: &mut [::core::primitive::u8],
+        (field_0,): (&u64,),
+    ) -> ::core::result::Result<
+        ::core::primitive::usize,
+        ::urom_abi::wire::EncodeError,
+    > {
+        let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
+        __TAG.write(fixed, &0);
+        __AT_Loopback_data.write(fixed, field_0);
+        ::core::result::Result::Ok(__LEN)
+    }
     #[automatically_derived]
     impl ::core::convert::From<Loopback> for Command {
         #[inline]
@@ -262,14 +270,12 @@ const _: () = {
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Loopback, ::urom_abi::wire::DecodeError> {
             let fixed = ::urom_abi::wire::exact::<__LEN>("Loopback", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("Loopback", found, 0u64),
-                );
-            }
+            ::urom_abi::wire::own_tag(
+                "Loopback",
+                __TAG.read(fixed),
+                0u64,
+                ::core::option::Option::None,
+            )?;
             ::core::result::Result::Ok(Loopback {
                 data: __AT_Loopback_data.read(fixed),
             })
@@ -292,10 +298,7 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
-            __TAG.write(fixed, &0);
-            __AT_Loopback_data.write(fixed, &self.data);
-            ::core::result::Result::Ok(__LEN)
+            __write_Loopback(out, (&self.data,))
         }
         #[inline]
         fn echo(
@@ -640,14 +643,12 @@ const _: () = {
                     __LEN,
                 >("Notification", bytes)? {
                     0u64 => {
-                        let fixed = ::urom_abi::wire::exact::<
-                            __LEN,
-                        >(
-                            "LoopbackDone",
-                            ::urom_abi::protocol::Incoming::bytes(&bytes),
+                        let (message, echo) = __read_LoopbackDone(
+                            bytes,
+                            ::core::option::Option::None,
                         )?;
                         Notification::LoopbackDone {
-                            data: __AT_LoopbackDone_data.read(fixed),
+                            data: message.data,
                         }
                     }
                     found => {
@@ -716,6 +717,30 @@ const _: () = {
             }
         }
     }
+    #[inline(always)]
+    fn __read_LoopbackDone(
+        incoming: impl ::urom_abi::protocol::Incoming,
+        _echo: ::core::option::Option<&LoopbackDoneEcho>,
+    ) -> ::core::result::Result<
+        (LoopbackDone, LoopbackDoneEcho),
+        ::urom_abi::wire::DecodeError,
+    > {
+        let fixed = ::urom_abi::wire::exact::<
+            __LEN,
+        >("LoopbackDone", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+        ::urom_abi::wire::own_tag(
+            "LoopbackDone",
+            __TAG.read(fixed),
+            0u64,
+            ::core::option::Option::None,
+        )?;
+        ::core::result::Result::Ok((
+            LoopbackDone {
+                data: __AT_LoopbackDone_data.read(fixed),
+            },
+            LoopbackDoneEcho {},
+        ))
+    }
     #[automatically_derived]
     impl ::urom_abi::protocol::Reply for LoopbackDone {
         type Echo = LoopbackDoneEcho;
@@ -724,20 +749,11 @@ const _: () = {
             incoming: impl ::urom_abi::protocol::Incoming,
             echo: &LoopbackDoneEcho,
         ) -> ::core::result::Result<LoopbackDone, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<
-                __LEN,
-            >("LoopbackDone", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("LoopbackDone", found, 0u64),
-                );
-            }
-            ::core::result::Result::Ok(LoopbackDone {
-                data: __AT_LoopbackDone_data.read(fixed),
-            })
+            let (message, _) = __read_LoopbackDone(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(

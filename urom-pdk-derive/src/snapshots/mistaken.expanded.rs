@@ -223,12 +223,7 @@ const _: () = {
             ::urom_abi::wire::EncodeError,
         > {
             match self {
-                Command::Wait { forever: field_0 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
-                    __TAG.write(fixed, &0);
-                    __AT_Wait_forever.write(fixed, field_0);
-                    ::core::result::Result::Ok(__LEN)
-                }
+                Command::Wait { forever: field_0 } => __write_Wait(out, (field_0,)),
             }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
@@ -242,6 +237,19 @@ const _: () = {
         __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
         "`Done` echoes a field that `Wait` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_Wait(
+        out: &mut [::core::primitive::u8],
+        (field_0,): (&bool,),
+    ) -> ::core::result::Result<
+        ::core::primitive::usize,
+        ::urom_abi::wire::EncodeError,
+    > {
+        let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
+        __TAG.write(fixed, &0);
+        __AT_Wait_forever.write(fixed, field_0);
+        ::core::result::Result::Ok(__LEN)
+    }
     #[automatically_derived]
     impl ::core::convert::From<Wait> for Command {
         #[inline]
@@ -262,14 +270,12 @@ const _: () = {
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Wait, ::urom_abi::wire::DecodeError> {
             let fixed = ::urom_abi::wire::exact::<__LEN>("Wait", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("Wait", found, 0u64),
-                );
-            }
+            ::urom_abi::wire::own_tag(
+                "Wait",
+                __TAG.read(fixed),
+                0u64,
+                ::core::option::Option::None,
+            )?;
             ::core::result::Result::Ok(Wait {
                 forever: __AT_Wait_forever
                     .checked(
@@ -302,10 +308,7 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
-            __TAG.write(fixed, &0);
-            __AT_Wait_forever.write(fixed, &self.forever);
-            ::core::result::Result::Ok(__LEN)
+            __write_Wait(out, (&self.forever,))
         }
         #[inline]
         fn echo(&self) -> <Done as ::urom_abi::wire::Answer<__Notifications>>::Echo {

@@ -828,74 +828,13 @@ const _: () = {
                     context: field_0,
                     map_params: field_1,
                     exported_memh: field_2,
-                } => {
-                    let mut copy_of_map_params = __AT_MemMap_map_params.copy(field_1);
-                    copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
-                        "MemMap",
-                        "exported_memh",
-                        field_2,
-                    )?;
-                    let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                        "MemMap",
-                        "exported_memh",
-                        field_2,
-                    )?;
-                    ::urom_abi::wire::message::<
-                        __LEN,
-                        _,
-                    >(
-                        "MemMap",
-                        out,
-                        [::urom_abi::wire::bytes(field_2)],
-                        |fixed| {
-                            __TAG.write(fixed, &0);
-                            __AT_MemMap_context.write(fixed, field_0);
-                            __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                            __LENGTH_OF_MemMap_exported_memh
-                                .write(fixed, &length_word_of_exported_memh);
-                        },
-                    )
-                }
+                } => __write_MemMap(out, (field_0, field_1, field_2)),
                 Command::TagSend {
                     context: field_0,
                     dest: field_1,
                     data: field_2,
                     tag: field_3,
-                } => {
-                    let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
-                        "TagSend",
-                        "data",
-                        field_2,
-                    )?;
-                    let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                        "TagSend",
-                        "data",
-                        field_2,
-                    )?;
-                    let word_memh_id: u64 = ::urom_abi::wire::selector_word(
-                        "TagSend",
-                        "data",
-                        field_2,
-                    )?;
-                    ::urom_abi::wire::message::<
-                        __LEN,
-                        _,
-                    >(
-                        "TagSend",
-                        out,
-                        [::urom_abi::wire::bytes(field_2)],
-                        |fixed| {
-                            __TAG.write(fixed, &1);
-                            __AT_TagSend_context.write(fixed, field_0);
-                            __AT_TagSend_dest.write(fixed, field_1);
-                            __ADDRESS_OF_TagSend_data
-                                .write(fixed, &address_word_of_data);
-                            __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
-                            __AT_TagSend_tag.write(fixed, field_3);
-                            __AT_TagSend_memh_id.write(fixed, &word_memh_id);
-                        },
-                    )
-                }
+                } => __write_TagSend(out, (field_0, field_1, field_2, field_3)),
                 Command::TagRecv {
                     context: field_0,
                     buffer: field_1,
@@ -904,15 +843,10 @@ const _: () = {
                     tag_mask: field_4,
                     memh_id: field_5,
                 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
-                    __TAG.write(fixed, &2);
-                    __AT_TagRecv_context.write(fixed, field_0);
-                    __AT_TagRecv_buffer.write(fixed, field_1);
-                    __AT_TagRecv_count.write(fixed, field_2);
-                    __AT_TagRecv_tag.write(fixed, field_3);
-                    __AT_TagRecv_tag_mask.write(fixed, field_4);
-                    __AT_TagRecv_memh_id.write(fixed, field_5);
-                    ::core::result::Result::Ok(__LEN)
+                    __write_TagRecv(
+                        out,
+                        (field_0, field_1, field_2, field_3, field_4, field_5),
+                    )
                 }
             }
         }
@@ -958,6 +892,41 @@ const _: () = {
         [::urom_abi::wire::echo_name("context")]),
         "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_MemMap(
+        out: &mut [::core::primitive::u8],
+        (field_0, field_1, field_2): (&u64, &MapParams, &&'_ [u8]),
+    ) -> ::core::result::Result<
+        ::core::primitive::usize,
+        ::urom_abi::wire::EncodeError,
+    > {
+        let mut copy_of_map_params = __AT_MemMap_map_params.copy(field_1);
+        copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
+            "MemMap",
+            "exported_memh",
+            field_2,
+        )?;
+        let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
+            "MemMap",
+            "exported_memh",
+            field_2,
+        )?;
+        ::urom_abi::wire::message::<
+            __LEN,
+            _,
+        >(
+            "MemMap",
+            out,
+            [::urom_abi::wire::bytes(field_2)],
+            |fixed| {
+                __TAG.write(fixed, &0);
+                __AT_MemMap_context.write(fixed, field_0);
+                __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
+                __LENGTH_OF_MemMap_exported_memh
+                    .write(fixed, &length_word_of_exported_memh);
+            },
+        )
+    }
     #[automatically_derived]
     impl<'a> ::core::convert::From<MemMap<'a>> for Command<'a> {
         #[inline]
@@ -980,14 +949,12 @@ const _: () = {
             bytes: &'a [::core::primitive::u8],
         ) -> ::core::result::Result<MemMap<'a>, ::urom_abi::wire::DecodeError> {
             let (fixed, mut behind) = ::urom_abi::wire::start::<__LEN>("MemMap", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("MemMap", found, 0u64),
-                );
-            }
+            ::urom_abi::wire::own_tag(
+                "MemMap",
+                __TAG.read(fixed),
+                0u64,
+                ::core::option::Option::None,
+            )?;
             let field_0 = __AT_MemMap_context.read(fixed);
             let field_1 = __AT_MemMap_map_params
                 .checked(
@@ -1032,32 +999,7 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            let mut copy_of_map_params = __AT_MemMap_map_params.copy(&self.map_params);
-            copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
-                "MemMap",
-                "exported_memh",
-                &self.exported_memh,
-            )?;
-            let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                "MemMap",
-                "exported_memh",
-                &self.exported_memh,
-            )?;
-            ::urom_abi::wire::message::<
-                __LEN,
-                _,
-            >(
-                "MemMap",
-                out,
-                [::urom_abi::wire::bytes(&self.exported_memh)],
-                |fixed| {
-                    __TAG.write(fixed, &0);
-                    __AT_MemMap_context.write(fixed, &self.context);
-                    __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                    __LENGTH_OF_MemMap_exported_memh
-                        .write(fixed, &length_word_of_exported_memh);
-                },
-            )
+            __write_MemMap(out, (&self.context, &self.map_params, &self.exported_memh))
         }
         #[inline]
         fn echo(
@@ -1078,6 +1020,47 @@ const _: () = {
         [::urom_abi::wire::echo_name("context")]),
         "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_TagSend(
+        out: &mut [::core::primitive::u8],
+        (field_0, field_1, field_2, field_3): (&u64, &u64, &Data<'_>, &u64),
+    ) -> ::core::result::Result<
+        ::core::primitive::usize,
+        ::urom_abi::wire::EncodeError,
+    > {
+        let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
+            "TagSend",
+            "data",
+            field_2,
+        )?;
+        let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
+            "TagSend",
+            "data",
+            field_2,
+        )?;
+        let word_memh_id: u64 = ::urom_abi::wire::selector_word(
+            "TagSend",
+            "data",
+            field_2,
+        )?;
+        ::urom_abi::wire::message::<
+            __LEN,
+            _,
+        >(
+            "TagSend",
+            out,
+            [::urom_abi::wire::bytes(field_2)],
+            |fixed| {
+                __TAG.write(fixed, &1);
+                __AT_TagSend_context.write(fixed, field_0);
+                __AT_TagSend_dest.write(fixed, field_1);
+                __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
+                __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
+                __AT_TagSend_tag.write(fixed, field_3);
+                __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+            },
+        )
+    }
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagSend<'a>> for Command<'a> {
         #[inline]
@@ -1103,14 +1086,12 @@ const _: () = {
             let (fixed, mut behind) = ::urom_abi::wire::start::<
                 __LEN,
             >("TagSend", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 1u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagSend", found, 1u64),
-                );
-            }
+            ::urom_abi::wire::own_tag(
+                "TagSend",
+                __TAG.read(fixed),
+                1u64,
+                ::core::option::Option::None,
+            )?;
             let field_0 = __AT_TagSend_context.read(fixed);
             let field_1 = __AT_TagSend_dest.read(fixed);
             let field_3 = __AT_TagSend_tag.read(fixed);
@@ -1147,38 +1128,7 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
-                "TagSend",
-                "data",
-                &self.data,
-            )?;
-            let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                "TagSend",
-                "data",
-                &self.data,
-            )?;
-            let word_memh_id: u64 = ::urom_abi::wire::selector_word(
-                "TagSend",
-                "data",
-                &self.data,
-            )?;
-            ::urom_abi::wire::message::<
-                __LEN,
-                _,
-            >(
-                "TagSend",
-                out,
-                [::urom_abi::wire::bytes(&self.data)],
-                |fixed| {
-                    __TAG.write(fixed, &1);
-                    __AT_TagSend_context.write(fixed, &self.context);
-                    __AT_TagSend_dest.write(fixed, &self.dest);
-                    __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
-                    __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
-                    __AT_TagSend_tag.write(fixed, &self.tag);
-                    __AT_TagSend_memh_id.write(fixed, &word_memh_id);
-                },
-            )
+            __write_TagSend(out, (&self.context, &self.dest, &self.data, &self.tag))
         }
         #[inline]
         fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer<__Notifications>>::Echo {
@@ -1197,6 +1147,31 @@ const _: () = {
         [::urom_abi::wire::echo_name("context")]),
         "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_TagRecv(
+        out: &mut [::core::primitive::u8],
+        (
+            field_0,
+            field_1,
+            field_2,
+            field_3,
+            field_4,
+            field_5,
+        ): (&u64, &u64, &u64, &u64, &u64, &u64),
+    ) -> ::core::result::Result<
+        ::core::primitive::usize,
+        ::urom_abi::wire::EncodeError,
+    > {
+        let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
+        __TAG.write(fixed, &2);
+        __AT_TagRecv_context.write(fixed, field_0);
+        __AT_TagRecv_buffer.write(fixed, field_1);
+        __AT_TagRecv_count.write(fixed, field_2);
+        __AT_TagRecv_tag.write(fixed, field_3);
+        __AT_TagRecv_tag_mask.write(fixed, field_4);
+        __AT_TagRecv_memh_id.write(fixed, field_5);
+        ::core::result::Result::Ok(__LEN)
+    }
     #[automatically_derived]
     impl<'a> ::core::convert::From<TagRecv> for Command<'a> {
         #[inline]
@@ -1222,14 +1197,12 @@ const _: () = {
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<TagRecv, ::urom_abi::wire::DecodeError> {
             let fixed = ::urom_abi::wire::exact::<__LEN>("TagRecv", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 2u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagRecv", found, 2u64),
-                );
-            }
+            ::urom_abi::wire::own_tag(
+                "TagRecv",
+                __TAG.read(fixed),
+                2u64,
+                ::core::option::Option::None,
+            )?;
             ::core::result::Result::Ok(TagRecv {
                 context: __AT_TagRecv_context.read(fixed),
                 buffer: __AT_TagRecv_buffer.read(fixed),
@@ -1257,15 +1230,17 @@ const _: () = {
             ::core::primitive::usize,
             ::urom_abi::wire::EncodeError,
         > {
-            let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
-            __TAG.write(fixed, &2);
-            __AT_TagRecv_context.write(fixed, &self.context);
-            __AT_TagRecv_buffer.write(fixed, &self.buffer);
-            __AT_TagRecv_count.write(fixed, &self.count);
-            __AT_TagRecv_tag.write(fixed, &self.tag);
-            __AT_TagRecv_tag_mask.write(fixed, &self.tag_mask);
-            __AT_TagRecv_memh_id.write(fixed, &self.memh_id);
-            ::core::result::Result::Ok(__LEN)
+            __write_TagRecv(
+                out,
+                (
+                    &self.context,
+                    &self.buffer,
+                    &self.count,
+                    &self.tag,
+                    &self.tag_mask,
+                    &self.memh_id,
+                ),
+            )
         }
         #[inline]
         fn echo(
@@ -2184,47 +2159,35 @@ const _: () = {
                     __LEN,
                 >("Notification", bytes)? {
                     0u64 => {
-                        let fixed = ::urom_abi::wire::exact::<
-                            __LEN,
-                        >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
+                        let (message, echo) = __read_MemMapped(
+                            bytes,
+                            ::core::option::Option::None,
+                        )?;
                         Notification::MemMapped {
-                            context: __AT_MemMapped_context.read(fixed),
-                            memh_id: __AT_MemMapped_memh_id.read(fixed),
+                            context: echo.context,
+                            memh_id: message.memh_id,
                         }
                     }
                     1u64 => {
-                        let fixed = ::urom_abi::wire::exact::<
-                            __LEN,
-                        >("TagSent", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
+                        let (message, echo) = __read_TagSent(
+                            bytes,
+                            ::core::option::Option::None,
+                        )?;
                         Notification::TagSent {
-                            context: __AT_TagSent_context.read(fixed),
-                            status: __AT_TagSent_status.read(fixed),
+                            context: echo.context,
+                            status: message.status,
                         }
                     }
                     2u64 => {
-                        let (fixed, mut behind) = ::urom_abi::wire::start::<
-                            __LEN,
-                        >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
-                        let field_0 = __AT_TagReceived_context.read(fixed);
-                        let field_2 = __AT_TagReceived_sender_tag.read(fixed);
-                        let field_3 = __AT_TagReceived_status.read(fixed);
-                        let (_view_1, field_1) = behind
-                            .part::<
-                                Received,
-                            >(
-                                "data",
-                                ::urom_abi::wire::by_address::<
-                                    Received,
-                                >(__ADDRESS_OF_TagReceived_data.read(fixed)),
-                                __LENGTH_OF_TagReceived_data.read(fixed),
-                            )?;
-                        behind.end()?;
-                        let mut tail = ::urom_abi::wire::Tail::of(bytes, __LEN);
+                        let (message, echo) = __read_TagReceived(
+                            bytes,
+                            ::core::option::Option::None,
+                        )?;
                         Notification::TagReceived {
-                            context: field_0,
-                            data: tail.take::<Received>(field_1),
-                            sender_tag: field_2,
-                            status: field_3,
+                            context: echo.context,
+                            data: message.data,
+                            sender_tag: message.sender_tag,
+                            status: message.status,
                         }
                     }
                     found => {
@@ -2345,6 +2308,39 @@ const _: () = {
             )
         }
     }
+    #[inline(always)]
+    fn __read_MemMapped(
+        incoming: impl ::urom_abi::protocol::Incoming,
+        echo: ::core::option::Option<&MemMappedEcho>,
+    ) -> ::core::result::Result<
+        (MemMapped, MemMappedEcho),
+        ::urom_abi::wire::DecodeError,
+    > {
+        let fixed = ::urom_abi::wire::exact::<
+            __LEN,
+        >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+        ::urom_abi::wire::own_tag(
+            "MemMapped",
+            __TAG.read(fixed),
+            0u64,
+            ::core::option::Option::Some(1u64),
+        )?;
+        if let ::core::option::Option::Some(echo) = echo {
+            ::urom_abi::wire::repeats(
+                "MemMapped",
+                "context",
+                __AT_MemMapped_context.holds(fixed, &echo.context),
+            )?;
+        }
+        ::core::result::Result::Ok((
+            MemMapped {
+                memh_id: __AT_MemMapped_memh_id.read(fixed),
+            },
+            MemMappedEcho {
+                context: __AT_MemMapped_context.read(fixed),
+            },
+        ))
+    }
     #[automatically_derived]
     impl ::urom_abi::protocol::Reply for MemMapped {
         type Echo = MemMappedEcho;
@@ -2353,25 +2349,11 @@ const _: () = {
             incoming: impl ::urom_abi::protocol::Incoming,
             echo: &MemMappedEcho,
         ) -> ::core::result::Result<MemMapped, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<
-                __LEN,
-            >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 && found != 1u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("MemMapped", found, 0u64),
-                );
-            }
-            if !__AT_MemMapped_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::not_echoed("MemMapped", "context"),
-                );
-            }
-            ::core::result::Result::Ok(MemMapped {
-                memh_id: __AT_MemMapped_memh_id.read(fixed),
-            })
+            let (message, _) = __read_MemMapped(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(
@@ -2439,6 +2421,36 @@ const _: () = {
             )
         }
     }
+    #[inline(always)]
+    fn __read_TagSent(
+        incoming: impl ::urom_abi::protocol::Incoming,
+        echo: ::core::option::Option<&TagSentEcho>,
+    ) -> ::core::result::Result<(TagSent, TagSentEcho), ::urom_abi::wire::DecodeError> {
+        let fixed = ::urom_abi::wire::exact::<
+            __LEN,
+        >("TagSent", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+        ::urom_abi::wire::own_tag(
+            "TagSent",
+            __TAG.read(fixed),
+            1u64,
+            ::core::option::Option::None,
+        )?;
+        if let ::core::option::Option::Some(echo) = echo {
+            ::urom_abi::wire::repeats(
+                "TagSent",
+                "context",
+                __AT_TagSent_context.holds(fixed, &echo.context),
+            )?;
+        }
+        ::core::result::Result::Ok((
+            TagSent {
+                status: __AT_TagSent_status.read(fixed),
+            },
+            TagSentEcho {
+                context: __AT_TagSent_context.read(fixed),
+            },
+        ))
+    }
     #[automatically_derived]
     impl ::urom_abi::protocol::Reply for TagSent {
         type Echo = TagSentEcho;
@@ -2447,25 +2459,11 @@ const _: () = {
             incoming: impl ::urom_abi::protocol::Incoming,
             echo: &TagSentEcho,
         ) -> ::core::result::Result<TagSent, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<
-                __LEN,
-            >("TagSent", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 1u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagSent", found, 1u64),
-                );
-            }
-            if !__AT_TagSent_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::not_echoed("TagSent", "context"),
-                );
-            }
-            ::core::result::Result::Ok(TagSent {
-                status: __AT_TagSent_status.read(fixed),
-            })
+            let (message, _) = __read_TagSent(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(
@@ -2546,6 +2544,56 @@ const _: () = {
             ::urom_abi::wire::payload::<__LEN, _>("TagReceived", len)
         }
     }
+    #[inline(always)]
+    fn __read_TagReceived(
+        incoming: impl ::urom_abi::protocol::Incoming,
+        echo: ::core::option::Option<&TagReceivedEcho>,
+    ) -> ::core::result::Result<
+        (TagReceived, TagReceivedEcho),
+        ::urom_abi::wire::DecodeError,
+    > {
+        let (fixed, mut behind) = ::urom_abi::wire::start::<
+            __LEN,
+        >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
+        ::urom_abi::wire::own_tag(
+            "TagReceived",
+            __TAG.read(fixed),
+            2u64,
+            ::core::option::Option::None,
+        )?;
+        if let ::core::option::Option::Some(echo) = echo {
+            ::urom_abi::wire::repeats(
+                "TagReceived",
+                "context",
+                __AT_TagReceived_context.holds(fixed, &echo.context),
+            )?;
+        }
+        let field_0 = __AT_TagReceived_context.read(fixed);
+        let field_2 = __AT_TagReceived_sender_tag.read(fixed);
+        let field_3 = __AT_TagReceived_status.read(fixed);
+        let (_view_1, field_1) = behind
+            .part::<
+                Received,
+            >(
+                "data",
+                ::urom_abi::wire::by_address::<
+                    Received,
+                >(__ADDRESS_OF_TagReceived_data.read(fixed)),
+                __LENGTH_OF_TagReceived_data.read(fixed),
+            )?;
+        behind.end()?;
+        let mut tail = ::urom_abi::wire::Tail::of(incoming, __LEN);
+        ::core::result::Result::Ok((
+            TagReceived {
+                data: tail.take::<Received>(field_1),
+                sender_tag: field_2,
+                status: field_3,
+            },
+            TagReceivedEcho {
+                context: field_0,
+            },
+        ))
+    }
     #[automatically_derived]
     impl ::urom_abi::protocol::Reply for TagReceived {
         type Echo = TagReceivedEcho;
@@ -2554,41 +2602,11 @@ const _: () = {
             incoming: impl ::urom_abi::protocol::Incoming,
             echo: &TagReceivedEcho,
         ) -> ::core::result::Result<TagReceived, ::urom_abi::wire::DecodeError> {
-            let (fixed, mut behind) = ::urom_abi::wire::start::<
-                __LEN,
-            >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 2u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagReceived", found, 2u64),
-                );
-            }
-            if !__AT_TagReceived_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::not_echoed("TagReceived", "context"),
-                );
-            }
-            let field_2 = __AT_TagReceived_sender_tag.read(fixed);
-            let field_3 = __AT_TagReceived_status.read(fixed);
-            let (_view_1, field_1) = behind
-                .part::<
-                    Received,
-                >(
-                    "data",
-                    ::urom_abi::wire::by_address::<
-                        Received,
-                    >(__ADDRESS_OF_TagReceived_data.read(fixed)),
-                    __LENGTH_OF_TagReceived_data.read(fixed),
-                )?;
-            behind.end()?;
-            let mut tail = ::urom_abi::wire::Tail::of(incoming, __LEN);
-            ::core::result::Result::Ok(TagReceived {
-                data: tail.take::<Received>(field_1),
-                sender_tag: field_2,
-                status: field_3,
-            })
+            let (message, _) = __read_TagReceived(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(

@@ -581,65 +581,16 @@ const _: () = {
         > {
             match self {
                 Command::TagSend { context: field_0, dest: field_1, key: field_2 } => {
-                    let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
-                    __TAG.write(fixed, &4);
-                    __AT_TagSend_context.write(fixed, field_0);
-                    __AT_TagSend_dest.write(fixed, field_1);
-                    __AT_TagSend_key.write(fixed, field_2);
-                    ::core::result::Result::Ok(__LEN)
+                    __write_TagSend(out, (field_0, field_1, field_2))
                 }
-                Command::Move { to: field_0 } => {
-                    let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
-                    __TAG.write(fixed, &5);
-                    __AT_Move_to.write(fixed, field_0);
-                    ::core::result::Result::Ok(__LEN)
-                }
+                Command::Move { to: field_0 } => __write_Move(out, (field_0,)),
                 Command::Sum {
                     color: field_0,
                     rows: field_1,
                     place: field_2,
                     table: field_3,
                     rest: field_4,
-                } => {
-                    let mut copy_of_place = __AT_Sum_place.copy(field_2);
-                    copy_of_place.x = kit::abi::wire::address_word(
-                        "Sum",
-                        "table",
-                        field_3,
-                    )?;
-                    let word_count: u8 = kit::abi::wire::length_word(
-                        "Sum",
-                        "rest",
-                        field_4,
-                    )?;
-                    kit::abi::wire::agrees(
-                        "Sum",
-                        "table",
-                        field_3,
-                        __len_of_Sum_table(field_0, __AT_Sum_rows.copy(field_1)),
-                    )?;
-                    kit::abi::wire::agrees_when(
-                        "Sum",
-                        "rest",
-                        field_4,
-                        __when_of_Sum_rest(*field_3),
-                    )?;
-                    kit::abi::wire::message::<
-                        __LEN,
-                        _,
-                    >(
-                        "Sum",
-                        out,
-                        [kit::abi::wire::bytes(field_3), kit::abi::wire::bytes(field_4)],
-                        |fixed| {
-                            __TAG.write(fixed, &6);
-                            __AT_Sum_color.write(fixed, &__encode_of_Sum_color(field_0));
-                            __AT_Sum_rows.write(fixed, field_1);
-                            __AT_Sum_place.write(fixed, &copy_of_place);
-                            __AT_Sum_count.write(fixed, &word_count);
-                        },
-                    )
-                }
+                } => __write_Sum(out, (field_0, field_1, field_2, field_3, field_4)),
             }
         }
         /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
@@ -676,6 +627,18 @@ const _: () = {
         [kit::abi::wire::echo_name("context")]),
         "`answers::Done` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_TagSend(
+        out: &mut [::core::primitive::u8],
+        (field_0, field_1, field_2): (&u64, &u64, &[u8; 16]),
+    ) -> ::core::result::Result<::core::primitive::usize, kit::abi::wire::EncodeError> {
+        let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
+        __TAG.write(fixed, &4);
+        __AT_TagSend_context.write(fixed, field_0);
+        __AT_TagSend_dest.write(fixed, field_1);
+        __AT_TagSend_key.write(fixed, field_2);
+        ::core::result::Result::Ok(__LEN)
+    }
     #[automatically_derived]
     impl<'m> ::core::convert::From<TagSend> for Command<'m> {
         #[inline]
@@ -698,14 +661,12 @@ const _: () = {
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<TagSend, kit::abi::wire::DecodeError> {
             let fixed = kit::abi::wire::exact::<__LEN>("TagSend", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 4u64 {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::other_tag("TagSend", found, 4u64),
-                );
-            }
+            kit::abi::wire::own_tag(
+                "TagSend",
+                __TAG.read(fixed),
+                4u64,
+                ::core::option::Option::None,
+            )?;
             ::core::result::Result::Ok(TagSend {
                 context: __AT_TagSend_context.read(fixed),
                 dest: __AT_TagSend_dest.read(fixed),
@@ -730,12 +691,7 @@ const _: () = {
             ::core::primitive::usize,
             kit::abi::wire::EncodeError,
         > {
-            let fixed = kit::abi::wire::room::<__LEN>("TagSend", out)?;
-            __TAG.write(fixed, &4);
-            __AT_TagSend_context.write(fixed, &self.context);
-            __AT_TagSend_dest.write(fixed, &self.dest);
-            __AT_TagSend_key.write(fixed, &self.key);
-            ::core::result::Result::Ok(__LEN)
+            __write_TagSend(out, (&self.context, &self.dest, &self.key))
         }
         #[inline]
         fn echo(
@@ -763,6 +719,16 @@ const _: () = {
         __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, & []),
         "`answers::Moved` echoes a field that `Move` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_Move(
+        out: &mut [::core::primitive::u8],
+        (field_0,): (&Point,),
+    ) -> ::core::result::Result<::core::primitive::usize, kit::abi::wire::EncodeError> {
+        let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
+        __TAG.write(fixed, &5);
+        __AT_Move_to.write(fixed, field_0);
+        ::core::result::Result::Ok(__LEN)
+    }
     #[automatically_derived]
     impl<'m> ::core::convert::From<Move> for Command<'m> {
         #[inline]
@@ -781,14 +747,12 @@ const _: () = {
             bytes: &[::core::primitive::u8],
         ) -> ::core::result::Result<Move, kit::abi::wire::DecodeError> {
             let fixed = kit::abi::wire::exact::<__LEN>("Move", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 5u64 {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::other_tag("Move", found, 5u64),
-                );
-            }
+            kit::abi::wire::own_tag(
+                "Move",
+                __TAG.read(fixed),
+                5u64,
+                ::core::option::Option::None,
+            )?;
             ::core::result::Result::Ok(Move {
                 to: __AT_Move_to
                     .checked(
@@ -821,10 +785,7 @@ const _: () = {
             ::core::primitive::usize,
             kit::abi::wire::EncodeError,
         > {
-            let fixed = kit::abi::wire::room::<__LEN>("Move", out)?;
-            __TAG.write(fixed, &5);
-            __AT_Move_to.write(fixed, &self.to);
-            ::core::result::Result::Ok(__LEN)
+            __write_Move(out, (&self.to,))
         }
         #[inline]
         fn echo(
@@ -862,6 +823,48 @@ const _: () = {
         __Notifications >> ::Echo as kit::abi::wire::Echo > ::NAMES, & []),
         "`answers::Table` echoes a field that `Sum` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
     );
+    #[inline(always)]
+    fn __write_Sum(
+        out: &mut [::core::primitive::u8],
+        (
+            field_0,
+            field_1,
+            field_2,
+            field_3,
+            field_4,
+        ): (&Color, &u32, &Point, &Elements<'_, u16>, &Option<&'_ [u8]>),
+    ) -> ::core::result::Result<::core::primitive::usize, kit::abi::wire::EncodeError> {
+        let mut copy_of_place = __AT_Sum_place.copy(field_2);
+        copy_of_place.x = kit::abi::wire::address_word("Sum", "table", field_3)?;
+        let word_count: u8 = kit::abi::wire::length_word("Sum", "rest", field_4)?;
+        kit::abi::wire::agrees(
+            "Sum",
+            "table",
+            field_3,
+            __len_of_Sum_table(field_0, __AT_Sum_rows.copy(field_1)),
+        )?;
+        kit::abi::wire::agrees_when(
+            "Sum",
+            "rest",
+            field_4,
+            __when_of_Sum_rest(*field_3),
+        )?;
+        kit::abi::wire::message::<
+            __LEN,
+            _,
+        >(
+            "Sum",
+            out,
+            [kit::abi::wire::bytes(field_3), kit::abi::wire::bytes(field_4)],
+            |fixed| {
+                __TAG.write(fixed, &6);
+                __AT_Sum_color.write(fixed, &__encode_of_Sum_color(field_0));
+                __AT_Sum_rows.write(fixed, field_1);
+                __AT_Sum_place.write(fixed, &copy_of_place);
+                __AT_Sum_count.write(fixed, &word_count);
+            },
+        )
+    }
     #[automatically_derived]
     impl<'m> ::core::convert::From<Sum<'m>> for Command<'m> {
         #[inline]
@@ -886,14 +889,12 @@ const _: () = {
             bytes: &'m [::core::primitive::u8],
         ) -> ::core::result::Result<Sum<'m>, kit::abi::wire::DecodeError> {
             let (fixed, mut behind) = kit::abi::wire::start::<__LEN>("Sum", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 6u64 {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::other_tag("Sum", found, 6u64),
-                );
-            }
+            kit::abi::wire::own_tag(
+                "Sum",
+                __TAG.read(fixed),
+                6u64,
+                ::core::option::Option::None,
+            )?;
             let field_0 = match __decode_of_Sum_color(
                 __AT_Sum_color
                     .checked(
@@ -970,35 +971,9 @@ const _: () = {
             ::core::primitive::usize,
             kit::abi::wire::EncodeError,
         > {
-            let mut copy_of_place = __AT_Sum_place.copy(&self.place);
-            copy_of_place.x = kit::abi::wire::address_word("Sum", "table", &self.table)?;
-            let word_count: u8 = kit::abi::wire::length_word("Sum", "rest", &self.rest)?;
-            kit::abi::wire::agrees(
-                "Sum",
-                "table",
-                &self.table,
-                __len_of_Sum_table(&self.color, __AT_Sum_rows.copy(&self.rows)),
-            )?;
-            kit::abi::wire::agrees_when(
-                "Sum",
-                "rest",
-                &self.rest,
-                __when_of_Sum_rest(*&self.table),
-            )?;
-            kit::abi::wire::message::<
-                __LEN,
-                _,
-            >(
-                "Sum",
+            __write_Sum(
                 out,
-                [kit::abi::wire::bytes(&self.table), kit::abi::wire::bytes(&self.rest)],
-                |fixed| {
-                    __TAG.write(fixed, &6);
-                    __AT_Sum_color.write(fixed, &__encode_of_Sum_color(&self.color));
-                    __AT_Sum_rows.write(fixed, &self.rows);
-                    __AT_Sum_place.write(fixed, &copy_of_place);
-                    __AT_Sum_count.write(fixed, &word_count);
-                },
+                (&self.color, &self.rows, &self.place, &self.table, &self.rest),
             )
         }
         #[inline]
@@ -1797,55 +1772,32 @@ const _: () = {
                     __LEN,
                 >("Answer", bytes)? {
                     9u64 => {
-                        let fixed = kit::abi::wire::exact::<
-                            __LEN,
-                        >("Done", kit::abi::protocol::Incoming::bytes(&bytes))?;
+                        let (message, echo) = __read_Done(
+                            bytes,
+                            ::core::option::Option::None,
+                        )?;
                         Answer::Done {
-                            context: __AT_Done_context.read(fixed),
-                            status: __AT_Done_status.read(fixed),
+                            context: echo.context,
+                            status: message.status,
                         }
                     }
                     10u64 => {
-                        let fixed = kit::abi::wire::exact::<
-                            __LEN,
-                        >("Moved", kit::abi::protocol::Incoming::bytes(&bytes))?;
+                        let (message, echo) = __read_Moved(
+                            bytes,
+                            ::core::option::Option::None,
+                        )?;
                         Answer::Moved {
-                            from: __AT_Moved_from
-                                .checked(
-                                    fixed,
-                                    "Moved",
-                                    "from",
-                                    const {
-                                        &__describe::found_or_opaque::<
-                                            Point,
-                                        >(<__describe::Probe<Point>>::FOUND, "Point")
-                                    },
-                                )?,
+                            from: message.from,
                         }
                     }
                     11u64 => {
-                        let (fixed, mut behind) = kit::abi::wire::start::<
-                            __LEN,
-                        >("Table", kit::abi::protocol::Incoming::bytes(&bytes))?;
-                        let (_view_0, field_0) = behind
-                            .part::<
-                                Payload<u16>,
-                            >("first", true, __LENGTH_OF_Table_first.read(fixed))?;
-                        let (_view_1, field_1) = behind
-                            .part::<
-                                Option<Payload>,
-                            >(
-                                "second",
-                                kit::abi::wire::by_address::<
-                                    Option<Payload>,
-                                >(__ADDRESS_OF_Table_second.read(fixed)),
-                                __len_of_Table_second(_view_0),
-                            )?;
-                        behind.end()?;
-                        let mut tail = kit::abi::wire::Tail::of(bytes, __LEN);
+                        let (message, echo) = __read_Table(
+                            bytes,
+                            ::core::option::Option::None,
+                        )?;
                         Answer::Table {
-                            first: tail.take::<Payload<u16>>(field_0),
-                            second: tail.take::<Option<Payload>>(field_1),
+                            first: message.first,
+                            second: message.second,
                         }
                     }
                     found => {
@@ -1965,6 +1917,36 @@ const _: () = {
             )
         }
     }
+    #[inline(always)]
+    fn __read_Done(
+        incoming: impl kit::abi::protocol::Incoming,
+        echo: ::core::option::Option<&DoneEcho>,
+    ) -> ::core::result::Result<(Done, DoneEcho), kit::abi::wire::DecodeError> {
+        let fixed = kit::abi::wire::exact::<
+            __LEN,
+        >("Done", kit::abi::protocol::Incoming::bytes(&incoming))?;
+        kit::abi::wire::own_tag(
+            "Done",
+            __TAG.read(fixed),
+            9u64,
+            ::core::option::Option::None,
+        )?;
+        if let ::core::option::Option::Some(echo) = echo {
+            kit::abi::wire::repeats(
+                "Done",
+                "context",
+                __AT_Done_context.holds(fixed, &echo.context),
+            )?;
+        }
+        ::core::result::Result::Ok((
+            Done {
+                status: __AT_Done_status.read(fixed),
+            },
+            DoneEcho {
+                context: __AT_Done_context.read(fixed),
+            },
+        ))
+    }
     #[automatically_derived]
     impl kit::abi::protocol::Reply for Done {
         type Echo = DoneEcho;
@@ -1973,25 +1955,11 @@ const _: () = {
             incoming: impl kit::abi::protocol::Incoming,
             echo: &DoneEcho,
         ) -> ::core::result::Result<Done, kit::abi::wire::DecodeError> {
-            let fixed = kit::abi::wire::exact::<
-                __LEN,
-            >("Done", kit::abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 9u64 {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::other_tag("Done", found, 9u64),
-                );
-            }
-            if !__AT_Done_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::not_echoed("Done", "context"),
-                );
-            }
-            ::core::result::Result::Ok(Done {
-                status: __AT_Done_status.read(fixed),
-            })
+            let (message, _) = __read_Done(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(
@@ -2075,26 +2043,22 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
-    impl kit::abi::protocol::Reply for Moved {
-        type Echo = MovedEcho;
-        #[inline]
-        fn decode(
-            incoming: impl kit::abi::protocol::Incoming,
-            echo: &MovedEcho,
-        ) -> ::core::result::Result<Moved, kit::abi::wire::DecodeError> {
-            let fixed = kit::abi::wire::exact::<
-                __LEN,
-            >("Moved", kit::abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 10u64 {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::other_tag("Moved", found, 10u64),
-                );
-            }
-            ::core::result::Result::Ok(Moved {
+    #[inline(always)]
+    fn __read_Moved(
+        incoming: impl kit::abi::protocol::Incoming,
+        _echo: ::core::option::Option<&MovedEcho>,
+    ) -> ::core::result::Result<(Moved, MovedEcho), kit::abi::wire::DecodeError> {
+        let fixed = kit::abi::wire::exact::<
+            __LEN,
+        >("Moved", kit::abi::protocol::Incoming::bytes(&incoming))?;
+        kit::abi::wire::own_tag(
+            "Moved",
+            __TAG.read(fixed),
+            10u64,
+            ::core::option::Option::None,
+        )?;
+        ::core::result::Result::Ok((
+            Moved {
                 from: __AT_Moved_from
                     .checked(
                         fixed,
@@ -2106,7 +2070,23 @@ const _: () = {
                             >(<__describe::Probe<Point>>::FOUND, "Point")
                         },
                     )?,
-            })
+            },
+            MovedEcho {},
+        ))
+    }
+    #[automatically_derived]
+    impl kit::abi::protocol::Reply for Moved {
+        type Echo = MovedEcho;
+        #[inline]
+        fn decode(
+            incoming: impl kit::abi::protocol::Incoming,
+            echo: &MovedEcho,
+        ) -> ::core::result::Result<Moved, kit::abi::wire::DecodeError> {
+            let (message, _) = __read_Moved(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(
@@ -2169,6 +2149,42 @@ const _: () = {
             }
         }
     }
+    #[inline(always)]
+    fn __read_Table(
+        incoming: impl kit::abi::protocol::Incoming,
+        _echo: ::core::option::Option<&TableEcho>,
+    ) -> ::core::result::Result<(Table, TableEcho), kit::abi::wire::DecodeError> {
+        let (fixed, mut behind) = kit::abi::wire::start::<
+            __LEN,
+        >("Table", kit::abi::protocol::Incoming::bytes(&incoming))?;
+        kit::abi::wire::own_tag(
+            "Table",
+            __TAG.read(fixed),
+            11u64,
+            ::core::option::Option::None,
+        )?;
+        let (_view_0, field_0) = behind
+            .part::<Payload<u16>>("first", true, __LENGTH_OF_Table_first.read(fixed))?;
+        let (_view_1, field_1) = behind
+            .part::<
+                Option<Payload>,
+            >(
+                "second",
+                kit::abi::wire::by_address::<
+                    Option<Payload>,
+                >(__ADDRESS_OF_Table_second.read(fixed)),
+                __len_of_Table_second(_view_0),
+            )?;
+        behind.end()?;
+        let mut tail = kit::abi::wire::Tail::of(incoming, __LEN);
+        ::core::result::Result::Ok((
+            Table {
+                first: tail.take::<Payload<u16>>(field_0),
+                second: tail.take::<Option<Payload>>(field_1),
+            },
+            TableEcho {},
+        ))
+    }
     #[automatically_derived]
     impl kit::abi::protocol::Reply for Table {
         type Echo = TableEcho;
@@ -2177,37 +2193,11 @@ const _: () = {
             incoming: impl kit::abi::protocol::Incoming,
             echo: &TableEcho,
         ) -> ::core::result::Result<Table, kit::abi::wire::DecodeError> {
-            let (fixed, mut behind) = kit::abi::wire::start::<
-                __LEN,
-            >("Table", kit::abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 11u64 {
-                return ::core::result::Result::Err(
-                    kit::abi::wire::other_tag("Table", found, 11u64),
-                );
-            }
-            let (_view_0, field_0) = behind
-                .part::<
-                    Payload<u16>,
-                >("first", true, __LENGTH_OF_Table_first.read(fixed))?;
-            let (_view_1, field_1) = behind
-                .part::<
-                    Option<Payload>,
-                >(
-                    "second",
-                    kit::abi::wire::by_address::<
-                        Option<Payload>,
-                    >(__ADDRESS_OF_Table_second.read(fixed)),
-                    __len_of_Table_second(_view_0),
-                )?;
-            behind.end()?;
-            let mut tail = kit::abi::wire::Tail::of(incoming, __LEN);
-            ::core::result::Result::Ok(Table {
-                first: tail.take::<Payload<u16>>(field_0),
-                second: tail.take::<Option<Payload>>(field_1),
-            })
+            let (message, _) = __read_Table(
+                incoming,
+                ::core::option::Option::Some(echo),
+            )?;
+            ::core::result::Result::Ok(message)
         }
         #[inline]
         fn into_descriptor(
