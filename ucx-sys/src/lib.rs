@@ -1,4 +1,4 @@
-//! Raw bindings to UCX's protocol layer (`ucp`), made from the headers of UCX 1.16 and committed per target.
+//! Raw bindings to UCX's protocol layer (`ucp`), made from the headers of UCX 1.16 and committed.
 //!
 //! UCX grows by appending to its structures and guards what is new with field masks, so these bindings run with every
 //! UCX from 1.16 on. They are made so that no value C hands over can be undefined behaviour in Rust: every enumeration
@@ -14,8 +14,6 @@
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("ucx-sys has bindings for x86_64 and aarch64 Linux: see `cargo xtask bindings`");
 
-#[cfg_attr(target_arch = "x86_64", path = "bindings/x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "bindings/aarch64.rs")]
 #[allow(
     missing_docs,
     non_camel_case_types,

@@ -9,6 +9,7 @@ use ucx_sys as sys;
 
 use crate::queues::Queues;
 use crate::status::{Result, Status, check};
+use crate::sum::sum;
 use crate::version::{Version, version, wire_compatible};
 
 /// The longest address that is taken for one. Real ones have a few hundred bytes.
@@ -211,13 +212,6 @@ impl WorkerAddress {
 fn queues(seal: &[u8]) -> Queues {
     let word = seal[QUEUES..].first_chunk();
     word.map_or_else(Queues::default, |word| Queues(u64::from_le_bytes(*word)))
-}
-
-/// FNV-1a with 64 bits over both.
-pub(crate) fn sum(a: &[u8], b: &[u8]) -> u64 {
-    a.iter().chain(b).fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 impl fmt::Debug for WorkerAddress {

@@ -301,8 +301,7 @@ impl<'a> Message<'a> {
         self.reply
     }
 
-    /// The endpoint that the message came by, when the sender gave [`AmFlags::REPLY`]. For a connection that was
-    /// accepted from a listener it is the id of the accepted [`Endpoint`].
+    /// The endpoint that the message came by, when the sender gave [`AmFlags::REPLY`].
     #[must_use]
     pub fn endpoint(&self) -> Option<EndpointId> {
         self.reply.map(|reply| reply.endpoint())

@@ -28,8 +28,7 @@ use crate::worker::Worker;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMode {
-    /// Everything that was sent arrives first. With a peer that was connected by socket address this ends when the
-    /// peer has closed its side too.
+    /// Everything that was sent arrives first.
     ///
     /// That a peer leaves its [`Mesh`](crate::Mesh) is not noticed any more once this has begun: where it may, wait for
     /// [`flush`](crate::Endpoint::flush) first, which ends then.

@@ -41,7 +41,7 @@ impl Features {
     pub const RMA: Features = Features(sys::UCP_FEATURE_RMA as u64);
     /// Atomic operations on 64-bit words of remote memory. What is said of [`Features::RMA`] and trust holds here too.
     pub const AMO64: Features = Features(sys::UCP_FEATURE_AMO64 as u64);
-    /// Event descriptors, [`Worker::arm`] and [`Signal`](crate::Signal).
+    /// Event descriptors and [`Worker::arm`].
     pub const WAKEUP: Features = Features(sys::UCP_FEATURE_WAKEUP as u64);
     /// Memory handles that another process can import: see [`Memory::export`](crate::Memory::export).
     pub const EXPORTED_MEMH: Features = Features(sys::UCP_FEATURE_EXPORTED_MEMH as u64);
@@ -217,8 +217,7 @@ impl ContextBuilder {
 
     /// Sets one of UCX's configuration values for this context only, over what the environment says.
     ///
-    /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`. Connections by socket
-    /// address need `tcp` among the transports even when their data goes over shared memory.
+    /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`.
     ///
     /// UCX 1.16 has settings of a single transport in the environment only: it gets those of `posix` (`POSIX_..`) for all
     /// transports with a receive queue in memory, and `sysv` is left out then; those of others it does not get. Before 1.20
@@ -243,9 +242,8 @@ impl ContextBuilder {
     /// those have the status `UNREACHABLE`, over whatever transport.
     ///
     /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
-    /// progress goes on, and learns nothing of a peer that has closed in a process that goes on. One that is connected by
-    /// socket address learns of both at once, but has the worker ask the system for its events in every round of progress.
-    /// [`Mesh`](crate::Mesh) has a better way.
+    /// progress goes on, and learns nothing of a peer that has closed in a process that goes on.
+    /// [`Mesh`](crate::Mesh) learns of both.
     ///
     /// ```
     /// # fn main() -> ucx::Result<()> {

@@ -139,24 +139,19 @@ pub enum ErrorMode {
 /// [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
 ///
 /// ```
-/// use ucx::{CloseMode, Context, Features, Listener};
+/// use ucx::{CloseMode, Context, Features};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let listener = Listener::bind(&server, "127.0.0.1:0".parse()?)?;
 /// let client = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let endpoint = client.connect_socket(listener.local_addr()?)?;
+/// let endpoint = client.connect(&server.address()?)?;
 /// assert!(endpoint.worker().tag_probe(7, u64::MAX).is_none());
 ///
 /// let sending = endpoint.tag_send(7, b"hello".to_vec());
-/// let mut peers = Vec::new();
 /// while !sending.is_done() {
 ///     // Both sides are in this program, so it has to move both.
 ///     client.progress();
 ///     server.progress();
-///     if let Some(request) = listener.next() {
-///         peers.push(server.endpoint().accept(request)?);
-///     }
 /// }
 /// sending.wait().0?;
 /// if endpoint.is_failed() {

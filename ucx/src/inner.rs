@@ -4,7 +4,6 @@ use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
@@ -13,10 +12,8 @@ use crate::address::WorkerAddress;
 use crate::address::layout::{self, Transport};
 use crate::context::{Context, Features};
 use crate::handlers::Handlers;
-use crate::listener::Open;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::signal::Target;
 use crate::status::Result;
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
@@ -37,7 +34,6 @@ pub(crate) struct Inner {
     /// Zero before the worker has its place.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
-    pub(crate) signal: Arc<Target>,
     pub(crate) watch: Watch,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
@@ -48,8 +44,6 @@ pub(crate) struct Inner {
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// Destroyed with the worker.
-    listeners: RefCell<Vec<Open>>,
     /// What peers may reach through the worker. Goes when it is destroyed.
     windows: RefCell<Vec<Memory>>,
     /// Those of its own address; `None` inside if that cannot be read.
@@ -57,12 +51,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) fn new(
-        raw: sys::ucp_worker_h,
-        context: Context,
-        max_am_header: usize,
-        signal: Arc<Target>,
-    ) -> Self {
+    pub(crate) fn new(raw: sys::ucp_worker_h, context: Context, max_am_header: usize) -> Self {
         Inner {
             raw,
             features: context.features(),
@@ -70,7 +59,6 @@ impl Inner {
             max_am_header,
             eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
-            signal,
             watch: Watch::default(),
             progressing: Cell::new(false),
             closing: Cell::new(false),
@@ -78,7 +66,6 @@ impl Inner {
             parked: Cell::new(0),
             jobs: RefCell::default(),
             panic: Cell::new(None),
-            listeners: RefCell::default(),
             windows: RefCell::default(),
             transports: OnceCell::new(),
         }
@@ -163,11 +150,6 @@ impl Inner {
         Ok(self.transports.get().and_then(|transports| transports.as_deref()))
     }
 
-    /// Keeps a listener until the end of the worker.
-    pub(crate) fn keep_listener(&self, listener: Open) {
-        self.listeners.borrow_mut().push(listener);
-    }
-
     /// Keeps memory registered until the end of the worker, once however often it is asked.
     pub(crate) fn keep_window(&self, memory: &Memory) {
         if !self.keeps_window(memory) {
@@ -203,7 +185,6 @@ impl Inner {
     /// worker is then not destroyed, and this structure and its context must be leaked.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
-        self.signal.clear();
         self.handlers.clear();
         let deadline = Instant::now() + DRAIN;
         loop {
@@ -223,8 +204,7 @@ impl Inner {
                 std::thread::yield_now();
             }
         }
-        self.listeners.take().into_iter().for_each(Open::destroy);
-        // SAFETY: no endpoint, listener, request or memory of this worker is left, and it is destroyed once.
+        // SAFETY: no endpoint, request or memory of this worker is left, and it is destroyed once.
         unsafe { sys::ucp_worker_destroy(self.raw) };
         true
     }

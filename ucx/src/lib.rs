@@ -6,12 +6,11 @@
 //! `ucx_probe::emit_rpath` in its build script, so that it is found at run time as well.
 //!
 //! ```no_run
-//! use ucx::{Context, Data, Features, Listener};
+//! use ucx::{Context, Data, Features};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let context = Context::builder(Features::AM | Features::WAKEUP).config("TLS", "tcp,shm,self").build()?;
 //! let worker = context.worker()?;
-//! let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
 //! worker.set_am_handler(1, |message| {
 //!     if let Data::Eager(bytes) = message.data {
 //!         println!("{} bytes, where UCX received them", bytes.len());
@@ -19,7 +18,7 @@
 //! })?;
 //!
 //! let client = Context::new(Features::AM)?.worker()?;
-//! let endpoint = client.connect_socket(listener.local_addr()?)?;
+//! let endpoint = client.connect(&worker.address()?)?;
 //! let mut buffer = vec![0; 64];
 //! loop {
 //!     // A short message is done on return, and its buffer is free for the next one.
@@ -37,8 +36,7 @@
 //!
 //! # Rules that hold everywhere
 //!
-//! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`]. [`Signal`] is what other
-//!   threads may have.
+//! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`].
 //! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints whose peer left a [`Mesh`]
 //!   from [`Worker::arm`], too. No panic crosses C: one in a handler goes on in the caller of `progress` when UCX has returned.
 //! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send to UCX itself is: UCX
@@ -57,7 +55,6 @@ mod handlers;
 mod held;
 mod inner;
 mod lease;
-mod listener;
 mod memory;
 mod mesh;
 mod peer;
@@ -67,11 +64,10 @@ mod rendezvous;
 mod request;
 mod rma;
 mod settings;
-mod signal;
 mod slot;
-mod socket;
 mod stable;
 mod status;
+mod sum;
 mod tag;
 mod transports;
 mod version;
@@ -88,7 +84,6 @@ pub use close::{Close, CloseMode};
 pub use context::{Context, ContextBuilder, Features};
 pub use endpoint::{Endpoint, EndpointBuilder, EndpointId, ErrorMode};
 pub use lease::{Lease, SharedLease};
-pub use listener::{ConnectionRequest, Listener};
 pub use memory::{Memory, MemoryHandle};
 pub use mesh::Mesh;
 pub use peer::PeerAddress;
@@ -96,7 +91,6 @@ pub use ranges::{RangeLease, Ranges};
 pub use rendezvous::Rendezvous;
 pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;
-pub use signal::Signal;
 pub use stable::Stable;
 pub use status::{Error, Result, Status};
 pub use tag::{TagInfo, TagMessage};

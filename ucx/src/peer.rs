@@ -11,9 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use crate::address::{WorkerAddress, sum};
+use crate::address::WorkerAddress;
 use crate::endpoint::{Endpoint, EndpointBuilder, ErrorMode};
 use crate::status::{Result, Status};
+use crate::sum::sum;
 
 /// What the bytes of a peer's address begin with; the last one is the version of the format.
 const MARK: [u8; 4] = *b"UPA\x03";
@@ -196,10 +197,12 @@ impl EndpointBuilder {
         // Where UCX cannot say, a socket too many does no harm, and one too few has the sender wait for ever.
         let in_shared_memory = || endpoint.is_in_shared_memory().unwrap_or(true);
         if let Some(door) = address.loopback().filter(|_| watched && in_shared_memory()) {
-            knock(door).and_then(|socket| endpoint.watch(socket)).map_err(|error| {
-                Status::IO_ERROR
-                    .during(format!("watching the peer that listens on {door}: {error}"))
-            })?;
+            connect_without_waiting(door).and_then(|socket| endpoint.watch(socket)).map_err(
+                |error| {
+                    Status::IO_ERROR
+                        .during(format!("watching the peer that listens on {door}: {error}"))
+                },
+            )?;
         }
         Ok(endpoint)
     }
@@ -207,7 +210,7 @@ impl EndpointBuilder {
 
 /// A connection to the door of a mesh, at the latest when its mesh looks. Nobody waits: that there is no such door is as if it
 /// was closed later.
-fn knock(door: SocketAddr) -> io::Result<OwnedFd> {
+fn connect_without_waiting(door: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     match connect(&socket, &door) {

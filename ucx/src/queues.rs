@@ -4,8 +4,8 @@
 //! A sender writes into its peer's queue by its own idea of its sizes, and UCX checks nothing. What the environment says is not
 //! looked at: it is not code, and often the same for all processes.
 
-use crate::address::sum;
 use crate::status::{Result, Status};
+use crate::sum::sum;
 
 /// The sum of the settings that may be about it, in the order in which they were made. Zero if there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -73,29 +73,6 @@ impl Endpoint {
     /// ```
     #[inline]
     pub fn tag_send<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
-        self.tag_send_by(sys::ucp_tag_send_nbx, tag, data)
-    }
-
-    /// As [`tag_send`](Endpoint::tag_send), but it ends only when a receive was matched: `ucp_tag_send_sync_nbx`.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// let sending = endpoint.tag_send_sync(7, b"hello".to_vec());
-    /// assert!(!sending.is_done(), "nobody has asked for it");
-    /// worker.tag_recv(7, u64::MAX, vec![0; 5]).wait().0?;
-    /// sending.wait().0?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn tag_send_sync<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
-        self.tag_send_by(sys::ucp_tag_send_sync_nbx, tag, data)
-    }
-
-    #[inline]
-    fn tag_send_by<B: Buffer>(&self, send: Send, tag: u64, data: B) -> Request<B> {
         let worker = self.worker();
         if !worker.features().contains(Features::TAG) {
             return Request::failed(Status::UNSUPPORTED, data);
@@ -108,19 +85,10 @@ impl Endpoint {
         let params = request::params_for(worker, data.get());
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live, the mask names what is set, the request owns the data until UCX is done.
-        let returned = unsafe { send(raw, start.cast(), length, tag, &params) };
+        let returned = unsafe { sys::ucp_tag_send_nbx(raw, start.cast(), length, tag, &params) };
         Request::started(worker, returned, Completion::new(Status::OK), data)
     }
 }
-
-/// The two functions that send have one signature.
-type Send = unsafe extern "C" fn(
-    sys::ucp_ep_h,
-    *const c_void,
-    usize,
-    sys::ucp_tag_t,
-    *const sys::ucp_request_param_t,
-) -> sys::ucs_status_ptr_t;
 
 impl Worker {
     /// Receives the first message whose tag is `tag` in the bits of `mask`, one that waits already or the next to come:

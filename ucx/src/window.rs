@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::address::{WorkerAddress, sum};
+use crate::address::WorkerAddress;
 use crate::buffer::{Buffer, BufferMut};
 use crate::close::{Close, CloseMode};
 use crate::context::Features;
@@ -14,6 +14,7 @@ use crate::memory::Memory;
 use crate::request::Request;
 use crate::rma::RemoteMemory;
 use crate::status::{Error, Result, Status};
+use crate::sum::sum;
 use crate::worker::Worker;
 
 /// What a window's bytes begin with; the last byte is the version of their format.

@@ -5,7 +5,6 @@ use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 
 use ucx_sys as sys;
 
@@ -15,14 +14,13 @@ use crate::context::{Context, Features};
 use crate::held::Held;
 use crate::inner::Inner;
 use crate::request::{self, Request};
-use crate::signal::{Signal, Target};
 use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
 /// A UCX worker: `ucp_worker_h`, for one thread.
 ///
-/// A handle that can be cloned; endpoints, listeners and requests hold one too, and the worker ends with the last of
+/// A handle that can be cloned; endpoints and requests hold one too, and the worker ends with the last of
 /// them. Ending waits up to a second for UCX to give back the buffers of dropped requests; when a peer holds on to one
 /// for longer, the worker is leaked rather than the memory freed.
 ///
@@ -64,17 +62,13 @@ impl Worker {
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
-        // Listeners of this crate look at it.
-        params.field_mask |= u64::from(sys::UCP_WORKER_PARAM_FIELD_CLIENT_ID);
-        params.client_id = context.queues().0;
         let mut raw = ptr::null_mut();
         // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
         let status = unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) };
         check(status, "making a worker")?;
         let max_am_header = max_am_header(raw);
-        let signal = Arc::new(Target::new(raw));
         let limit = *max_am_header.as_ref().unwrap_or(&0);
-        let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit, signal)) };
+        let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit)) };
         worker.inner.eager.set(am::flagged(request::params(&worker), &[], AmFlags::EAGER));
         // From here on dropping the handle destroys the worker, also when the question failed.
         max_am_header.map(|_| worker)
@@ -206,28 +200,6 @@ impl Worker {
             other if other.is_error() => Err(other.during("arming a worker")),
             _ => Ok(true),
         }
-    }
-
-    /// A handle that wakes this worker from any thread.
-    ///
-    /// # Errors
-    ///
-    /// `UNSUPPORTED` without [`Features::WAKEUP`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let features = Features::TAG | Features::WAKEUP;
-    /// let worker = Context::builder(features).config("TLS", "tcp").build()?.worker()?;
-    /// let signal = worker.signal()?;
-    /// std::thread::spawn(move || signal.signal());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn signal(&self) -> Result<Signal> {
-        self.inner.context.require(Features::WAKEUP, "making a signal for a worker")?;
-        Ok(Signal::new(Arc::clone(&self.inner.signal)))
     }
 
     /// Ends when everything that was sent, put or done on remote memory before, on any endpoint, has arrived:

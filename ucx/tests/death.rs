@@ -7,29 +7,27 @@ use std::process::{Child, Stdio};
 use std::time::Instant;
 
 use common::{DEADLINE, again, finish, is_from, log, pattern, until, watched as worker};
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Listener, Mesh, PeerAddress, Status, Worker};
+use ucx::{AmFlags, CloseMode, Data, Endpoint, Mesh, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 
 /// How to connect to the peer.
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    Socket,
     Worker,
     Peer,
 }
 
-/// Where the peer tells its addresses: a line of its own among those of the test program.
-const MARK: &str = "addresses: ";
+/// Where the peer tells its address: a line of its own among those of the test program.
+const MARK: &str = "address: ";
 
-/// The peer: listens, says where, echoes, and never ends by itself.
+/// The peer: says where it is, echoes, and never ends by itself.
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn peer() {
     let Ok(transports) = std::env::var("UROM_TEST_TRANSPORTS") else { return };
     let worker = worker(&transports);
     let mesh = Mesh::new(&worker).unwrap();
-    let listener = Listener::bind(&worker, "127.0.0.1:0".parse().unwrap()).unwrap();
     worker
         .set_am_handler(1, |message| {
             message.reply().unwrap().am_send(2, message.header, ()).detach();
@@ -45,22 +43,17 @@ fn peer() {
         .unwrap();
     let address: Vec<String> =
         mesh.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    println!("\n{MARK}{} {}", listener.local_addr().unwrap(), address.concat());
+    println!("\n{MARK}{}", address.concat());
     std::io::stdout().flush().unwrap();
-    let mut endpoints = Vec::new();
     let begin = Instant::now();
     while begin.elapsed() < 2 * DEADLINE {
         worker.progress();
-        if let Some(request) = listener.next() {
-            endpoints.push(worker.endpoint().accept(request).unwrap());
-        }
     }
 }
 
 /// A peer process, killed at the latest with this value.
 struct Peer {
     process: Child,
-    socket: std::net::SocketAddr,
     address: PeerAddress,
 }
 
@@ -72,13 +65,12 @@ impl Peer {
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let line =
             lines.map(Result::unwrap).find_map(|line| line.strip_prefix(MARK).map(str::to_owned));
-        let line = line.expect("the peer says where it is");
-        let (socket, hex) = line.split_once(' ').unwrap();
+        let hex = line.expect("the peer says where it is");
         let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
         let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
         // SAFETY: they are an address of the process that this test has just started.
         let address = unsafe { PeerAddress::from_bytes(&bytes) }.unwrap();
-        Peer { process, socket: socket.parse().unwrap(), address }
+        Peer { process, address }
     }
 
     fn kill(&mut self) {
@@ -110,13 +102,12 @@ fn echo(worker: &Worker, endpoint: &Endpoint) {
 #[test]
 fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
     for transports in TRANSPORTS {
-        for way in [Way::Socket, Way::Worker, Way::Peer] {
+        for way in [Way::Worker, Way::Peer] {
             let mut peer = Peer::start(transports);
             let worker = worker(transports);
             let (seen, log) = log();
             let builder = worker.endpoint().on_error(move |status| log.borrow_mut().push(status));
             let endpoint = match way {
-                Way::Socket => builder.connect_socket(peer.socket),
                 Way::Worker => builder.connect(peer.address.worker()),
                 Way::Peer => builder.connect_peer(&peer.address),
             };
@@ -138,7 +129,7 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
             assert_eq!(endpoint.close(CloseMode::Flush).wait(), Ok(()));
             // The worker serves others as before.
             let other = Peer::start(transports);
-            let endpoint = worker.connect_socket(other.socket).unwrap();
+            let endpoint = worker.connect(other.address.worker()).unwrap();
             echo(&worker, &endpoint);
         }
     }
@@ -149,7 +140,7 @@ fn a_worker_can_be_dropped_while_its_peer_is_dead() {
     for transports in TRANSPORTS {
         let mut peer = Peer::start(transports);
         let worker = worker(transports);
-        let endpoint = worker.connect_socket(peer.socket).unwrap();
+        let endpoint = worker.connect(peer.address.worker()).unwrap();
         echo(&worker, &endpoint);
         peer.kill();
         endpoint.am_send(1, b"", pattern(4 << 20)).detach();

@@ -4,9 +4,7 @@
 mod common;
 
 use common::{finish, log, until};
-use ucx::{
-    AmFlags, Context, ContextBuilder, Features, Listener, Mesh, Status, Worker, WorkerAddress,
-};
+use ucx::{AmFlags, Context, ContextBuilder, Features, Mesh, Status, Worker, WorkerAddress};
 
 fn builder() -> ContextBuilder {
     Context::builder(Features::AM).config("TLS", "tcp,posix,self")
@@ -58,49 +56,17 @@ fn an_address_of_a_worker_with_other_queues_is_refused() {
 }
 
 #[test]
-fn a_connection_by_socket_of_a_worker_with_other_queues_is_refused() {
-    for (which, client, server) in pairs() {
-        let listener = Listener::bind(&server, "127.0.0.1:0".parse().unwrap()).unwrap();
-        let (seen, failed) = log();
-        let endpoint = client.endpoint().on_error(move |status| failed.borrow_mut().push(status));
-        let endpoint = endpoint.connect_socket(listener.local_addr().unwrap()).unwrap();
-        let mut accepted = None;
-        until(&[&client, &server], &which, || {
-            if let Some(request) = listener.next() {
-                accepted = Some(server.endpoint().accept(request));
-            }
-            !seen.borrow().is_empty()
-        });
-        assert_eq!(accepted.unwrap().unwrap_err().status(), Status::UNREACHABLE, "{which}");
-        assert_eq!(
-            (seen.take(), endpoint.error()),
-            (vec![Status::REJECTED], Some(Status::REJECTED)),
-            "{which}"
-        );
-    }
-}
-
-#[test]
-fn workers_with_the_same_queues_connect_in_every_way() {
+fn workers_with_the_same_queues_connect() {
     for kind in kinds() {
         let [client, server] = [(); 2].map(|()| worker(kind.clone()));
-        let listener = Listener::bind(&server, "127.0.0.1:0".parse().unwrap()).unwrap();
-        let by_socket = client.connect_socket(listener.local_addr().unwrap()).unwrap();
-        let by_address = client.connect(&server.address().unwrap()).unwrap();
+        let endpoint = client.connect(&server.address().unwrap()).unwrap();
         let (seen, came) = log();
         server
             .set_am_handler(1, move |message| came.borrow_mut().push(message.header.to_vec()))
             .unwrap();
-        let mut accepted = None;
-        until(&[&client, &server], "the connection", || {
-            accepted = listener.next().map(|request| server.endpoint().accept(request).unwrap());
-            accepted.is_some()
-        });
-        for endpoint in [&by_socket, &by_address] {
-            let sent = endpoint.am_send_with(1, b"hello", (), AmFlags::EAGER);
-            assert_eq!(finish(&[&client, &server], sent).0, Ok(()));
-        }
-        until(&[&client, &server], "the messages", || seen.borrow().len() == 2);
-        assert_eq!(seen.take(), [b"hello"; 2]);
+        let sent = endpoint.am_send_with(1, b"hello", (), AmFlags::EAGER);
+        assert_eq!(finish(&[&client, &server], sent).0, Ok(()));
+        until(&[&client, &server], "the message", || !seen.borrow().is_empty());
+        assert_eq!(seen.take(), [b"hello"]);
     }
 }

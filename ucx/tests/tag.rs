@@ -101,20 +101,6 @@ fn waiting_with_a_limit_gives_the_request_back() {
 }
 
 #[test]
-fn a_synchronous_send_ends_when_it_is_received() {
-    let pair = Pair::new("tcp");
-    let send = pair.to_b.tag_send_sync(1, pattern(8));
-    pair.until("the message", || pair.b.tag_probe(1, ALL).is_some());
-    for _ in 0..1000 {
-        pair.a.progress();
-        pair.b.progress();
-    }
-    assert!(!send.is_done());
-    assert!(pair.finish(pair.b.tag_recv(1, ALL, vec![0; 8])).0.is_ok());
-    assert_eq!(pair.finish(send).0, Ok(()));
-}
-
-#[test]
 fn a_message_taken_out_is_received_or_dropped() {
     for transports in TRANSPORTS {
         for length in [64, 2 << 20] {

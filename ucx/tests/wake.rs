@@ -1,4 +1,4 @@
-//! Sleeping on a worker's event descriptor, and being woken by messages and by other threads.
+//! Sleeping on a worker's event descriptor, and being woken by messages.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::thread;
 
-use common::{DEADLINE, TRANSPORTS, context, log};
+use common::{DEADLINE, TRANSPORTS, context, finish, log};
 use ucx::{Context, Features, Status, Worker};
 
 /// Sleeps until the descriptor is readable; false when that took too long.
@@ -62,30 +62,6 @@ fn a_message_of_another_thread_wakes_a_sleeping_worker() {
 }
 
 #[test]
-fn a_signal_of_another_thread_wakes_a_sleeping_worker() {
-    for transports in TRANSPORTS {
-        let worker = context(transports).worker().unwrap();
-        let signal = worker.signal().unwrap();
-        while worker.progress() || !worker.arm().unwrap() {}
-        let other = thread::spawn(move || signal.signal().unwrap());
-        assert!(sleep(&worker), "the signal");
-        other.join().unwrap();
-        // The signal is used up by progress, and the next arming holds.
-        while worker.progress() || !worker.arm().unwrap() {}
-    }
-}
-
-#[test]
-fn a_signal_outlives_its_worker() {
-    let worker = context("tcp").worker().unwrap();
-    let signal = worker.signal().unwrap();
-    signal.signal().unwrap();
-    drop(worker);
-    let error = thread::spawn(move || signal.clone().signal()).join().unwrap().unwrap_err();
-    assert_eq!(error.status(), Status::NOT_CONNECTED);
-}
-
-#[test]
 fn a_round_trip_between_two_sleeping_threads_ends() {
     for transports in TRANSPORTS {
         const ROUNDS: u8 = 100;
@@ -101,12 +77,14 @@ fn a_round_trip_between_two_sleeping_threads_ends() {
                     log.borrow_mut().push(message.header[0]);
                 })
                 .unwrap();
-            tell.send((worker.address().unwrap(), worker.signal().unwrap())).unwrap();
-            let over = || wait.try_recv() == Err(mpsc::TryRecvError::Disconnected);
-            run(&worker, over);
+            tell.send(worker.address().unwrap()).unwrap();
+            run(&worker, || seen.borrow().len() == usize::from(ROUNDS));
+            // The last reply has left.
+            assert_eq!(worker.flush().wait().0, Ok(()));
+            while wait.recv().is_ok() {}
             assert!(seen.take().into_iter().eq(0..ROUNDS));
         });
-        let (address, signal) = told.recv().unwrap();
+        let address = told.recv().unwrap();
         let worker = context(transports).worker().unwrap();
         let endpoint = worker.endpoint().error_mode(mode).connect(&address).unwrap();
         let (seen, log) = log();
@@ -117,7 +95,6 @@ fn a_round_trip_between_two_sleeping_threads_ends() {
         }
         assert!(seen.take().into_iter().eq(0..ROUNDS));
         drop(quit);
-        signal.signal().unwrap();
         echo.join().unwrap();
     }
 }
@@ -126,12 +103,14 @@ fn a_round_trip_between_two_sleeping_threads_ends() {
 fn a_worker_with_an_error_hook_to_run_does_not_sleep() {
     let worker = context("tcp").worker().unwrap();
     let (seen, log) = log();
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let _endpoint = worker
+    let peer = context("tcp").worker().unwrap();
+    let endpoint = worker
         .endpoint()
         .on_error(move |status| log.borrow_mut().push(status))
-        .connect_socket(nobody)
+        .connect(&peer.address().unwrap())
         .unwrap();
+    assert_eq!(finish(&[&worker, &peer], endpoint.flush()).0, Ok(()));
+    drop(peer);
     run(&worker, || !seen.borrow().is_empty());
     assert!(seen.borrow()[0].is_error());
 }
@@ -142,5 +121,4 @@ fn without_the_feature_there_is_no_sleep() {
         Context::builder(Features::AM).config("TLS", "self").build().unwrap().worker().unwrap();
     assert_eq!(worker.event_fd().unwrap_err().status(), Status::UNSUPPORTED);
     assert_eq!(worker.arm().unwrap_err().status(), Status::UNSUPPORTED);
-    assert_eq!(worker.signal().unwrap_err().status(), Status::UNSUPPORTED);
 }

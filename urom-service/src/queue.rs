@@ -6,7 +6,7 @@
 //! thread sends a message into this process's own queue, as any other process would, and the queue's owner looks whether it
 //! comes out.
 
-mod errand;
+mod probe_state;
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 use ucx::{AmFlags, Endpoint, Worker, WorkerAddress};
 use urom_abi::signals;
 
-use self::errand::{Enough, Errand, Seen, Stage};
+use self::probe_state::{Enough, ProbeState, Seen, Stage};
 use crate::key::fill_random;
 use crate::wire;
 use crate::wire::frame::AM_PROBE;
@@ -113,9 +113,9 @@ pub(crate) struct Queue {
     pub(crate) awaited: Rc<Awaited>,
 }
 
-/// What the owner of a queue doubts: one test at a time, however many peers are lost meanwhile.
+/// The tests of a queue: one at a time, however many peers are lost meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Doubt {
+pub(crate) struct QueueProbe {
     /// Somebody was met who may write into the queue. Without it nothing is tested: UCX would log that it cannot be.
     shared: bool,
     probe: Option<Probe>,
@@ -125,7 +125,7 @@ pub(crate) struct Doubt {
     ending: Vec<Thread>,
 }
 
-impl Doubt {
+impl QueueProbe {
     /// Notes how a peer is reached, and so how it reaches the queue.
     pub(crate) fn met(&mut self, endpoint: &Endpoint) {
         // Where UCX cannot say, a test finds out.
@@ -136,7 +136,7 @@ impl Doubt {
     ///
     /// # Errors
     /// As [`Probe::begin`].
-    pub(crate) fn raise(&mut self, queue: Queue) -> io::Result<()> {
+    pub(crate) fn begin(&mut self, queue: Queue) -> io::Result<()> {
         match self.probe {
             _ if !self.shared => {}
             Some(_) => self.again = Some(queue),
@@ -150,7 +150,7 @@ impl Doubt {
 
     /// Whether there is a test, and so something to look at.
     #[inline]
-    pub(crate) fn is_raised(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.probe.is_some()
     }
 
@@ -164,7 +164,7 @@ impl Doubt {
         self.ending.extend(self.probe.take().and_then(|mut probe| probe.end()));
         // A queue that is blocked stays so.
         if let (Some(queue), Verdict::Moves) = (self.again.take(), verdict)
-            && let Err(error) = self.raise(queue)
+            && let Err(error) = self.begin(queue)
         {
             warn!("cannot check again whether the receive queue moves: {error}");
         }
@@ -173,7 +173,7 @@ impl Doubt {
 }
 
 /// Nothing of a test is left afterwards: its thread must not send to a worker that is gone, nor run when the library is unloaded.
-impl Drop for Doubt {
+impl Drop for QueueProbe {
     fn drop(&mut self) {
         drop(self.probe.take());
         self.ending.drain(..).for_each(Thread::join);
@@ -202,7 +202,7 @@ impl Thread {
 #[derive(Debug)]
 struct Probe {
     awaited: Rc<Awaited>,
-    errand: Arc<Errand>,
+    state: Arc<ProbeState>,
     seen: Seen,
     /// When the message was first known to be UCX's, ...
     sent: Option<Instant>,
@@ -223,8 +223,8 @@ impl Probe {
         // Peers must not be able to say that a queue moves which does not.
         fill_random(&mut nonce)?;
         awaited.set(nonce);
-        let errand = Arc::new(Errand::new());
-        let told = Arc::clone(&errand);
+        let state = Arc::new(ProbeState::new());
+        let told = Arc::clone(&state);
         let (close, closed) = mpsc::channel();
         let body = move || {
             let _close = close;
@@ -240,7 +240,7 @@ impl Probe {
             signals::blocked(|| thread::Builder::new().name("urom-probe".to_owned()).spawn(body))?;
         Ok(Probe {
             awaited,
-            errand,
+            state,
             seen: Seen::default(),
             sent: None,
             further: None,
@@ -251,13 +251,13 @@ impl Probe {
 
     /// Has the thread end, which then is the caller's.
     fn end(&mut self) -> Option<Thread> {
-        self.errand.abandon();
+        self.state.abandon();
         self.thread.take()
     }
 
     /// What is known now. `empty` says whether the owner just found nothing in the queue.
     fn look(&mut self, empty: bool, now: Instant) -> Verdict {
-        let further = self.seen.got_further(&self.errand);
+        let further = self.seen.got_further(&self.state);
         if self.awaited.came() || self.seen.stage() == Stage::Failed {
             return Verdict::Moves;
         }
@@ -270,7 +270,7 @@ impl Probe {
         let (Some(sent), Some(further)) = (self.sent, self.further) else {
             return Verdict::Unknown;
         };
-        let enough = self.seen.look(&self.errand, empty, &ENOUGH);
+        let enough = self.seen.look(&self.state, empty, &ENOUGH);
         if !empty {
             self.traffic = Some(now);
         }
@@ -293,7 +293,7 @@ impl Drop for Probe {
 }
 
 /// Sends the message, and stays until it is in the queue, where it needs nobody any more. Whether it is there.
-fn send(address: &[u8], config: Config, nonce: Nonce, told: &Errand) -> ucx::Result<bool> {
+fn send(address: &[u8], config: Config, nonce: Nonce, told: &ProbeState) -> ucx::Result<bool> {
     let mut context = wire::context::context().name("urom-probe").config("TLS", SHARED);
     for (name, value) in config {
         context = context.config(*name, *value);

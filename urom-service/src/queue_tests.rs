@@ -30,7 +30,7 @@ fn address(worker: &Worker) -> Vec<u8> {
 fn unsent() -> Probe {
     Probe {
         awaited: Rc::default(),
-        errand: Arc::new(Errand::new()),
+        state: Arc::new(ProbeState::new()),
         seen: Seen::default(),
         sent: None,
         further: None,
@@ -47,8 +47,8 @@ fn sent(turns: u32) -> Probe {
 }
 
 fn give_to_ucx(probe: &Probe, turns: u32) {
-    probe.errand.reach(Stage::Sent);
-    (0..turns).for_each(|_| probe.errand.turn());
+    probe.state.reach(Stage::Sent);
+    (0..turns).for_each(|_| probe.state.turn());
 }
 
 /// Looks until the test is over.
@@ -176,20 +176,20 @@ fn a_test_that_cannot_be_made_blames_nobody() {
 #[test]
 fn however_many_are_lost_there_is_one_test_at_a_time_and_one_more_after_the_last() {
     let (worker, queue) = receiver();
-    let mut doubt = Doubt::default();
-    doubt.shared = true;
+    let mut probe = QueueProbe::default();
+    probe.shared = true;
     for _ in 0..256 {
-        doubt.raise(queue.clone()).unwrap();
+        probe.begin(queue.clone()).unwrap();
     }
     let mut tests = Vec::new();
     let begun = Instant::now();
-    while let Some(probe) = &doubt.probe {
-        let nonce = probe.awaited.nonce.get();
+    while let Some(test) = &probe.probe {
+        let nonce = test.awaited.nonce.get();
         let empty = !worker.progress();
-        if doubt.look(empty, Instant::now()) == Verdict::Moves {
+        if probe.look(empty, Instant::now()) == Verdict::Moves {
             tests.push(nonce);
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{doubt:?}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{probe:?}");
         thread::yield_now();
     }
     assert!(tests.len() == 2 && tests[0] != tests[1], "{tests:?}");
@@ -204,7 +204,7 @@ fn a_message_that_its_thread_could_not_move_says_nothing() {
         for _ in 0..2 * ENOUGH.looks {
             assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Unknown, "{turn}");
         }
-        probe.errand.turn();
+        probe.state.turn();
     }
     assert_eq!(probe.look(true, begin + 10 * LIMIT), Verdict::Blocked);
 }
@@ -216,7 +216,7 @@ fn a_message_that_came_into_the_queue_a_moment_ago_has_its_time_to_come_out() {
     for _ in 0..=ENOUGH.looks {
         assert_eq!(probe.look(true, begin), Verdict::Unknown);
     }
-    probe.errand.reach(Stage::Arrived);
+    probe.state.reach(Stage::Arrived);
     // The owner found nothing before it came.
     let arrived = begin + 10 * LIMIT;
     assert_eq!(probe.look(true, arrived), Verdict::Unknown);
@@ -233,7 +233,7 @@ fn a_message_that_had_to_wait_for_its_place_is_late_as_soon_as_others() {
     let mut probe = sent(0);
     let begin = Instant::now();
     assert_eq!(probe.look(true, begin), Verdict::Unknown);
-    probe.errand.reach(Stage::Arrived);
+    probe.state.reach(Stage::Arrived);
     let arrived = begin + LIMIT_IN_TRAFFIC - LIMIT;
     assert_eq!(probe.look(true, arrived), Verdict::Unknown);
     for _ in 0..ENOUGH.looks {
@@ -252,7 +252,7 @@ fn a_worker_without_shared_memory_has_no_queue_that_could_be_blocked() {
     // Its worker does not even move.
     loop {
         let verdict = probe.look(true, Instant::now());
-        assert!(!matches!(probe.errand.stage(), Stage::Sent | Stage::Arrived), "{probe:?}");
+        assert!(!matches!(probe.state.stage(), Stage::Sent | Stage::Arrived), "{probe:?}");
         assert!(begun.elapsed() < Duration::from_secs(30));
         if verdict != Verdict::Unknown {
             break assert_eq!(verdict, Verdict::Moves);
@@ -272,18 +272,18 @@ fn no_thread_is_left_of_a_test_whose_owner_goes() {
     }
     let (worker, queue) = receiver();
     let before = threads();
-    let mut doubt = Doubt::default();
-    doubt.shared = true;
+    let mut probe = QueueProbe::default();
+    probe.shared = true;
     // One that is over, and takes down what it has, and one that has only begun.
-    doubt.raise(queue.clone()).unwrap();
+    probe.begin(queue.clone()).unwrap();
     let begun = Instant::now();
-    while doubt.look(!worker.progress(), Instant::now()) == Verdict::Unknown {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {doubt:?}");
+    while probe.look(!worker.progress(), Instant::now()) == Verdict::Unknown {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no verdict: {probe:?}");
         thread::yield_now();
     }
-    doubt.raise(queue.clone()).unwrap();
+    probe.begin(queue.clone()).unwrap();
     assert!(threads() > before);
-    drop(doubt);
+    drop(probe);
     assert_eq!(threads(), before);
 }
 
@@ -300,18 +300,18 @@ fn the_message_is_in_the_queue_though_its_owner_does_not_move() {
 }
 
 #[test]
-fn peers_that_share_no_memory_raise_no_doubt() {
+fn for_peers_that_share_no_memory_nothing_is_tested() {
     let tcp = || listening(&[("TLS", "tcp")]);
     let ((owner, queue), (peer, _)) = (tcp(), tcp());
     let endpoint = owner.endpoint().connect(&peer.address().unwrap()).unwrap();
-    let mut doubt = Doubt::default();
-    doubt.met(&endpoint);
-    doubt.raise(queue).unwrap();
-    assert!(!doubt.is_raised());
+    let mut probe = QueueProbe::default();
+    probe.met(&endpoint);
+    probe.begin(queue).unwrap();
+    assert!(!probe.is_running());
 
     let ((owner, queue), (peer, _)) = (receiver(), receiver());
     let endpoint = owner.endpoint().connect(&peer.address().unwrap());
-    doubt.met(&endpoint.unwrap());
-    doubt.raise(queue).unwrap();
-    assert!(doubt.is_raised());
+    probe.met(&endpoint.unwrap());
+    probe.begin(queue).unwrap();
+    assert!(probe.is_running());
 }

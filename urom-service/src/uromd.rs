@@ -172,7 +172,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
         None => run_daemon(&cli.daemon, words),
     };
     if let Err(error) = &result {
-        log::write(&format!("uromd: {error:#}\n"));
+        log::write(format!("uromd: {error:#}\n"));
     }
     Log::flush();
     ExitCode::from(u8::from(result.is_err()))
@@ -244,7 +244,7 @@ fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
     let served = args.serve(None, words, |address| {
         if let Some(own) = &own {
             // Nobody may read it, which is no reason not to serve.
-            own.write(&format!("uromd: listening on {address}\n"));
+            own.write(format!("uromd: listening on {address}\n"));
         }
     });
     if let Some(own) = own {

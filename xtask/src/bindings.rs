@@ -16,69 +16,69 @@ const RUST: (u64, u64) = (88, 0);
 
 /// The functions that the safe layer calls, without their `ucp_`. UCX calls three of them deprecated and has nothing
 /// that does the same: `rkey_pack`, `rkey_buffer_release` and `worker_get_address`.
-const FUNCTIONS: [&str; 15] = [
+const FUNCTIONS: [&str; 14] = [
     "config_(read|release|modify)",
     "get_version(_string)?|init_version|cleanup|context_query",
     "worker_(create|destroy|query|get_address|release_address)",
-    "worker_(progress|get_efd|arm|signal|fence|flush_nbx|set_am_recv_handler)",
-    "listener_(create|destroy|query|reject)|conn_request_query",
+    "worker_(progress|get_efd|arm|fence|flush_nbx|set_am_recv_handler)",
     "ep_(create|close_nbx|flush_nbx|query|rkey_unpack)",
     "request_(free|cancel|check_status)",
     "mem_(map|unmap|query)",
     "memh_(pack|buffer_release)",
     "rkey_(pack|buffer_release|destroy|ptr)",
     "am_(send_nbx|recv_data_nbx|data_release)",
-    "tag_(send_nbx|send_sync_nbx|recv_nbx|probe_nb|msg_recv_nbx)",
+    "tag_(send_nbx|recv_nbx|probe_nb|msg_recv_nbx)",
     "(put|get)_nbx",
     "atomic_op_nbx",
     "request_query",
 ];
 
+/// They share one file: their bindings are the same.
 struct Target {
-    arch: &'static str,
     triple: &'static str,
     /// Where the target's C library has its headers, when that is not the compiler's default.
     sysroot: Option<&'static str>,
 }
 
 const TARGETS: [Target; 2] = [
-    Target { arch: "x86_64", triple: "x86_64-unknown-linux-gnu", sysroot: None },
-    Target {
-        arch: "aarch64",
-        triple: "aarch64-unknown-linux-gnu",
-        sysroot: Some("/usr/aarch64-linux-gnu/include"),
-    },
+    Target { triple: "x86_64-unknown-linux-gnu", sysroot: None },
+    Target { triple: "aarch64-unknown-linux-gnu", sysroot: Some("/usr/aarch64-linux-gnu/include") },
 ];
 
-/// Writes `ucx-sys/src/bindings/*.rs`; with `check`, compares instead and fails when a file is out of date.
+/// Writes `ucx-sys/src/bindings/mod.rs`; with `check`, compares instead and fails where it differs.
 pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     let headers = headers(target_dir)?;
-    let mut stale = Vec::new();
-    for target in &TARGETS {
-        let path = root.join(format!("ucx-sys/src/bindings/{}.rs", target.arch));
-        let fresh = generate(target, &headers, &root.join("rustfmt.toml"))?;
-        if !check {
-            fs::write(&path, fresh).with_context(|| format!("writing {}", path.display()))?;
-            println!("wrote {}", path.display());
-            continue;
-        }
-        let found =
-            fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        match first_difference(&found, &fresh) {
-            Some(line) => {
-                stale.push(format!("{} (first difference in line {line})", path.display()))
-            }
-            None => println!("{} is up to date", path.display()),
+    let rustfmt = root.join("rustfmt.toml");
+    let [fresh, others @ ..] =
+        TARGETS.each_ref().map(|target| generate(target, &headers, &rustfmt));
+    let fresh = fresh?;
+    for (target, other) in TARGETS[1..].iter().zip(others) {
+        if let Some(line) = first_difference(&fresh, &other?) {
+            bail!(
+                "ucx-sys has one file for all targets, and the bindings for {} differ from those \
+                 for {} from line {line} on",
+                target.triple,
+                TARGETS[0].triple
+            );
         }
     }
-    if !stale.is_empty() {
+    let path = root.join("ucx-sys/src/bindings/mod.rs");
+    if !check {
+        fs::write(&path, fresh).with_context(|| format!("writing {}", path.display()))?;
+        println!("wrote {}", path.display());
+        return Ok(());
+    }
+    let found = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    if let Some(line) = first_difference(&found, &fresh) {
         bail!(
-            "not what bindgen makes of the UCX 1.16 headers:\n  {}\nrun: cargo xtask bindings",
-            stale.join("\n  ")
+            "{} is not what bindgen makes of the UCX 1.16 headers (first difference in line \
+             {line})\nrun: cargo xtask bindings",
+            path.display()
         );
     }
+    println!("{} is up to date", path.display());
     Ok(())
 }
 

@@ -1,5 +1,9 @@
-//! What UCX's own bytes of a worker's address must be like for UCX to find its way through them: it is told no length, and takes
-//! numbers and lengths in them at their word.
+//! Finds addresses that UCX could not read, before UCX reads them.
+//!
+//! UCX has no call that checks an address: `ucp_ep_create` gets no length and takes the numbers and
+//! lengths in it at their word, so a bad one ends the process. The sum in a `WorkerAddress` finds
+//! damage only. This also finds what a sum cannot: raw bytes that were cut, a peer in UCX's unified
+//! mode, whose addresses leave out what is read here, and addresses that lack what a transport needs.
 //!
 //! UCX has two layouts. `UCX_ADDRESS_VERSION=v2` asks for the second. Where things stand in them is the same in 1.13 and in 1.22.
 

@@ -1,7 +1,6 @@
-//! What endpoints are made from: an address, a listener's socket, or a connection that a listener got.
+//! Making endpoints from the addresses of workers.
 
 use std::cell::Cell;
-use std::net::SocketAddr;
 use std::ptr;
 use std::rc::Rc;
 
@@ -10,9 +9,6 @@ use ucx_sys as sys;
 use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
 use crate::address::{WorkerAddress, layout};
 use crate::context::void;
-use crate::listener::ConnectionRequest;
-use crate::queues::Queues;
-use crate::socket::CSocketAddr;
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version};
 use crate::worker::Worker;
@@ -38,26 +34,6 @@ impl Worker {
         self.endpoint().connect(address)
     }
 
-    /// Connects to a listener, with no error hook. See [`EndpointBuilder::connect_socket`].
-    ///
-    /// # Errors
-    ///
-    /// As [`EndpointBuilder::connect_socket`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features, Listener};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-    /// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
-    /// let endpoint = worker.connect_socket(listener.local_addr()?)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn connect_socket(&self, address: SocketAddr) -> Result<Endpoint> {
-        self.endpoint().connect_socket(address)
-    }
-
     /// Starts to describe an endpoint.
     pub fn endpoint(&self) -> EndpointBuilder {
         EndpointBuilder { worker: self.clone(), mode: ErrorMode::default(), hook: None }
@@ -67,25 +43,13 @@ impl Worker {
 /// What an [`Endpoint`] is made from.
 ///
 /// ```
-/// use ucx::{Context, EndpointBuilder, ErrorMode, Features, Listener};
+/// use ucx::{Context, EndpointBuilder, ErrorMode, Features};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let listener = Listener::bind(&worker, "127.0.0.1:0".parse()?)?;
 /// let builder: EndpointBuilder = worker.endpoint().on_error(|status| eprintln!("the peer is gone: {status}"));
-/// let endpoint = builder.connect_socket(listener.local_addr()?)?;
-///
-/// // On the other side, which here is the same worker.
-/// let mut request = None;
-/// worker.progress_until(|| {
-///     request = listener.next();
-///     request.is_some()
-/// });
-/// let Some(request) = request else { unreachable!() };
-/// let accepted = worker.endpoint().error_mode(ErrorMode::Peer).accept(request)?;
-///
-/// // Without a listener: to the address that a worker gave.
-/// let by_address = worker.endpoint().connect(&worker.address()?)?;
+/// let endpoint = builder.connect(&worker.address()?)?;
+/// let unwatched = worker.endpoint().error_mode(ErrorMode::None).connect(&worker.address()?)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -134,49 +98,6 @@ impl EndpointBuilder {
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
         self.create(params, || format!("connecting to the worker at {address:?}"))
-    }
-
-    /// Connects to a [`Listener`](crate::Listener): `ucp_ep_create` with a socket address. Needs `tcp` among the
-    /// transports. The connection itself is made by progress; that nobody listens there shows as `UNREACHABLE`,
-    /// `REJECTED` or `CONNECTION_RESET` in the first request and in the error hook.
-    ///
-    /// # Errors
-    ///
-    /// What UCX finds wrong at once, such as that no transport can connect by socket address.
-    pub fn connect_socket(self, address: SocketAddr) -> Result<Endpoint> {
-        let socket = CSocketAddr::from(address);
-        let mut params = sys::ucp_ep_params_t::zeroed();
-        params.field_mask =
-            u64::from(sys::UCP_EP_PARAM_FIELD_FLAGS | sys::UCP_EP_PARAM_FIELD_SOCK_ADDR);
-        params.flags = sys::UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-        if self.worker.context().queues() != Queues::default() {
-            params.flags |= sys::UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID;
-        }
-        params.sockaddr = socket.raw();
-        self.create(params, || format!("connecting to {address}"))
-    }
-
-    /// Accepts a connection that a listener of the same worker got: `ucp_ep_create` with a connection request.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_PARAM` for a request of another worker's listener; `UNREACHABLE` when no transport fits, and as
-    /// [`connect`](EndpointBuilder::connect) for a peer whose context has other sizes for shared memory. UCX's client id tells of
-    /// them, so one that is not made with this crate sends none.
-    pub fn accept(self, request: ConnectionRequest) -> Result<Endpoint> {
-        if request.worker().as_ptr() != self.worker.as_ptr() {
-            return Err(
-                Status::INVALID_PARAM.during("accepting a connection of another worker's listener")
-            );
-        }
-        let peer = request.peer();
-        let queues = self.worker.context().queues();
-        queues.require(request.queues(), || format!("accepting the connection of {peer:?}"))?;
-        let mut params = sys::ucp_ep_params_t::zeroed();
-        params.field_mask = sys::UCP_EP_PARAM_FIELD_CONN_REQUEST.into();
-        // UCX takes the request over, also when this fails.
-        params.conn_request = request.into_raw();
-        self.create(params, || format!("accepting the connection of {peer:?}"))
     }
 
     fn create(

@@ -58,7 +58,8 @@ impl<T: Send + 'static> Background<T> {
 /// Has this thread all that waiting takes, which is made when it is first used. To make it takes the
 /// loader's lock, and a plugin that hangs as it is loaded never lets go of that.
 fn ready_to_wait() {
-    let (_sender, receiver) = sync_channel::<()>(1);
+    // One without room: any other looks at the clock first.
+    let (_sender, receiver) = sync_channel::<()>(0);
     let _ = receiver.recv_timeout(Duration::ZERO);
 }
 

@@ -1,8 +1,12 @@
-//! How many files the daemon and its workers may have open: as many as their limits on hosts and workers ask for.
+//! How many files the daemon and its workers may have open: as many as their limits on hosts and
+//! workers ask for.
 //!
-//! A process usually starts with a soft limit of 1024, for the sake of programs that call `select`, and may raise it to the
-//! hard one. Workers inherit what the daemon has: each may have as many hosts.
+//! A process usually starts with a soft limit of 1024, for the sake of programs that call `select`, and
+//! may raise it to the hard one. Workers inherit what the daemon has: each may have as many hosts.
 
+use std::fs::File;
+
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 
@@ -23,6 +27,20 @@ const FOR_A_WORKER: usize = 3;
 /// Raises the soft limit to what `limits` may come to need, as far as the hard one goes.
 pub(crate) fn allow(limits: Limits) {
     let needed = needed(limits);
+    raise(limits, needed);
+    make_room(needed);
+}
+
+/// Has the kernel make room for so many at once, as far as the limit goes. In a process with several
+/// threads it waits for all processors whenever it makes room later, which takes some 10 ms.
+fn make_room(needed: u64) {
+    let most = getrlimit(Resource::Nofile).current.map_or(needed, |current| current.min(needed));
+    let Some(last) = most.checked_sub(1).and_then(|last| i32::try_from(last).ok()) else { return };
+    // Without it the daemon serves as well.
+    let _ = File::open("/dev/null").map(|file| fcntl_dupfd_cloexec(file, last));
+}
+
+fn raise(limits: Limits, needed: u64) {
     let now = getrlimit(Resource::Nofile);
     if now.current.is_none_or(|current| current >= needed) {
         return;

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
 };
@@ -17,7 +18,7 @@ use crate::plugin_file::{Loaded, PluginFileError, missing};
 /// # Errors
 /// Nobody can be told.
 pub(crate) fn run(file: &Path) -> Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    end_with_parent()?;
     // Nobody wants the memory of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
@@ -37,6 +38,16 @@ pub(crate) fn run(file: &Path) -> Result<()> {
             tell(&mut out, &step)
         }
     }
+}
+
+/// Has this process end with its parent. The other end of standard input is the parent's: one that
+/// was gone before has closed it.
+fn end_with_parent() -> Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let mut stdin = [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::empty())];
+    poll(&mut stdin, Some(&Timespec::default()))?;
+    ensure!(stdin[0].revents().is_empty(), "the process that asked for this is gone");
+    Ok(rustix::stdio::dup2_stdin(File::open("/dev/null")?)?)
 }
 
 /// A lower limit stays: raising it takes a right.

@@ -173,7 +173,8 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
     let mut child = command
         .arg(EXAMINE)
         .arg(file)
-        .stdin(Stdio::null())
+        // It closes with this process, which a child that has started late can see.
+        .stdin(Stdio::piped())
         .stdout(told.try_clone()?)
         .stderr(said.try_clone()?)
         // What the plugin started ends with it.

@@ -9,12 +9,12 @@ pub(super) struct Channels<T> {
     /// Places that were given back, the one that has rested longest first.
     resting: VecDeque<u16>,
     /// A number is a place in `all` with these bits changed, so that strangers who know where the places begin cannot name one.
-    veil: u16,
+    mask: u16,
 }
 
 impl<T: Clone> Channels<T> {
-    pub(super) fn new(veil: u16) -> Channels<T> {
-        Channels { all: Vec::new(), resting: VecDeque::new(), veil }
+    pub(super) fn new(mask: u16) -> Channels<T> {
+        Channels { all: Vec::new(), resting: VecDeque::new(), mask }
     }
 
     /// Gives a new connection its number. `None` when all 65536 are taken.
@@ -26,14 +26,14 @@ impl<T: Clone> Channels<T> {
             }
             Err(_) => self.resting.pop_front()?,
         };
-        let connection = make(place ^ self.veil);
+        let connection = make(place ^ self.mask);
         self.all[usize::from(place)] = Some(connection.clone());
         Some(connection)
     }
 
     /// Frees a number.
     pub(super) fn close(&mut self, number: u16) {
-        let place = number ^ self.veil;
+        let place = number ^ self.mask;
         if self.all.get_mut(usize::from(place)).and_then(Option::take).is_some() {
             self.resting.push_back(place);
         }
@@ -47,7 +47,7 @@ impl<T: Clone> Channels<T> {
     /// The connection with a number.
     #[inline]
     pub(super) fn get(&self, number: u16) -> Option<&T> {
-        self.all.get(usize::from(number ^ self.veil))?.as_ref()
+        self.all.get(usize::from(number ^ self.mask))?.as_ref()
     }
 }
 
@@ -57,13 +57,13 @@ mod tests {
 
     #[test]
     fn a_number_is_given_again_only_after_all_others_were() {
-        for veil in [0, 0x4711, u16::MAX] {
-            let mut channels = Channels::new(veil);
+        for mask in [0, 0x4711, u16::MAX] {
+            let mut channels = Channels::new(mask);
             for round in 0..2 {
                 for place in 0..=u16::MAX {
-                    assert_eq!(channels.open(|number| number), Some(place ^ veil), "round {round}");
-                    channels.close(place ^ veil);
-                    assert_eq!(channels.get(place ^ veil), None);
+                    assert_eq!(channels.open(|number| number), Some(place ^ mask), "round {round}");
+                    channels.close(place ^ mask);
+                    assert_eq!(channels.get(place ^ mask), None);
                 }
             }
         }

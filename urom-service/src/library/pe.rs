@@ -29,7 +29,7 @@ use super::run::Run;
 use super::task::CmdTask;
 use super::transport::Transport;
 use crate::log::Budget;
-use crate::queue::Doubt;
+use crate::queue::QueueProbe;
 use crate::wire::frame;
 use crate::wire::pass::{Pass, first_channel};
 
@@ -56,7 +56,7 @@ pub(super) struct Pe {
     bell: Bell,
     epoll: OwnedFd,
     /// A test of UCX's receive queue, after a worker that wrote into it is gone. It goes before the queue.
-    doubt: RefCell<Doubt>,
+    probe: RefCell<QueueProbe>,
     /// UCX, once a worker context starts.
     transport: OnceCell<Transport>,
     ready: ReadyQueue,
@@ -100,7 +100,7 @@ impl Pe {
             bell,
             epoll,
             transport: OnceCell::new(),
-            doubt: RefCell::default(),
+            probe: RefCell::default(),
             ready: ReadyQueue::new(),
             to_tend: RefCell::default(),
             exchanging: RefCell::default(),

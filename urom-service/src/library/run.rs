@@ -252,7 +252,7 @@ impl Run {
             // What the worker said last counts.
             pe.drain();
             self.lose(pe, &failure);
-            pe.doubt_queue();
+            pe.probe_queue();
         }
         self.check_over(pe);
     }

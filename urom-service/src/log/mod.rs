@@ -93,8 +93,7 @@ impl Output for Log {
     }
 
     fn write(&self, origin: &Origin<'_>, text: &str) {
-        let line = origin.line(std::process::id(), &self.name, text);
-        writer::write(&line);
+        writer::write(origin.line(std::process::id(), &self.name, text));
     }
 }
 

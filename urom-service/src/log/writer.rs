@@ -1,17 +1,20 @@
-//! The way of lines out of the process, such as those of the log. A reader that does not read holds nobody up.
+//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a reader
+//! that does not read, nor another thread that writes and does not get its processor.
 //!
-//! A line is written at once where the kernel takes it without waiting. Any other waits in a bounded buffer, which a
-//! thread empties: it may wait for a full pipe, a stopped terminal or a slow file system. Lines that find the buffer full
-//! are dropped and counted, and the next line that is written says how many.
+//! A line is written at once where the kernel takes it without waiting. Any other waits in a bounded
+//! buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a slow file
+//! system. Lines that find the buffer full are dropped and counted, and the next line that is written
+//! says how many.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{Builder, Thread, park};
 use std::time::Duration;
 
+use crossbeam_queue::ArrayQueue;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr};
 use urom_abi::log::Level;
@@ -21,6 +24,9 @@ use urom_log::Origin;
 /// How many bytes of lines may wait.
 const ROOM: usize = 256 << 10;
 
+/// How many lines may wait for the thread that hands on those of others.
+const AT_ONCE: usize = 1024;
+
 /// How long [`flush`] waits for a reader.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
@@ -28,41 +34,28 @@ const LAST_LINES: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Lines {
     out: Option<File>,
+    /// Lines in order. Whoever holds the lock of `waiting` hands on those of all threads.
+    new: ArrayQueue<String>,
+    dropped: AtomicU64,
     waiting: Mutex<Waiting>,
-    /// Told when lines begin to wait, and when they no longer do.
-    changed: Condvar,
+    /// Told when no lines wait any more.
+    all_written: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    bytes: VecDeque<u8>,
-    dropped: u64,
-    /// The thread is there.
-    started: bool,
+    bytes: Vec<u8>,
+    /// The thread, once there is one.
+    writer: Option<Thread>,
     /// The thread has taken the bytes that waited, and writes them.
     writing: bool,
-}
-
-impl Waiting {
-    fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && !self.writing && self.dropped == 0
-    }
-
-    fn push(&mut self, line: &[u8]) {
-        // The rest of a line that was begun always has room.
-        if !self.bytes.is_empty() && self.bytes.len() + line.len() > ROOM {
-            self.dropped += 1;
-        } else {
-            self.bytes.extend(line);
-        }
-    }
 }
 
 /// That of standard error.
 static PROCESS: LazyLock<Arc<Lines>> = LazyLock::new(|| Lines::to(std::io::stderr()));
 
 /// Writes a line to standard error without waiting for its reader.
-pub(crate) fn write(line: &str) {
+pub(crate) fn write(line: String) {
     PROCESS.write(line);
 }
 
@@ -74,61 +67,123 @@ pub(super) fn flush() {
 impl Lines {
     /// Nothing is written where `out` is closed.
     pub(crate) fn to(out: impl AsFd) -> Arc<Lines> {
-        let out = out.as_fd().try_clone_to_owned().ok().map(File::from);
-        Arc::new(Lines { out, waiting: Mutex::default(), changed: Condvar::new() })
+        Arc::new(Lines::new(out.as_fd().try_clone_to_owned().ok().map(File::from)))
     }
 
-    pub(crate) fn write(self: &Arc<Self>, line: &str) {
-        let Some(out) = &self.out else { return };
-        let mut waiting = self.lock();
-        let mut rest = line.as_bytes();
-        if waiting.is_empty() {
-            rest = &rest[write_at_once(out, rest)..];
+    fn new(out: Option<File>) -> Lines {
+        Lines {
+            out,
+            new: ArrayQueue::new(AT_ONCE),
+            dropped: AtomicU64::new(0),
+            waiting: Mutex::default(),
+            all_written: Condvar::new(),
         }
-        if rest.is_empty() {
+    }
+
+    pub(crate) fn write(self: &Arc<Self>, line: String) {
+        if self.new.push(line).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        self.hand_on();
+    }
+
+    /// Hands on what is new, unless another thread is at it, which then does so.
+    fn hand_on(self: &Arc<Self>) {
+        while self.has_new() {
+            let mut waiting = match self.waiting.try_lock() {
+                Ok(waiting) => waiting,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.take_new(&mut waiting);
+        }
+    }
+
+    /// Whether anything is new. Who asks this after giving the lock back misses no line of another
+    /// thread that asked for the lock in vain.
+    fn has_new(&self) -> bool {
+        fence(Ordering::SeqCst);
+        !self.new.is_empty()
+    }
+
+    /// Writes what is new, or has it wait.
+    fn take_new(self: &Arc<Self>, waiting: &mut Waiting) {
+        let Some(out) = &self.out else {
+            while self.new.pop().is_some() {}
             return;
+        };
+        while let Some(line) = self.new.pop() {
+            let at_once = self.is_done(waiting);
+            let rest = &line.as_bytes()[if at_once { write_at_once(out, &line) } else { 0 }..];
+            // The rest of a line that was begun always has room.
+            if waiting.bytes.is_empty() || waiting.bytes.len() + rest.len() <= ROOM {
+                waiting.bytes.extend_from_slice(rest);
+            } else {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            }
         }
-        waiting.push(rest);
-        if !waiting.started {
-            let writer = Arc::clone(self);
-            let work = move || writer.work();
-            let thread = || Builder::new().name("urom-log".to_owned()).spawn(work);
-            // It is tried again for the next line.
-            waiting.started = signals::blocked(thread).is_ok();
+        if !waiting.bytes.is_empty() {
+            self.wake(waiting);
         }
-        drop(waiting);
-        self.changed.notify_all();
+    }
+
+    fn is_done(&self, waiting: &Waiting) -> bool {
+        waiting.bytes.is_empty() && !waiting.writing && self.dropped.load(Ordering::Relaxed) == 0
+    }
+
+    /// Has the thread look, which is started when it is first needed.
+    fn wake(self: &Arc<Self>, waiting: &mut Waiting) {
+        match &waiting.writer {
+            Some(writer) => writer.unpark(),
+            None => {
+                let lines = Arc::clone(self);
+                let thread =
+                    || Builder::new().name("urom-log".to_owned()).spawn(move || lines.work());
+                // It is tried again for the next line.
+                waiting.writer = signals::blocked(thread).ok().map(|join| join.thread().clone());
+            }
+        }
     }
 
     /// The thread's work, which never ends.
-    fn work(&self) {
+    fn work(self: &Arc<Self>) {
         let Some(out) = &self.out else { return };
-        let mut waiting = self.lock();
+        // It changes places with the one that is filled meanwhile: freeing what another thread has
+        // allocated takes a lock that keeps that thread from allocating.
+        let mut bytes = Vec::new();
         loop {
-            while waiting.bytes.is_empty() && waiting.dropped == 0 {
-                waiting.writing = false;
-                self.changed.notify_all();
-                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-            }
-            waiting.writing = true;
-            let bytes = std::mem::take(&mut waiting.bytes);
-            let dropped = std::mem::take(&mut waiting.dropped);
+            bytes.clear();
+            let mut waiting = self.lock();
+            waiting.writing = false;
+            self.take_new(&mut waiting);
+            std::mem::swap(&mut bytes, &mut waiting.bytes);
+            let dropped = self.dropped.swap(0, Ordering::Relaxed);
+            waiting.writing = !bytes.is_empty() || dropped != 0;
+            let has_work = waiting.writing;
             // Whoever logs meanwhile does not wait for what follows.
             drop(waiting);
-            let mut bytes = Vec::from(bytes);
-            if dropped != 0 {
-                bytes.extend(dropped_line(dropped).into_bytes());
+            if has_work {
+                if dropped != 0 {
+                    bytes.extend(dropped_line(dropped).into_bytes());
+                }
+                // There is nowhere left to report that standard error is closed.
+                let _ = write_all(out, &bytes);
+            } else {
+                self.all_written.notify_all();
+                if !self.has_new() {
+                    park();
+                }
             }
-            // There is nowhere left to report that standard error is closed.
-            let _ = write_all(out, &bytes);
-            waiting = self.lock();
         }
     }
 
-    pub(crate) fn flush(&self) {
-        let is_full = |waiting: &mut Waiting| waiting.started && !waiting.is_empty();
+    pub(crate) fn flush(self: &Arc<Self>) {
+        let mut waiting = self.lock();
+        self.take_new(&mut waiting);
+        let is_full = |waiting: &mut Waiting| waiting.writer.is_some() && !self.is_done(waiting);
         // Whatever was not read by now is lost.
-        let _ = self.changed.wait_timeout_while(self.lock(), LAST_LINES, is_full);
+        drop(self.all_written.wait_timeout_while(waiting, LAST_LINES, is_full));
+        self.hand_on();
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -161,11 +216,12 @@ fn write_all(mut out: &File, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals, and pipes before Linux 6.4.
-fn write_at_once(out: &File, bytes: &[u8]) -> usize {
+/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals, and
+/// pipes before Linux 6.4.
+fn write_at_once(out: &File, line: &str) -> usize {
     /// The file's own position.
     const HERE: u64 = u64::MAX;
-    pwritev2(out, &[IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT).unwrap_or(0)
+    pwritev2(out, &[IoSlice::new(line.as_bytes())], HERE, ReadWriteFlags::NOWAIT).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -180,6 +236,61 @@ mod tests {
         (Lines::to(write), read)
     }
 
+    fn is_done(lines: &Lines) -> bool {
+        lines.is_done(&lines.lock())
+    }
+
+    #[test]
+    fn a_thread_that_writes_and_gets_no_processor_holds_up_nobody() {
+        let (lines, read) = piped();
+        let held = lines.lock();
+        let (others, expected) = (AT_ONCE / 2, AT_ONCE);
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..others).for_each(|at| lines.write(format!("there {at}\n"))));
+            (0..others).for_each(|at| lines.write(format!("here {at}\n")));
+        });
+        drop(held);
+        lines.hand_on();
+        let read = BufReader::new(read).lines().take(expected).map(Result::unwrap);
+        let (here, there): (Vec<_>, Vec<_>) = read.partition(|line| line.starts_with("here"));
+        for (lines, name) in [(here, "here"), (there, "there")] {
+            assert!(lines.into_iter().eq((0..others).map(|at| format!("{name} {at}"))));
+        }
+    }
+
+    #[test]
+    fn many_threads_write_and_no_line_is_left_behind() {
+        const THREADS: usize = 4;
+        const LINES: usize = 20_000;
+        let (lines, read) = piped();
+        let reader = std::thread::spawn(move || {
+            let mut next = [0; THREADS];
+            let mut read = BufReader::new(read).lines().map(Result::unwrap);
+            while next.iter().any(|next| *next < LINES) {
+                let line = read.next().unwrap();
+                let (thread, number) = line.split_once(' ').unwrap();
+                let next = &mut next[thread.parse::<usize>().unwrap()];
+                assert_eq!(number.parse(), Ok(*next), "in order, and none is dropped");
+                *next += 1;
+            }
+        });
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let lines = &lines;
+                scope.spawn(move || {
+                    for number in 0..LINES {
+                        while lines.lock().bytes.len() > ROOM / 2 || lines.new.len() > AT_ONCE / 2 {
+                            std::thread::yield_now();
+                        }
+                        lines.write(format!("{thread} {number}\n"));
+                    }
+                });
+            }
+        });
+        // Not one of them waits for the next.
+        reader.join().unwrap();
+    }
+
     #[test]
     fn lines_that_are_read_come_in_order() {
         let (writer, read) = piped();
@@ -192,7 +303,7 @@ mod tests {
             while writer.lock().bytes.len() > ROOM / 2 {
                 std::thread::yield_now();
             }
-            writer.write(&line);
+            writer.write(line);
         }
         let lines = reader.join().unwrap();
         assert!(lines.iter().enumerate().all(|(at, line)| *line == format!("line {at}")));
@@ -204,7 +315,7 @@ mod tests {
         let (writer, read) = piped();
         let line = format!("{}\n", "x".repeat(99));
         for _ in 0..LINES {
-            writer.write(&line);
+            writer.write(line.clone());
         }
         let mut reader = BufReader::new(read);
         let mut read_line = || {
@@ -231,7 +342,7 @@ mod tests {
             "{whole} came, {dropped} did not"
         );
         // It works again.
-        writer.write("at last\n");
+        writer.write("at last\n".to_owned());
         assert_eq!(read_line(), "at last\n");
     }
 
@@ -244,7 +355,7 @@ mod tests {
         // More than a pipe holds, and less than what may wait beside it.
         const LINES: usize = 200;
         for _ in 0..LINES {
-            writer.write(&line);
+            writer.write(line.clone());
         }
         let read = BufReader::new(read).lines().take(LINES).map(Result::unwrap);
         assert!(read.eq(std::iter::repeat_n(line.trim_end(), LINES)));
@@ -254,9 +365,9 @@ mod tests {
     fn a_process_that_ends_waits_for_a_reader_but_not_for_ever() {
         let (writer, mut read) = piped();
         let line = "y".repeat(200 << 10);
-        writer.write(&line);
+        writer.write(line.clone());
         writer.flush();
-        assert!(!writer.lock().is_empty(), "nobody read");
+        assert!(!is_done(&writer), "nobody read");
         let reader = std::thread::spawn(move || {
             let mut bytes = vec![0; 200 << 10];
             read.read_exact(&mut bytes).unwrap();
@@ -265,7 +376,7 @@ mod tests {
         let (bytes, _open) = reader.join().unwrap();
         assert_eq!(bytes, line.as_bytes());
         writer.flush();
-        assert!(writer.lock().is_empty());
+        assert!(is_done(&writer));
     }
 
     #[test]
@@ -273,12 +384,11 @@ mod tests {
         let (writer, read) = piped();
         drop(read);
         for _ in 0..10 {
-            writer.write("nobody\n");
+            writer.write("nobody\n".to_owned());
         }
         writer.flush();
-        assert!(writer.lock().is_empty());
-        let writer = Lines { out: None, waiting: Mutex::default(), changed: Condvar::new() };
-        Arc::new(writer).write("nobody\n");
+        assert!(is_done(&writer));
+        Arc::new(Lines::new(None)).write("nobody\n".to_owned());
     }
 
     #[test]
@@ -286,7 +396,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let writer = Lines::to(file.as_file());
         for number in 0..100 {
-            writer.write(&format!("{number}\n"));
+            writer.write(format!("{number}\n"));
         }
         writer.flush();
         let text = std::fs::read_to_string(file.path()).unwrap();

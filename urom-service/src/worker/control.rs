@@ -19,7 +19,7 @@ use tracing::{debug, error, info, warn};
 use urom_abi::{Count, DocaError, WorkerId};
 
 pub(crate) use self::thread::{Setup, start};
-use super::intake::{Answer, Desk, Intake};
+use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, News, Observer};
 use crate::awake::sleep;
@@ -136,7 +136,7 @@ struct Control {
     /// Hosts can be let in: the plugins are open.
     ready: bool,
     /// Where hosts hand in their domains.
-    desk: Desk,
+    inbox: TableInbox,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
@@ -295,7 +295,7 @@ impl Control {
             return self.turn_away(key, attach.ticket, &stuck);
         }
         let Some(link) = self.links.get_mut(&key) else { return };
-        link.intake = Some(Intake::new(key, self.desk.clone()));
+        link.intake = Some(Intake::new(key, self.inbox.clone()));
         link.ticket = Some(attach.ticket);
         link.seat = None;
         link.waits = Some(0);

@@ -28,7 +28,7 @@ use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
 use crate::mailbox::Mailbox;
-use crate::queue::{self, Awaited, BLOCKED, Doubt, Queue, Verdict};
+use crate::queue::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
 use crate::wire::context::context;
 use crate::wire::control::{Attach, Failure, PluginAddress};
 use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
@@ -46,7 +46,7 @@ const STRAYS_PAUSE: Duration = Duration::from_millis(100);
 /// UCX and the plugins.
 pub(crate) struct Data {
     /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the queue.
-    doubt: Doubt,
+    probe: QueueProbe,
     /// How many commands had come from those who are no hosts when the queue was last tried for that reason, and when that was.
     strays: u64,
     strays_tried: Instant,
@@ -105,7 +105,7 @@ impl Data {
             plugins,
             last_dest_id: 0,
             queue: Queue { address, config: ucx_config, awaited },
-            doubt: Doubt::default(),
+            probe: QueueProbe::default(),
             strays: 0,
             strays_tried: Instant::now(),
             blocked: false,
@@ -122,7 +122,7 @@ impl Data {
             let owing = !worked && self.core.borrow().owes();
             let pause = idle.after(worked, owing, Instant::now);
             if !matches!(pause, Pause::Spin) {
-                self.doubt_strays();
+                self.probe_strays();
             }
             match pause {
                 // No pause instruction: it takes longer than a whole turn.
@@ -166,7 +166,7 @@ impl Data {
         if !self.failed.borrow().is_empty() {
             self.bury_failed();
         }
-        if self.doubt.is_raised() {
+        if self.probe.is_running() {
             // It is soon over, and sleeping would make it longer.
             worked = true;
             self.try_queue(!received);
@@ -251,7 +251,7 @@ impl Data {
         let hook = move |status| failed.borrow_mut().push((channel, dest_id, status));
         let endpoint = self.worker.endpoint().on_error(hook).connect(&address);
         let endpoint = endpoint.map_err(unreachable)?;
-        self.doubt.met(&endpoint);
+        self.probe.met(&endpoint);
         // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let most_unread = self.core.borrow().hosts.allowance.messages;
@@ -282,39 +282,39 @@ impl Data {
             debug!("connection {} of {} has ended", connection.dest_id, connection.host);
             core.hosts.abandon(connection);
             drop(core);
-            self.doubt_queue();
+            self.probe_queue();
         }
     }
 
     /// Has the receive queue tried, now that a host is gone, perhaps in the middle of a message. Without other hosts it does
     /// not matter: the worker ends.
-    fn doubt_queue(&mut self) {
+    fn probe_queue(&mut self) {
         if self.core.borrow_mut().hosts.connections.iter_mut().next().is_none() {
             return;
         }
-        if let Err(error) = self.doubt.raise(self.queue.clone()) {
+        if let Err(error) = self.probe.begin(self.queue.clone()) {
             warn!("cannot check whether messages of hosts still arrive: {error}");
         }
     }
 
     /// Has the receive queue tried when those who were thrown out sent on, and nothing comes now: they have no stream any more
     /// whose end would tell of theirs.
-    fn doubt_strays(&mut self) {
+    fn probe_strays(&mut self) {
         let strays = self.core.borrow().strays();
         if strays == self.strays
-            || self.doubt.is_raised()
+            || self.probe.is_running()
             || self.strays_tried.elapsed() < STRAYS_PAUSE
         {
             return;
         }
         (self.strays, self.strays_tried) = (strays, Instant::now());
-        self.doubt_queue();
+        self.probe_queue();
     }
 
     /// Goes on with the test of the receive queue; `empty` says whether UCX just found nothing in it.
     #[cold]
     fn try_queue(&mut self, empty: bool) {
-        if self.doubt.look(empty, Instant::now()) != Verdict::Blocked {
+        if self.probe.look(empty, Instant::now()) != Verdict::Blocked {
             return;
         }
         error!("{BLOCKED}");

@@ -28,7 +28,7 @@ pub(crate) type Key = (LinkKey, u64);
 pub(crate) struct Domains {
     names: RwLock<HashMap<u64, Entry>>,
     /// Taken by one event of the control streams at a time.
-    roll: Mutex<Roll>,
+    registry: Mutex<Registry>,
 }
 
 /// A member, and how many domains it is in.
@@ -56,7 +56,7 @@ struct Segment {
 }
 
 #[derive(Debug)]
-struct Roll {
+struct Registry {
     store: Store,
     running: HashMap<Key, Running>,
     entries: usize,
@@ -76,9 +76,13 @@ impl Domains {
     }
 
     fn with_limits(capacity: usize, most_entries: usize) -> Domains {
-        let roll =
-            Roll { store: Store::new(capacity), running: HashMap::new(), entries: 0, most_entries };
-        Domains { names: RwLock::default(), roll: Mutex::new(roll) }
+        let registry = Registry {
+            store: Store::new(capacity),
+            running: HashMap::new(),
+            entries: 0,
+            most_entries,
+        };
+        Domains { names: RwLock::default(), registry: Mutex::new(registry) }
     }
 
     /// Starts a domain: from now on plugins find its members.
@@ -88,47 +92,50 @@ impl Domains {
     /// worker keeps as much as it may. Nothing has changed then.
     pub(crate) fn start(&self, key: Key, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
-        let mut roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let entries = table.members() + table.addresses() + table.segments();
-        roll.admit(key, entries, &table)?;
-        // Names change under the roll's lock only, so that what is compared here holds below. Look-ups go on meanwhile.
+        registry.admit(key, entries, &table)?;
+        // Names change under the registry's lock only, so that what is compared here holds below. Look-ups go on meanwhile.
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let known =
             table.participants.iter().map(|participant| known_segments(participant, &names));
         let known = known.collect::<Result<Vec<_>, _>>()?;
         drop(names);
-        let members = roll.members(&table.participants, known);
+        let members = registry.members(&table.participants, known);
         let ids = members.iter().map(|(id, _)| *id).collect();
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         for (id, member) in members {
             names.entry(id).or_insert(Entry { member, domains: 0 }).domains += 1;
         }
         drop(names);
-        roll.entries += entries;
-        roll.running.insert(key, Running { ids, entries });
+        registry.entries += entries;
+        registry.running.insert(key, Running { ids, entries });
         Ok(())
     }
 
     /// Ends a domain, if it runs: from now on plugins find nothing of it.
     pub(crate) fn end(&self, key: Key) {
-        let mut roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(running) = roll.running.remove(&key) {
-            self.forget(&mut roll, &running);
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = registry.running.remove(&key) {
+            self.forget(&mut registry, &running);
         }
     }
 
     /// Ends every domain of a host that is gone.
     pub(crate) fn end_all(&self, link: LinkKey) {
-        let mut roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
-        let over: Vec<Running> =
-            roll.running.extract_if(|key, _| key.0 == link).map(|(_, running)| running).collect();
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let over: Vec<Running> = registry
+            .running
+            .extract_if(|key, _| key.0 == link)
+            .map(|(_, running)| running)
+            .collect();
         for running in over {
-            self.forget(&mut roll, &running);
+            self.forget(&mut registry, &running);
         }
     }
 
-    fn forget(&self, roll: &mut Roll, over: &Running) {
-        roll.entries -= over.entries;
+    fn forget(&self, registry: &mut Registry, over: &Running) {
+        registry.entries -= over.entries;
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         for id in &over.ids {
             if let Place::Occupied(mut entry) = names.entry(*id) {
@@ -143,8 +150,8 @@ impl Domains {
     /// How many run: of one host, or of all.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn count(&self, of: Option<LinkKey>) -> usize {
-        let roll = self.roll.lock().unwrap_or_else(PoisonError::into_inner);
-        roll.running.keys().filter(|(link, _)| of.is_none_or(|of| of == *link)).count()
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.running.keys().filter(|(link, _)| of.is_none_or(|of| of == *link)).count()
     }
 
     fn find<T>(&self, id: u64, look: impl FnOnce(&Member) -> Option<T>) -> Option<T> {
@@ -183,7 +190,7 @@ fn some_bytes(bytes: &Stored) -> Option<*const [u8]> {
     (!bytes.is_empty()).then_some(Arc::as_ptr(bytes))
 }
 
-impl Roll {
+impl Registry {
     /// Whether there is room for a domain.
     fn admit(&self, (link, domain): Key, entries: usize, table: &Table<'_>) -> Result<(), Failure> {
         if self.running.contains_key(&(link, domain)) {

@@ -50,7 +50,7 @@ fn a_host_that_is_gone_takes_its_domains_and_no_others() {
     assert_eq!(found, [true, false, true]);
     domains.end_all(2);
     assert_eq!(domains.address(10, "plugin"), None);
-    assert_eq!(domains.roll.lock().unwrap().entries, 0);
+    assert_eq!(domains.registry.lock().unwrap().entries, 0);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn members_of_two_domains_are_known_again_as_one_process() {
 fn what_is_in_conflict_takes_no_room_for_ever() {
     let domains = Domains::new();
     domains.start((1, 1), &table(&[1], b"key")).unwrap();
-    let used = |domains: &Domains| domains.roll.lock().unwrap().store.used();
+    let used = |domains: &Domains| domains.registry.lock().unwrap().store.used();
     let before = used(&domains);
     assert_eq!(code(domains.start((1, 2), &table(&[1, 2], &[9; 1000]))), DocaError::ALREADY_EXIST);
     assert_eq!(used(&domains), before);

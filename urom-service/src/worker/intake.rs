@@ -1,4 +1,5 @@
-//! One host's domains as they come in: tables in pieces, one after the other; and the clerk who reads the tables of all hosts.
+//! One host's domains as they come in: tables in pieces, one after the other; and the task that reads the tables of all
+//! hosts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,18 +64,18 @@ impl Table {
     }
 }
 
-/// Where tables are handed in: the clerk's jobs, and the room for what he has not read.
+/// Where tables are handed in: the jobs of [`read_tables`], and the room for what it has not read.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct TableInbox {
     jobs: mpsc::UnboundedSender<Job>,
     room: Arc<Semaphore>,
 }
 
-impl Desk {
-    /// A desk, and where the clerk finds his jobs.
-    pub(crate) fn new() -> (Desk, mpsc::UnboundedReceiver<Job>) {
-        let (jobs, for_clerk) = mpsc::unbounded_channel();
-        (Desk { jobs, room: Arc::new(Semaphore::new(ROOM)) }, for_clerk)
+impl TableInbox {
+    /// An inbox, and what [`read_tables`] has to do.
+    pub(crate) fn new() -> (TableInbox, mpsc::UnboundedReceiver<Job>) {
+        let (jobs, to_do) = mpsc::unbounded_channel();
+        (TableInbox { jobs, room: Arc::new(Semaphore::new(ROOM)) }, to_do)
     }
 }
 
@@ -88,7 +89,7 @@ pub(crate) struct Answer {
 }
 
 /// Does the jobs, one after the other. To read a long table takes seconds, and nobody else waits for that.
-pub(crate) async fn clerk(domains: Arc<Domains>, mut jobs: mpsc::UnboundedReceiver<Job>) {
+pub(crate) async fn read_tables(domains: Arc<Domains>, mut jobs: mpsc::UnboundedReceiver<Job>) {
     while let Some(job) = jobs.recv().await {
         work(&domains, job).await;
     }
@@ -150,7 +151,7 @@ async fn apart<T: Send + 'static>(
 #[derive(Debug)]
 pub(crate) struct Intake {
     link: LinkKey,
-    desk: Desk,
+    inbox: TableInbox,
     /// The table that is under way.
     table: Option<Partial>,
 }
@@ -166,11 +167,11 @@ struct Partial {
 }
 
 impl Intake {
-    pub(crate) fn new(link: LinkKey, desk: Desk) -> Intake {
-        Intake { link, desk, table: None }
+    pub(crate) fn new(link: LinkKey, inbox: TableInbox) -> Intake {
+        Intake { link, inbox, table: None }
     }
 
-    /// Takes what the host says. What has to be done for that is the clerk's, who answers.
+    /// Takes what the host says. What has to be done for that is a job of [`read_tables`], which answers.
     ///
     /// # Errors
     /// Why the host must go: it does not keep to the order of things.
@@ -193,8 +194,8 @@ impl Intake {
                 Asked::End
             }
         };
-        // The clerk stays until the worker ends.
-        let _ = self.desk.jobs.send(Job::Turn { key: (self.link, domain), word, answer });
+        // The task that reads them stays until the worker ends.
+        let _ = self.inbox.jobs.send(Job::Turn { key: (self.link, domain), word, answer });
         Ok(())
     }
 
@@ -242,7 +243,7 @@ impl Intake {
             return Err(Failure::new(DocaError::BAD_STATE, text));
         };
         // Room and memory are taken as bytes come, not for a length that is only claimed.
-        partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.desk.room));
+        partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.inbox.room));
         partial.missing -= bytes.len();
         let whole = self.table.take_if(|partial| partial.missing == 0);
         Ok(whole.map(|partial| partial.table.map_or(Asked::StartWithoutRoom, Asked::Start)))
@@ -251,8 +252,8 @@ impl Intake {
 
 impl Drop for Intake {
     fn drop(&mut self) {
-        // Without a clerk the worker ends, and its domains do.
-        let _ = self.desk.jobs.send(Job::Over(self.link));
+        // Without the task that reads them the worker ends, and its domains do.
+        let _ = self.inbox.jobs.send(Job::Over(self.link));
     }
 }
 
@@ -269,7 +270,7 @@ mod tests {
         Participant { members: (0..members).map(member).collect(), segments: Vec::new() }.encode()
     }
 
-    /// A host, and what the clerk knows and is asked for.
+    /// A host, and what the task that reads tables knows and is asked for.
     struct Scene {
         intake: Intake,
         outbox: mpsc::Sender<WorkerToHost>,
@@ -279,9 +280,9 @@ mod tests {
     }
 
     fn scene() -> Scene {
-        let ((desk, jobs), (outbox, told)) = (Desk::new(), mpsc::channel(BACKLOG));
+        let ((inbox, jobs), (outbox, told)) = (TableInbox::new(), mpsc::channel(BACKLOG));
         Scene {
-            intake: Intake::new(1, desk),
+            intake: Intake::new(1, inbox),
             outbox,
             told,
             domains: Arc::new(Domains::new()),
@@ -328,19 +329,20 @@ mod tests {
         scene.sends(&blob(3));
         let Scene { intake, outbox, domains, jobs, .. } = scene;
         drop((intake, outbox));
-        clerk(Arc::clone(&domains), jobs).await;
+        read_tables(Arc::clone(&domains), jobs).await;
         assert_eq!(domains.count(None), 0);
     }
 
     #[tokio::test]
     async fn tables_of_all_hosts_together_have_so_much_room_and_who_finds_none_is_told() {
         let mut scene = scene();
-        let desk = scene.intake.desk.clone();
-        let mut holders: Vec<Intake> = (2..6).map(|link| Intake::new(link, desk.clone())).collect();
+        let inbox = scene.intake.inbox.clone();
+        let mut holders: Vec<Intake> =
+            (2..6).map(|link| Intake::new(link, inbox.clone())).collect();
         for intake in &mut holders {
             intake.start(1, MAX_TABLE as u64).unwrap();
         }
-        assert_eq!(desk.room.available_permits(), ROOM, "to claim a length takes nothing");
+        assert_eq!(inbox.room.available_permits(), ROOM, "to claim a length takes nothing");
         let nearly_all = vec![0; MAX_TABLE - 1];
         for intake in &mut holders {
             assert!(intake.piece(1, &nearly_all).unwrap().is_none());
@@ -369,7 +371,7 @@ mod tests {
             assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { .. })));
         }
         drop(holders);
-        assert_eq!(desk.room.available_permits(), ROOM);
+        assert_eq!(inbox.room.available_permits(), ROOM);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Instant;
 
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
@@ -22,6 +23,7 @@ use urom_service::wire::frame::{
 use urom_service::wire::hello::{Hello, Role};
 use urom_service::wire::pass::Pass;
 use urom_service::wire::stream;
+use zerocopy::IntoBytes;
 
 use crate::support::{
     At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state,
@@ -53,6 +55,14 @@ impl Fake {
             let _ = stream::greet(&mut stream, hello, Role::Host, None, Patience::default()).await;
             stream
         })
+    }
+
+    /// Hangs up on the next host in the middle of its greeting.
+    fn cut_off(&self, role: Role) {
+        self.runtime.block_on(async {
+            let (mut stream, _) = self.listener.accept().await.unwrap();
+            stream.write_all(Hello::new(role).as_bytes()).await.unwrap();
+        });
     }
 
     fn welcome(&self) -> TcpStream {
@@ -248,6 +258,36 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
     let daemon = worker.join().unwrap();
     service.end();
     drop(daemon);
+}
+
+#[test]
+fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        fake.cut_off(Role::Daemon);
+        // A daemon without a key may be full only after it has greeted.
+        drop(fake.accept(Hello::new(Role::Daemon)));
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        fake.cut_off(Role::Worker);
+        let host = fake.attach();
+        host.greet();
+        host.wait_for(1);
+        host.send(host.frame(0, OK, Some(b"in")));
+        (daemon, host.stream)
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::start(service.raw, &engine, 9, 4);
+    context.submit(b"command");
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).response, Some(b"in".to_vec()));
+    drop(worker.join().unwrap());
+    while state(context.ctx) != CtxState::IDLE || state(service.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    context.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::time::Instant;
 
 use rustix::process::Signal;
 use urom_abi::DocaError;
@@ -11,6 +12,7 @@ use urom_abi::describe::section::{self, Build, Panic, SECTION};
 use urom_abi::describe::{Messages, Protocol, Type};
 use urom_service::plugin_elf;
 
+use crate::support::PATIENCE;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
@@ -331,9 +333,7 @@ fn a_worker_calls_a_plugin_as_its_daemon_does() {
 
 /// C code of a plugin that never lets go of who loads it.
 pub(crate) fn hanging() -> String {
-    let text = source("*version = 1; return 0;", "return 0;");
-    let hang = "__attribute__((constructor)) static void hang(void) { for (;;) pause(); }";
-    format!("#include <unistd.h>\n{text}{hang}\n")
+    as_loaded("for (;;) pause();")
 }
 
 #[test]
@@ -368,16 +368,17 @@ pub(crate) fn described(name: &'static str) -> String {
     )
 }
 
+/// C code of a plugin that does something as it is loaded.
+fn as_loaded(what: &str) -> String {
+    let text = source("*version = 1; return 0;", "return 0;");
+    let head =
+        "#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n";
+    format!("{head}{text}__attribute__((constructor)) static void as_loaded(void) {{ {what} }}\n")
+}
+
 #[test]
 fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
     let plugins = Plugins::obedient();
-    let as_loaded = |what: &str| {
-        let text = source("*version = 1; return 0;", "return 0;");
-        let head = "#include <stdio.h>\n#include <stdlib.h>\n";
-        format!(
-            "{head}{text}__attribute__((constructor)) static void as_loaded(void) {{ {what} }}\n"
-        )
-    };
     plugins.add_source("aborts", &as_loaded("puts(\"farewell\"); fflush(stdout); abort();"));
     plugins.add_source("exits", &as_loaded("exit(0);"));
     plugins.add_source("prints", &as_loaded("for (;;) puts(\"again\");"));
@@ -395,6 +396,28 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
     uromd.logged(&["prints.so is not served", "it wrote 16 MiB"]);
     for file in ["aborts", "exits"] {
         assert_eq!(uromd.lines_with_all(&["[WRN]", &format!("{file}.so is not served")]), 1);
+    }
+}
+
+#[test]
+fn no_plugin_is_examined_any_more_once_the_daemon_was_killed() {
+    let plugins = Plugins::new();
+    for spinning in 0..4 {
+        plugins.add_source(&format!("spins{spinning}"), &as_loaded("for (;;) {}"));
+    }
+    // As these are started, and at any time from then on.
+    plugins.add_source("kills", &as_loaded("kill(getppid(), SIGKILL);"));
+    let mut uromd = Uromd::start(&plugins);
+    uromd.wait();
+    let place = plugins.path().to_str().unwrap();
+    let is_examined = |process: &fs::DirEntry| {
+        let words = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains(place)
+    };
+    let begin = Instant::now();
+    while fs::read_dir("/proc").unwrap().map(Result::unwrap).any(|process| is_examined(&process)) {
+        assert!(begin.elapsed() < PATIENCE, "a plugin is examined");
+        std::thread::yield_now();
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
@@ -16,7 +17,7 @@ use zerocopy::IntoBytes;
 use crate::support::PATIENCE;
 use crate::support::client::{Client, Connection, any, first_message, op};
 use crate::support::plugins::Plugins;
-use crate::support::uromd::Uromd;
+use crate::support::uromd::{Uromd, command};
 
 /// How many connections may have proven nothing.
 const UNPROVEN: usize = 256;
@@ -150,6 +151,16 @@ fn daemon_and_workers_may_open_what_their_limits_ask_for() {
     let uromd = Uromd::start_limited("-n 200", &[], &sizes);
     uromd.logged(&["200 files", "100 hosts", "ulimit -n", "--max-hosts"]);
     assert_eq!(descriptor_limit(uromd.pid()), 200);
+}
+
+#[test]
+fn a_daemon_that_may_open_too_few_files_says_so_and_does_not_start() {
+    let script = "ulimit -n 16 && exec \"$0\" --listen 127.0.0.1:0";
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", script]).arg(command().get_program()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("may have 16 files open, and needs 64"), "{said}");
 }
 
 #[test]

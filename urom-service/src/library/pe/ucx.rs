@@ -80,29 +80,29 @@ impl Pe {
 
     /// Notes how a worker is reached.
     pub(in crate::library) fn met(&self, endpoint: &Endpoint) {
-        self.doubt.borrow_mut().met(endpoint);
+        self.probe.borrow_mut().met(endpoint);
     }
 
-    /// Doubts nothing any more, as an engine that met nobody: each test takes a UCX of its own.
+    /// Ends the probe of the queue, as an engine that met nobody: each test takes a UCX of its own.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(in crate::library) fn trust_queue(&self) {
-        drop(self.doubt.take());
+        drop(self.probe.take());
     }
 
     /// Has the receive queue tried, now that a worker is gone, perhaps in the middle of a message.
     #[cold]
-    pub(in crate::library) fn doubt_queue(&self) {
+    pub(in crate::library) fn probe_queue(&self) {
         let Some(transport) = self.current() else { return };
-        let raised = match transport.ucx().address() {
+        let begun = match transport.ucx().address() {
             Ok(address) => {
                 let (address, awaited) =
                     (address.as_bytes().to_vec(), Rc::clone(&transport.awaited));
-                let raised = self.doubt.borrow_mut().raise(Queue { address, config: &[], awaited });
-                raised.map_err(|error| error.to_string())
+                let begun = self.probe.borrow_mut().begin(Queue { address, config: &[], awaited });
+                begun.map_err(|error| error.to_string())
             }
             Err(error) => Err(error.to_string()),
         };
-        match raised {
+        match begun {
             Ok(()) => {
                 self.chores.set(true);
                 self.bell.ring();
@@ -116,12 +116,12 @@ impl Pe {
 
     /// Whether the host must not sleep, because the receive queue is being tried.
     pub(super) fn is_probing(&self) -> bool {
-        self.doubt.borrow().is_raised()
+        self.probe.borrow().is_running()
     }
 
     /// Goes on with the test of the receive queue, if there is one; `empty` says whether UCX just found nothing in it.
     pub(super) fn try_queue(&self, empty: bool) {
-        let verdict = self.doubt.borrow_mut().look(empty, Instant::now());
+        let verdict = self.probe.borrow_mut().look(empty, Instant::now());
         if verdict == Verdict::Blocked {
             self.replace_ucx();
         }

@@ -2,7 +2,6 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
-use std::rc::Rc;
 
 use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
@@ -15,77 +14,40 @@ use crate::library::handle::{
 };
 use crate::library::pe::Pe;
 
-pub(super) unsafe extern "C" fn ctx_start(pointer: *mut Ctx) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: Rc<Context> = unsafe { hold(pointer) }?;
+functions! {
+    fn ctx_start(pointer: *mut Ctx) [ctx = hold::<Context, _>, pointer] {
         ctx.start().check()
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn ctx_stop(pointer: *mut Ctx) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: Rc<Context> = unsafe { hold(pointer) }?;
+    fn ctx_stop(pointer: *mut Ctx) [ctx = hold::<Context, _>, pointer] {
         ctx.stop().check()
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn ctx_get_state(
-    pointer: *const Ctx,
-    state: *mut CtxState,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(state, ctx.state()) }
-    })
-}
+    fn ctx_get_state(pointer: *const Ctx, state: *mut CtxState)
+        [ctx = borrow::<Context, _>, pointer] => state {
+        ctx.state()
+    }
 
-pub(super) unsafe extern "C" fn ctx_set_user_data(pointer: *mut Ctx, data: Data) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
+    fn ctx_set_user_data(pointer: *mut Ctx, data: Data) [ctx = borrow::<Context, _>, pointer] {
         ctx.set_user_data(data);
         Ok(())
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn ctx_get_user_data(
-    pointer: *const Ctx,
-    data: *mut Data,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(data, ctx.user_data()) }
-    })
-}
+    fn ctx_get_user_data(pointer: *const Ctx, data: *mut Data)
+        [ctx = borrow::<Context, _>, pointer] => data {
+        ctx.user_data()
+    }
 
-pub(super) unsafe extern "C" fn ctx_set_state_changed_cb(
-    pointer: *mut Ctx,
-    callback: Option<StateChangedCallback>,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
+    fn ctx_set_state_changed_cb(pointer: *mut Ctx, callback: Option<StateChangedCallback>)
+        [ctx = borrow::<Context, _>, pointer] {
         ctx.set_state_changed(callback);
         Ok(())
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn ctx_get_num_inflight_tasks(
-    pointer: *const Ctx,
-    count: *mut usize,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(count, ctx.in_flight()) }
-    })
+    fn ctx_get_num_inflight_tasks(pointer: *const Ctx, count: *mut usize)
+        [ctx = borrow::<Context, _>, pointer] => count {
+        ctx.in_flight()
+    }
 }
 
 pub(super) unsafe extern "C" fn ctx_get_failure(
@@ -118,109 +80,70 @@ pub(super) unsafe extern "C" fn ctx_get_failure_code(pointer: *const Ctx) -> Doc
     })
 }
 
-pub(super) unsafe extern "C" fn pe_create(out: *mut *mut host::Pe) -> DocaError {
-    guard(|| {
-        present(out)?;
+functions! {
+    fn pe_create(out: *mut *mut host::Pe) [] => out {
         let pe = Pe::new().map_err(|error| {
             tracing::error!(target: "urom_library", "a progress engine cannot be made: {error}");
             DocaError::OPERATING_SYSTEM
         })?;
-        // SAFETY: the caller's place.
-        unsafe { put(out, publish(pe)) }
-    })
-}
+        publish(pe)
+    }
 
-pub(super) unsafe extern "C" fn pe_destroy(pointer: *mut host::Pe) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let pe: &Pe = unsafe { borrow(pointer) }?;
+    fn pe_destroy(pointer: *mut host::Pe) [pe = borrow::<Pe, _>, pointer] {
         pe.may_go()?;
-        // SAFETY: the caller\'s object.
+        // SAFETY: the caller's object.
         unsafe { withdraw::<Pe, _>(pointer) }.map(drop)
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn pe_connect_ctx(pointer: *mut host::Pe, ctx: *mut Ctx) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let pe: &Pe = unsafe { borrow(pointer) }?;
-        // SAFETY: the caller's object.
-        let ctx: &Context = unsafe { borrow(ctx) }?;
+    fn pe_connect_ctx(pointer: *mut host::Pe, ctx: *mut Ctx)
+        [pe = borrow::<Pe, _>, pointer; ctx = borrow::<Context, _>, ctx] {
         ctx.connect(pe.handle().ok_or(DocaError::INVALID_VALUE)?)
-    })
+    }
 }
 
-pub(super) unsafe extern "C" fn pe_progress(pointer: *mut host::Pe) -> u8 {
-    guard_or(0, || {
-        // SAFETY: the caller's object.
-        unsafe { handle::pe(pointer) }.map_or(0, Pe::progress)
-    })
+answers! {
+    fn pe_progress(pointer: *mut host::Pe) -> u8, otherwise 0; [pe = handle::pe, pointer] {
+        pe.progress()
+    }
+
+    fn pe_progress_many(pointer: *mut host::Pe)
+        -> u32, otherwise 0; [pe = handle::pe, pointer] {
+        pe.progress_many()
+    }
 }
 
-pub(super) unsafe extern "C" fn pe_progress_many(pointer: *mut host::Pe) -> u32 {
-    guard_or(0, || {
-        // SAFETY: the caller's object.
-        unsafe { handle::pe(pointer) }.map_or(0, Pe::progress_many)
-    })
-}
+functions! {
+    fn pe_get_num_inflight_tasks(pointer: *const host::Pe, count: *mut usize)
+        [pe = borrow::<Pe, _>, pointer] => count {
+        pe.in_flight()
+    }
 
-pub(super) unsafe extern "C" fn pe_get_num_inflight_tasks(
-    pointer: *const host::Pe,
-    count: *mut usize,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let pe: &Pe = unsafe { borrow(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(count, pe.in_flight()) }
-    })
-}
+    fn pe_get_notification_handle(pointer: *const host::Pe, fd: *mut c_int)
+        [pe = borrow::<Pe, _>, pointer] => fd {
+        pe.notification_fd()
+    }
 
-pub(super) unsafe extern "C" fn pe_get_notification_handle(
-    pointer: *const host::Pe,
-    fd: *mut c_int,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let pe: &Pe = unsafe { borrow(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(fd, pe.notification_fd()) }
-    })
-}
+    fn pe_request_notification(pointer: *mut host::Pe) [pe = handle::pe, pointer] {
+        pe.request_notification()
+    }
 
-pub(super) unsafe extern "C" fn pe_request_notification(pointer: *mut host::Pe) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        unsafe { handle::pe(pointer) }?.request_notification()
-    })
-}
-
-pub(super) unsafe extern "C" fn pe_clear_notification(
-    pointer: *mut host::Pe,
-    fd: c_int,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let pe = unsafe { handle::pe(pointer) }?;
+    fn pe_clear_notification(pointer: *mut host::Pe, fd: c_int) [pe = handle::pe, pointer] {
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }
         pe.clear_notification();
         Ok(())
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn task_submit(pointer: *mut Task) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        match unsafe { handle::task(pointer) }? {
+    fn task_submit(pointer: *mut Task) [task = handle::task, pointer] {
+        match task {
             AnyTask::Command(task) => {
                 task.head.is_callers()?;
                 task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
             }
             AnyTask::Query(task) => submit_query(task),
         }
-    })
+    }
 }
 
 #[cold]
@@ -236,20 +159,16 @@ pub(super) unsafe extern "C" fn task_get_status(pointer: *const Task) -> DocaErr
     })
 }
 
-pub(super) unsafe extern "C" fn task_set_user_data(pointer: *mut Task, data: Data) {
-    guard_or((), || {
-        // SAFETY: the caller's object.
-        if let Ok(task) = unsafe { handle::task(pointer) } {
-            task.head().user_data.set(data);
-        }
-    });
-}
+answers! {
+    fn task_set_user_data(pointer: *mut Task, data: Data)
+        -> (), otherwise (); [task = handle::task, pointer] {
+        task.head().user_data.set(data);
+    }
 
-pub(super) unsafe extern "C" fn task_get_user_data(pointer: *const Task) -> Data {
-    guard_or(Data { u64: 0 }, || {
-        // SAFETY: the caller's object.
-        unsafe { handle::task(pointer) }.map_or(Data { u64: 0 }, |task| task.head().user_data.get())
-    })
+    fn task_get_user_data(pointer: *const Task)
+        -> Data, otherwise Data { u64: 0 }; [task = handle::task, pointer] {
+        task.head().user_data.get()
+    }
 }
 
 pub(super) unsafe extern "C" fn task_get_ctx(pointer: *const Task) -> *mut Ctx {
@@ -267,39 +186,18 @@ pub(super) unsafe extern "C" fn task_get_ctx(pointer: *const Task) -> *mut Ctx {
     })
 }
 
-pub(super) unsafe extern "C" fn buf_get_data(
-    pointer: *const Buf,
-    data: *mut *mut c_void,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let buffer = unsafe { buffer(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(data, buffer.data().cast()) }
-    })
-}
+functions! {
+    fn buf_get_data(pointer: *const Buf, data: *mut *mut c_void)
+        [buffer = buffer, pointer] => data {
+        buffer.data().cast()
+    }
 
-pub(super) unsafe extern "C" fn buf_get_data_len(
-    pointer: *const Buf,
-    len: *mut usize,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let buffer = unsafe { buffer(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(len, buffer.len()) }
-    })
-}
+    fn buf_get_data_len(pointer: *const Buf, len: *mut usize) [buffer = buffer, pointer] => len {
+        buffer.len()
+    }
 
-pub(super) unsafe extern "C" fn buf_set_data(
-    pointer: *mut Buf,
-    data: *mut c_void,
-    len: usize,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let buffer = unsafe { buffer(pointer) }?;
+    fn buf_set_data(pointer: *mut Buf, data: *mut c_void, len: usize) [buffer = buffer, pointer] {
         present(data)?;
         buffer.set_data(data.cast(), len)
-    })
+    }
 }

@@ -18,11 +18,8 @@ fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) unsafe extern "C" fn create_list(
-    list: *mut *mut *mut DevInfo,
-    count: *mut u32,
-) -> DocaError {
-    guard(|| {
+functions! {
+    fn create_list(list: *mut *mut *mut DevInfo, count: *mut u32) [] {
         present(list)?;
         present(count)?;
         let found = device::list();
@@ -44,11 +41,9 @@ pub(super) unsafe extern "C" fn create_list(
         unsafe { put(list, first) }?;
         // SAFETY: the caller's place.
         unsafe { put(count, u32::try_from(len).unwrap_or(u32::MAX)) }
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn destroy_list(list: *mut *mut DevInfo) -> DocaError {
-    guard(|| {
+    fn destroy_list(list: *mut *mut DevInfo) [] {
         let len = lists().remove(&list.addr()).ok_or(DocaError::INVALID_VALUE)?;
         let slice = std::ptr::slice_from_raw_parts_mut(list, len);
         // SAFETY: from `create_list`, with its length, and taken back once.
@@ -58,7 +53,7 @@ pub(super) unsafe extern "C" fn destroy_list(list: *mut *mut DevInfo) -> DocaErr
             unsafe { withdraw::<DeviceInfo, _>(entry) }?;
         }
         Ok(())
-    })
+    }
 }
 
 /// Writes a C string.
@@ -75,32 +70,21 @@ unsafe fn write_text(place: *mut c_char, text: &str) -> Result<(), DocaError> {
     unsafe { put(end, 0) }
 }
 
-pub(super) unsafe extern "C" fn get_ibdev_name(
-    info: *const DevInfo,
-    name: *mut c_char,
-    size: u32,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let info: &DeviceInfo = unsafe { borrow(info) }?;
+functions! {
+    fn get_ibdev_name(info: *const DevInfo, name: *mut c_char, size: u32)
+        [info = borrow::<DeviceInfo, _>, info] {
         if size < IBDEV_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
         }
         // SAFETY: the caller's place has 64 bytes or more, and names have at most 63.
         unsafe { write_text(name, &info.name) }
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn get_pci_addr_str(
-    info: *const DevInfo,
-    address: *mut c_char,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let info: &DeviceInfo = unsafe { borrow(info) }?;
+    fn get_pci_addr_str(info: *const DevInfo, address: *mut c_char)
+        [info = borrow::<DeviceInfo, _>, info] {
         // SAFETY: the caller's place has 13 bytes, and an address has 12.
         unsafe { write_text(address, info.shown_pci_address()) }
-    })
+    }
 }
 
 /// `doca_devinfo_is_equal_pci_addr`: stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain
@@ -149,14 +133,11 @@ pub unsafe extern "C" fn devinfo_get_iface_name(
     })
 }
 
-pub(super) unsafe extern "C" fn open(info: *mut DevInfo, dev: *mut *mut Dev) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let info: &DeviceInfo = unsafe { borrow(info) }?;
-        present(dev)?;
-        // SAFETY: the caller's place.
-        unsafe { put(dev, Device::open(info).cast_mut().cast()) }
-    })
+functions! {
+    fn open(info: *mut DevInfo, dev: *mut *mut Dev)
+        [info = borrow::<DeviceInfo, _>, info] => dev {
+        Device::open(info).cast_mut().cast()
+    }
 }
 
 pub(super) unsafe extern "C" fn close(dev: *mut Dev) -> DocaError {

@@ -1,5 +1,61 @@
 //! The table: one small `extern "C"` function for each of DOCA's, which checks pointers and calls safe code.
 
+/// Functions that give a code. Each first finds the objects that its caller means: `found = finder, pointer`.
+/// Where there is none, the code is `INVALID_VALUE`. What the body gives is stored at the caller's place, if one
+/// is named behind `=>`.
+macro_rules! functions {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?)
+        [$($found:pat = $find:path, $pointer:ident);*] $(=> $place:ident)? $body:block)*) => {$(
+        pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> DocaError {
+            guard(|| {
+                $(
+                    // SAFETY: the caller's object.
+                    let $found = unsafe { $find($pointer) }?;
+                )*
+                functions!(@end $body $($place)?)
+            })
+        }
+    )*};
+    (@end $body:block) => { $body };
+    (@end $body:block $place:ident) => {{
+        present($place)?;
+        let value = $body;
+        // SAFETY: the caller's place.
+        unsafe { put($place, value) }
+    }};
+}
+
+/// Functions that give something else than a code: `otherwise` where the object is none, and after a panic.
+macro_rules! answers {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $answer:ty, otherwise $otherwise:expr;
+        [$found:pat = $find:path, $pointer:ident] $body:block)*) => {$(
+        #[allow(clippy::unused_unit, reason = "some answer nothing")]
+        pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> $answer {
+            guard_or($otherwise, || {
+                // SAFETY: the caller's object.
+                let Ok($found) = (unsafe { $find($pointer) }) else { return $otherwise };
+                $body
+            })
+        }
+    )*};
+}
+
+/// Functions that set something of an object that is idle. It keeps what it refused and why.
+macro_rules! settings {
+    ($(fn $name:ident($pointer:ident: $object:ty $(, $argument:ident: $type:ty)* $(,)?)
+        [$own:ident = $find:path] $set:block)*) => {$(
+        pub(super) unsafe extern "C" fn $name($pointer: $object $(, $argument: $type)*) -> DocaError {
+            guard(|| {
+                // SAFETY: the caller's object.
+                let (ctx, $own) = unsafe { $find($pointer) }?;
+                ctx.require_idle()?;
+                let set = || -> Result<(), Failure> { $set };
+                set().map_err(|failure| ctx.fail(&failure))
+            })
+        }
+    )*};
+}
+
 mod core;
 mod device;
 mod domain;

@@ -14,107 +14,58 @@ use crate::library::failure::{failure, invalid};
 use crate::library::handle::{
     command, live_worker, present, publish, put, service, withdraw, worker,
 };
-use crate::library::task::CmdTask;
 use crate::library::worker::Worker;
 use crate::wire::control::{Failure, Stuck};
 
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;
 
-pub(super) unsafe extern "C" fn create(out: *mut *mut host::Worker) -> DocaError {
-    guard(|| {
-        present(out)?;
-        let pointer = publish(Context::new(Kind::Worker(Worker::new())));
-        // SAFETY: the caller's place.
-        unsafe { put(out, pointer) }
-    })
-}
+functions! {
+    fn create(out: *mut *mut host::Worker) [] => out {
+        publish(Context::new(Kind::Worker(Worker::new())))
+    }
 
-pub(super) unsafe extern "C" fn destroy(pointer: *mut host::Worker) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let (ctx, _) = unsafe { worker(pointer) }?;
+    fn destroy(pointer: *mut host::Worker) [(ctx, _) = worker, pointer] {
         ctx.require_idle().map_err(|_| DocaError::IN_USE)?;
-        // SAFETY: the caller\'s object.
+        // SAFETY: the caller's object.
         unsafe { withdraw::<Context, _>(pointer) }.map(drop)
-    })
+    }
 }
 
-/// Runs `set` on an idle worker, which keeps what it refused and why.
-///
-/// # Safety
-///
-/// `pointer` is the caller's object.
-unsafe fn configure(
-    pointer: *mut host::Worker,
-    set: impl FnOnce(&Worker) -> Result<(), Failure>,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let (ctx, own) = unsafe { worker(pointer) }?;
-        ctx.require_idle()?;
-        set(own).map_err(|failure| ctx.fail(&failure))
-    })
-}
-
-pub(super) unsafe extern "C" fn set_service(
-    pointer: *mut host::Worker,
-    service_pointer: *mut host::Service,
-) -> DocaError {
-    let set = |own: &Worker| {
+settings! {
+    fn set_service(pointer: *mut host::Worker, service_pointer: *mut host::Service)
+        [own = worker] {
         // SAFETY: the caller's object; another thread may use it, but not end it, and only what is shared is touched.
         let service = unsafe { service(service_pointer) };
         let (_, service) =
             service.map_err(|code| failure(code, "the worker's service is NULL or no service"))?;
         own.set_service(service.shared().clone());
         Ok(())
-    };
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, set) }
-}
+    }
 
-pub(super) unsafe extern "C" fn set_id(pointer: *mut host::Worker, id: u64) -> DocaError {
-    let set = |own: &Worker| {
+    fn set_id(pointer: *mut host::Worker, id: u64) [own = worker] {
         own.set_id(id);
         Ok(())
-    };
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, set) }
-}
+    }
 
-pub(super) unsafe extern "C" fn set_plugins(pointer: *mut host::Worker, mask: u64) -> DocaError {
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, |own| own.set_plugins(mask)) }
-}
+    fn set_plugins(pointer: *mut host::Worker, mask: u64) [own = worker] {
+        own.set_plugins(mask)
+    }
 
-pub(super) unsafe extern "C" fn set_cpuset(pointer: *mut host::Worker, cpus: CpuSet) -> DocaError {
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, |own| own.set_cpus(cpus)) }
-}
+    fn set_cpuset(pointer: *mut host::Worker, cpus: CpuSet) [own = worker] {
+        own.set_cpus(cpus)
+    }
 
-pub(super) unsafe extern "C" fn set_gid(pointer: *mut host::Worker, gid: u32) -> DocaError {
-    let set = |own: &Worker| {
+    fn set_gid(pointer: *mut host::Worker, gid: u32) [own = worker] {
         own.set_gid(gid);
         Ok(())
-    };
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, set) }
-}
+    }
 
-pub(super) unsafe extern "C" fn set_max_inflight_tasks(
-    pointer: *mut host::Worker,
-    count: u32,
-) -> DocaError {
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, |own| own.set_max_inflight(count)) }
-}
+    fn set_max_inflight_tasks(pointer: *mut host::Worker, count: u32) [own = worker] {
+        own.set_max_inflight(count)
+    }
 
-pub(super) unsafe extern "C" fn set_env(
-    pointer: *mut host::Worker,
-    env: *const *mut c_char,
-    count: usize,
-) -> DocaError {
-    let set = |own: &Worker| {
+    fn set_env(pointer: *mut host::Worker, env: *const *mut c_char, count: usize) [own = worker] {
         if env.is_null() || count > MOST_ENV {
             let text = format!(
                 "a worker's environment of {count} strings cannot be, or is NULL: {MOST_ENV} are possible"
@@ -134,52 +85,32 @@ pub(super) unsafe extern "C" fn set_env(
             entry.to_str().map(str::to_owned).map_err(|_| invalid(no_text()))
         };
         own.set_env((0..count).map(entry).collect::<Result<_, Failure>>()?)
-    };
-    // SAFETY: the caller's object.
-    unsafe { configure(pointer, set) }
+    }
 }
 
-pub(super) unsafe extern "C" fn get_id(pointer: *mut host::Worker, id: *mut u64) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let (ctx, own) = unsafe { worker(pointer) }?;
-        present(id)?;
-        // SAFETY: the caller's place.
-        unsafe { put(id, own.id(ctx)?) }
-    })
-}
+functions! {
+    fn get_id(pointer: *mut host::Worker, id: *mut u64) [(ctx, own) = worker, pointer] => id {
+        own.id(ctx)?
+    }
 
-pub(super) unsafe extern "C" fn get_gid(pointer: *mut host::Worker, gid: *mut u32) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let (_, own) = unsafe { worker(pointer) }?;
-        // SAFETY: the caller's place.
-        unsafe { put(gid, own.gid()) }
-    })
-}
+    fn get_gid(pointer: *mut host::Worker, gid: *mut u32) [(_, own) = worker, pointer] => gid {
+        own.gid()
+    }
 
-pub(super) unsafe extern "C" fn get_health(
-    pointer: *mut host::Worker,
-    health: *mut WorkerHealth,
-) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let (ctx, own) = unsafe { worker(pointer) }?;
-        present(health)?;
+    fn get_health(pointer: *mut host::Worker, health: *mut WorkerHealth)
+        [(ctx, own) = worker, pointer] => health {
         let stuck = own.run(ctx)?.health().stuck();
-        let found = stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
+        stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
             WorkerHealth::stuck(&plugin, method.name(), seconds.into())
-        });
-        // SAFETY: the caller's place.
-        unsafe { put(health, found) }
-    })
+        })
+    }
 }
 
-pub(super) unsafe extern "C" fn as_ctx(pointer: *mut host::Worker) -> *mut Ctx {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: the caller's object.
-        unsafe { worker(pointer) }.map_or(ptr::null_mut(), |(ctx, _)| ctx.as_ctx())
-    })
+answers! {
+    fn as_ctx(pointer: *mut host::Worker)
+        -> *mut Ctx, otherwise ptr::null_mut(); [(ctx, _) = worker, pointer] {
+        ctx.as_ctx()
+    }
 }
 
 pub(super) unsafe extern "C" fn cmd_allocate(
@@ -221,35 +152,24 @@ unsafe fn allocate(
     unsafe { put(task, ptr::from_ref(new).cast_mut().cast()) }
 }
 
-pub(super) unsafe extern "C" fn cmd_release(pointer: *mut host::CmdTask) -> DocaError {
-    guard(|| {
-        // SAFETY: the caller's object.
-        let task = unsafe { command(pointer) }?;
+functions! {
+    fn cmd_release(pointer: *mut host::CmdTask) [task = command, pointer] {
         task.head.is_callers()?;
         task.run().ok_or(DocaError::INVALID_VALUE)?.release(task);
         Ok(())
-    })
+    }
 }
 
-pub(super) unsafe extern "C" fn cmd_set_plugin(pointer: *mut host::CmdTask, plugin: u64) {
-    guard_or((), || {
-        // SAFETY: the caller's object.
-        if let Ok(task) = unsafe { command(pointer) } {
-            task.set_plugin(plugin);
-        }
-    });
-}
+answers! {
+    fn cmd_set_plugin(pointer: *mut host::CmdTask, plugin: u64)
+        -> (), otherwise (); [task = command, pointer] {
+        task.set_plugin(plugin);
+    }
 
-pub(super) unsafe extern "C" fn cmd_set_cb(
-    pointer: *mut host::CmdTask,
-    callback: Option<CmdTaskCallback>,
-) {
-    guard_or((), || {
-        // SAFETY: the caller's object.
-        if let Ok(task) = unsafe { command(pointer) } {
-            task.callback.set(callback);
-        }
-    });
+    fn cmd_set_cb(pointer: *mut host::CmdTask, callback: Option<CmdTaskCallback>)
+        -> (), otherwise (); [task = command, pointer] {
+        task.callback.set(callback);
+    }
 }
 
 /// As a host knows it.
@@ -257,42 +177,32 @@ fn as_buf(buffer: &Buffer) -> *mut Buf {
     ptr::from_ref(buffer).cast_mut().cast()
 }
 
-pub(super) unsafe extern "C" fn cmd_get_payload(pointer: *mut host::CmdTask) -> *mut Buf {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: the caller's object.
-        let task = unsafe { command(pointer) };
+answers! {
+    fn cmd_get_payload(pointer: *mut host::CmdTask)
+        -> *mut Buf, otherwise ptr::null_mut(); [task = command, pointer] {
         // Not while UCX reads it: from the submit on, and for good if the connection ended in the middle of that.
-        let task = task.ok().filter(|task| !task.sending.get());
+        let task = Some(task).filter(|task| !task.sending.get());
         task.map_or(ptr::null_mut(), |task| as_buf(&task.payload))
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn cmd_get_response(pointer: *mut host::CmdTask) -> *mut Buf {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: the caller's object.
-        let task = unsafe { command(pointer) };
-        let done = task.ok().filter(|task| task.has_response());
+    fn cmd_get_response(pointer: *mut host::CmdTask)
+        -> *mut Buf, otherwise ptr::null_mut(); [task = command, pointer] {
+        let done = Some(task).filter(|task| task.has_response());
         done.map_or(ptr::null_mut(), |task| as_buf(&task.response))
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn cmd_get_user_data(pointer: *mut host::CmdTask) -> *mut c_void {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: the caller's object.
-        unsafe { command(pointer) }.map_or(ptr::null_mut(), |task| task.user_area().cast())
-    })
-}
+    fn cmd_get_user_data(pointer: *mut host::CmdTask)
+        -> *mut c_void, otherwise ptr::null_mut(); [task = command, pointer] {
+        task.user_area().cast()
+    }
 
-pub(super) unsafe extern "C" fn cmd_as_task(pointer: *mut host::CmdTask) -> *mut Task {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: the caller's object.
-        unsafe { command(pointer) }.map_or(ptr::null_mut(), |_| pointer.cast())
-    })
-}
+    fn cmd_as_task(pointer: *mut host::CmdTask)
+        -> *mut Task, otherwise ptr::null_mut(); [_ = command, pointer] {
+        pointer.cast()
+    }
 
-pub(super) unsafe extern "C" fn cmd_get_end(pointer: *mut host::CmdTask) -> *const CmdTaskEnd {
-    guard_or(ptr::null(), || {
-        // SAFETY: the caller's object.
-        unsafe { command(pointer) }.map_or(ptr::null(), CmdTask::end)
-    })
+    fn cmd_get_end(pointer: *mut host::CmdTask)
+        -> *const CmdTaskEnd, otherwise ptr::null(); [task = command, pointer] {
+        task.end()
+    }
 }

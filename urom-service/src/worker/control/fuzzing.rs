@@ -45,7 +45,7 @@ pub(super) struct Worker {
     #[cfg_attr(not(test), expect(dead_code, reason = "tests alone read it"))]
     pub(super) watch: Arc<Watch>,
     pub(super) domains: Arc<Domains>,
-    pub(super) for_clerk: mpsc::UnboundedReceiver<Job>,
+    pub(super) jobs: mpsc::UnboundedReceiver<Job>,
     /// What hosts are told, by their streams.
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
     pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
@@ -60,7 +60,7 @@ impl Worker {
     pub(super) fn new() -> Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
         let watch = Arc::new(Watch::default());
-        let ((sender, events), (desk, for_clerk)) = (mpsc::channel(BACKLOG), Desk::new());
+        let ((sender, events), (inbox, jobs)) = (mpsc::channel(BACKLOG), TableInbox::new());
         let control = Control {
             id: WorkerId(1),
             max_hosts: usize::MAX,
@@ -68,7 +68,7 @@ impl Worker {
             observer: Observer::new(Arc::clone(&watch)),
             plugin_timeout: None,
             ready: false,
-            desk,
+            inbox,
             daemon,
             port: 5000,
             expected: HashSet::new(),
@@ -83,13 +83,13 @@ impl Worker {
         };
         let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(Domains::new());
-        Worker { control, watch, domains, for_clerk, hosts, from_worker, events, tickets, inside }
+        Worker { control, watch, domains, jobs, hosts, from_worker, events, tickets, inside }
     }
 
-    /// Something happens, and what the clerk has to do for that is done.
+    /// Something happens, and what has to be done with tables for that is done.
     async fn handle(&mut self, event: Event) {
         self.control.handle(event);
-        while let Ok(job) = self.for_clerk.try_recv() {
+        while let Ok(job) = self.jobs.try_recv() {
             work(&self.domains, job).await;
         }
     }

@@ -28,7 +28,7 @@ use crate::session::{self, BACKLOG};
 use crate::wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use crate::worker::Place;
 use crate::worker::domains::Domains;
-use crate::worker::intake::{Desk, ROUND, clerk};
+use crate::worker::intake::{ROUND, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::sessions::{daemon_session, host_session};
 use crate::worker::watch::{LOOK, Observer, Watch};
@@ -126,7 +126,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let mut sessions = JoinSet::new();
     sessions.spawn(daemon_session(daemon, outgoing, events.clone(), patience));
-    let (desk, for_clerk) = Desk::new();
+    let (inbox, jobs) = TableInbox::new();
     let mut control = Control {
         id,
         max_hosts,
@@ -134,7 +134,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         observer,
         plugin_timeout,
         ready: false,
-        desk,
+        inbox,
         daemon: outbox,
         port,
         expected: HashSet::new(),
@@ -147,7 +147,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         door: None,
         stopping: false,
     };
-    control.timers.spawn(clerk(domains, for_clerk));
+    control.timers.spawn(read_tables(domains, jobs));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let (mut round, mut look) = (interval(ROUND), interval(LOOK));

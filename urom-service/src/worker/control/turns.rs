@@ -1,4 +1,4 @@
-//! A host's words, one at a time: what takes the clerk long holds up the host that asked for it, and nobody else.
+//! A host's words, one at a time: a table that takes long to read holds up the host that asked for it, and nobody else.
 
 use std::sync::Arc;
 

@@ -233,7 +233,7 @@ impl Rig {
         self.turn();
         // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a thousand times as long as an input
         // and has tests of its own.
-        self.data.doubt = Doubt::default();
+        self.data.probe = QueueProbe::default();
     }
 
     fn leave(&mut self, link: LinkKey) {

@@ -71,7 +71,7 @@ impl Rig {
             !came || strange.guessed || strange.guess_announced,
             "only the nonce shows that a queue moves"
         );
-        assert!(!self.data.blocked && !self.data.doubt.is_raised(), "nobody was lost");
+        assert!(!self.data.blocked && !self.data.probe.is_running(), "nobody was lost");
         let hosts: Vec<_> =
             self.hosts.values().filter_map(|host| Some((host.channel?, host.pass))).collect();
         for (channel, pass) in hosts {

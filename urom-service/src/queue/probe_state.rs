@@ -23,7 +23,7 @@ impl Stage {
 
 /// Between the two threads.
 #[derive(Debug)]
-pub(crate) struct Errand {
+pub(crate) struct ProbeState {
     /// The number of the stage, which the sender writes.
     stage: AtomicU32,
     /// How often UCX has looked for a place in vain.
@@ -32,9 +32,9 @@ pub(crate) struct Errand {
     abandoned: AtomicBool,
 }
 
-impl Errand {
-    pub(crate) fn new() -> Errand {
-        Errand {
+impl ProbeState {
+    pub(crate) fn new() -> ProbeState {
+        ProbeState {
             stage: AtomicU32::new(Stage::Unsent as u32),
             turns: AtomicU32::new(0),
             abandoned: AtomicBool::new(false),
@@ -90,8 +90,8 @@ pub(crate) struct Seen {
 impl Seen {
     /// Whether the message got further since this was last asked. The owner looked at its queue before it asks, and the message may have
     /// come in between: so that look counts for nothing, and those before it do not either.
-    pub(crate) fn got_further(&mut self, errand: &Errand) -> bool {
-        let stage = errand.stage();
+    pub(crate) fn got_further(&mut self, state: &ProbeState) -> bool {
+        let stage = state.stage();
         let further = stage > self.stage;
         if further {
             *self = Seen { stage, looks: 0 };
@@ -104,11 +104,11 @@ impl Seen {
     }
 
     /// Another look at the queue, where the message was not: whether it was `empty`. Whether that is enough now.
-    pub(crate) fn look(&mut self, errand: &Errand, empty: bool, enough: &Enough) -> bool {
+    pub(crate) fn look(&mut self, state: &ProbeState, empty: bool, enough: &Enough) -> bool {
         self.looks += u32::from(empty);
         // Asked for its place again and again, or in it.
         let moved =
-            self.stage == Stage::Arrived || errand.turns.load(Ordering::Relaxed) >= enough.turns;
+            self.stage == Stage::Arrived || state.turns.load(Ordering::Relaxed) >= enough.turns;
         self.looks >= enough.looks && moved
     }
 }

@@ -1,20 +1,20 @@
-//! `urom-service/src/queue/errand.rs`: from the thread that sends a message into a queue to the queue's owner, and back. `send` and
+//! `urom-service/src/queue/probe_state.rs`: from the thread that sends a message into a queue to the queue's owner, and back. `send` and
 //! `Probe::look` of `queue.rs` use it in this order.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use crate::errand::{Enough, Errand, Seen, Stage};
+use crate::probe_state::{Enough, ProbeState, Seen, Stage};
 
-/// A message that is in the queue is there without an order of its own: that comes with the errand.
+/// A message that is in the queue is there without an order of its own: that comes with the state.
 const PLACE: Ordering = Ordering::Relaxed;
 
 #[test]
 fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
     loom::model(|| {
-        let (errand, queue) = (Arc::new(Errand::new()), Arc::new(AtomicBool::new(false)));
-        let (told, place) = (Arc::clone(&errand), Arc::clone(&queue));
+        let (state, queue) = (Arc::new(ProbeState::new()), Arc::new(AtomicBool::new(false)));
+        let (told, place) = (Arc::clone(&state), Arc::clone(&queue));
         let sender = thread::spawn(move || {
             told.reach(Stage::Sent);
             // The queue is full at first, for less turns than are enough.
@@ -29,8 +29,8 @@ fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
             if !empty {
                 break;
             }
-            if !seen.got_further(&errand) {
-                assert!(!seen.look(&errand, empty, &Enough { looks: 1, turns: 2 }), "{seen:?}");
+            if !seen.got_further(&state) {
+                assert!(!seen.look(&state, empty, &Enough { looks: 1, turns: 2 }), "{seen:?}");
             }
         }
         sender.join().unwrap();
@@ -40,16 +40,16 @@ fn a_queue_that_moves_is_never_taken_for_one_that_does_not() {
 #[test]
 fn a_sender_for_whom_nobody_waits_ends() {
     loom::model(|| {
-        let errand = Arc::new(Errand::new());
-        let told = Arc::clone(&errand);
+        let state = Arc::new(ProbeState::new());
+        let told = Arc::clone(&state);
         let sender = thread::spawn(move || {
             while told.is_wanted() {
                 thread::yield_now();
             }
             told.reach(Stage::Failed);
         });
-        errand.abandon();
+        state.abandon();
         sender.join().unwrap();
-        assert_eq!(errand.stage(), Stage::Failed);
+        assert_eq!(state.stage(), Stage::Failed);
     });
 }

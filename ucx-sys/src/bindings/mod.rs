@@ -1232,31 +1232,6 @@ unsafe extern "C" {
     pub fn ucp_worker_arm(worker: ucp_worker_h) -> ucs_status_t;
 }
 unsafe extern "C" {
-    pub fn ucp_worker_signal(worker: ucp_worker_h) -> ucs_status_t;
-}
-unsafe extern "C" {
-    pub fn ucp_listener_create(
-        worker: ucp_worker_h,
-        params: *const ucp_listener_params_t,
-        listener_p: *mut ucp_listener_h,
-    ) -> ucs_status_t;
-}
-unsafe extern "C" {
-    pub fn ucp_listener_destroy(listener: ucp_listener_h);
-}
-unsafe extern "C" {
-    pub fn ucp_listener_query(
-        listener: ucp_listener_h,
-        attr: *mut ucp_listener_attr_t,
-    ) -> ucs_status_t;
-}
-unsafe extern "C" {
-    pub fn ucp_conn_request_query(
-        conn_request: ucp_conn_request_h,
-        attr: *mut ucp_conn_request_attr_t,
-    ) -> ucs_status_t;
-}
-unsafe extern "C" {
     pub fn ucp_request_query(
         request: *mut ::core::ffi::c_void,
         attr: *mut ucp_request_attr_t,
@@ -1271,12 +1246,6 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn ucp_ep_close_nbx(ep: ucp_ep_h, param: *const ucp_request_param_t) -> ucs_status_ptr_t;
-}
-unsafe extern "C" {
-    pub fn ucp_listener_reject(
-        listener: ucp_listener_h,
-        conn_request: ucp_conn_request_h,
-    ) -> ucs_status_t;
 }
 unsafe extern "C" {
     pub fn ucp_ep_flush_nbx(ep: ucp_ep_h, param: *const ucp_request_param_t) -> ucs_status_ptr_t;
@@ -1418,15 +1387,6 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn ucp_tag_send_nbx(
-        ep: ucp_ep_h,
-        buffer: *const ::core::ffi::c_void,
-        count: usize,
-        tag: ucp_tag_t,
-        param: *const ucp_request_param_t,
-    ) -> ucs_status_ptr_t;
-}
-unsafe extern "C" {
-    pub fn ucp_tag_send_sync_nbx(
         ep: ucp_ep_h,
         buffer: *const ::core::ffi::c_void,
         count: usize,
