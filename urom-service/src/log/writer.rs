@@ -89,13 +89,21 @@ impl Lines {
 
     /// Hands on what is new, unless another thread is at it, which then does so.
     fn hand_on(self: &Arc<Self>) {
-        while self.has_new() {
+        /// Others may log without end. After that the writer goes on.
+        const ROUNDS: usize = 3;
+        for round in 1..=ROUNDS {
+            if !self.has_new() {
+                return;
+            }
             let mut waiting = match self.waiting.try_lock() {
                 Ok(waiting) => waiting,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return,
             };
             self.take_new(&mut waiting);
+            if round == ROUNDS {
+                self.wake(&mut waiting);
+            }
         }
     }
 
@@ -112,7 +120,7 @@ impl Lines {
             while self.new.pop().is_some() {}
             return;
         };
-        while let Some(line) = self.new.pop() {
+        for line in std::iter::from_fn(|| self.new.pop()).take(AT_ONCE) {
             let at_once = self.is_done(waiting);
             let rest = &line.as_bytes()[if at_once { write_at_once(out, &line) } else { 0 }..];
             // The rest of a line that was begun always has room.
