@@ -275,16 +275,8 @@ fn the_description_and_the_header_name_them() {
 
 #[test]
 fn a_reply_is_read_as_its_enum_too() {
-    let named = Named { found: true }.into_descriptor(&Name::default_echo()).unwrap();
+    let name = Name { urgent: false, loud: false, name: "", nick: None, backwards: "" };
+    let named = Named { found: true }.into_descriptor(&name.echo()).unwrap();
     let read = protocol::Notification::decode(named.payload()).unwrap();
     assert_eq!(read, protocol::Notification::Named { found: true });
 }
-
-/// The echo of a command that echoes nothing.
-trait NoEcho: Request {
-    fn default_echo() -> <Self::Reply as Reply>::Echo {
-        urom_abi::wire::Echo::zero()
-    }
-}
-
-impl NoEcho for Name<'_> {}

@@ -39,6 +39,8 @@ macro_rules! assert_layout {
     };
 }
 
+#[doc(hidden)]
+pub mod __private;
 pub mod address;
 #[cfg(feature = "test-util")]
 pub mod arbitrary;

@@ -9,6 +9,8 @@
 //!
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
+#[doc(hidden)]
+pub mod build;
 mod c_header;
 mod constants;
 mod difference;
@@ -23,7 +25,7 @@ pub use constants::{
 };
 pub use misfit::Misfit;
 pub use types::{
-    Described, Enum, EnumValue, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque,
+    Described, Enum, EnumValue, Found, NotDescribed, Probe, Struct, StructField, Type,
 };
 
 /// A plugin's protocol.

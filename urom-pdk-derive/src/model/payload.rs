@@ -1,7 +1,7 @@
 //! What a payload's keys and its type mean together: where its words are, what counts it, and when it is there.
 
-use proc_macro2::Ident;
-use syn::{Expr, GenericArgument, PathArguments, PathSegment, Type};
+use proc_macro2::{Ident, Literal};
+use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, PathSegment, Type};
 
 use super::{Addr, Field, Inline, Len, Variant};
 
@@ -148,6 +148,16 @@ pub(crate) enum Count<'a> {
 pub(crate) enum Given<'a> {
     Name(&'a Ident),
     Expr(&'a Expr),
+}
+
+impl Given<'_> {
+    /// The number, when it is written as one.
+    pub(crate) fn literal(&self) -> Option<Literal> {
+        let Given::Expr(Expr::Lit(ExprLit { lit: Lit::Int(count), .. })) = self else {
+            return None;
+        };
+        count.base10_parse::<usize>().ok().map(Literal::usize_unsuffixed)
+    }
 }
 
 /// What says whether a payload is there.

@@ -1,16 +1,12 @@
 //! The definition as a constant of `urom_abi::describe`.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::visit::Visit;
-use syn::{
-    Expr, ExprCall, ExprLit, ExprPath, GenericArgument, Ident, Lit, Macro, PatIdent, Path, Type,
-    parse_quote,
-};
+use syn::{Expr, ExprCall, ExprPath, GenericArgument, Ident, Macro, PatIdent, Path, Type};
 
 use super::Render;
-use crate::described::{docs, imports, type_of};
+use crate::described::{docs, type_of};
 use crate::model::{Address, Count, Field, Form, Given, Inline, Presence, Role, Variant};
 use crate::tokens::Matches;
 use crate::{names, tokens};
@@ -18,102 +14,49 @@ use crate::{names, tokens};
 impl Render<'_> {
     /// The constant `__DESCRIPTION`. It is empty when the definition has an error.
     pub(super) fn description(&self) -> TokenStream {
-        let imports = imports(&self.model.krate);
         let (name, docs) = (names::text(&self.model.ident), docs(&self.model.docs));
         let tag = self.tag_type();
         let known = if self.inert { &[] } else { self.model.variants.as_slice() };
-        let header = known.first().map(|variant| {
-            let fields = variant.header().enumerate();
-            let fields = fields.flat_map(|(i, field)| {
-                let at = i + 1;
-                self.field_descriptions(variant, field, |_| quote!(__PARTS_AT[#at]))
-            });
-            quote!(#(#fields),*)
-        });
         let variants = known.iter().map(|variant| self.variant_description(variant));
-        let union_at = if self.inert { quote!(0) } else { quote!(__UNION_AT) };
+        let (union_at, header) = match self.inert {
+            true => (quote!(0), quote!(&[])),
+            false => (quote!(__UNION), self.header_items()),
+        };
+        let count = Literal::usize_unsuffixed(known.len());
         quote! {
-            #imports
-            const __DESCRIPTION: __describe::Messages = __describe::Messages {
+            const __DESCRIPTION: __p::Messages = __p::Messages {
                 name: #name,
                 docs: #docs,
-                tag: <#tag as __describe::Described>::TYPE,
+                tag: <#tag as __p::Described>::TYPE,
                 len: __LEN,
                 union_at: #union_at,
-                header: &[#header],
+                header: #header,
                 variants: &[#(#variants),*],
             };
+            const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<#count>(&__DESCRIPTION);
         }
     }
 
     fn variant_description(&self, variant: &Variant) -> TokenStream {
-        let (name, docs, tag) = (names::text(&variant.ident), docs(&variant.docs), variant.tag);
-        let also = option(variant.also.as_ref().map(|also| also.value));
+        let (name, docs) = (names::text(&variant.ident), docs(&variant.docs));
+        let tag = Literal::u64_unsuffixed(variant.tag);
+        let also = given("also", variant.also.as_ref().map(|also| also.value));
         let reply = variant.reply.as_ref().and_then(|reply| reply.segments.last());
-        let reply = option(reply.map(|last| names::text(&last.ident)));
-        let offsets = names::offsets_const(variant);
-        let mut fields = Vec::new();
-        for field in variant.body() {
-            let before = fields.len();
-            fields.extend(self.field_descriptions(variant, field, |i| {
-                let at = before + i;
-                quote!(#offsets[#at])
-            }));
-        }
+        let reply = given("reply", reply.map(|last| names::text(&last.ident)));
+        let fields = self.items(variant);
         let payloads = variant.payloads().map(|payload| self.payload_description(variant, payload));
+        let payloads = payloads.collect::<Vec<_>>();
+        let payloads = (!payloads.is_empty()).then(|| quote!(payloads: &[#(#payloads),*],));
         quote! {
-            __describe::Variant {
+            __p::Variant {
                 name: #name,
                 docs: #docs,
                 tag: #tag,
-                also: #also,
-                reply: #reply,
-                fields: &[#(#fields),*],
-                payloads: &[#(#payloads),*],
-            }
-        }
-    }
-
-    /// What stands in the fixed part for a field: itself, or the words of a payload. `offset` places each of them.
-    fn field_descriptions(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        offset: impl Fn(usize) -> TokenStream,
-    ) -> Vec<TokenStream> {
-        let kind = quote!(__describe::FieldKind);
-        let optional = self.model.is_command() && field.has_setter() && !field.is_payload();
-        let describe = |i: usize, name: String, docs: TokenStream, kind: TokenStream, ty: &Type| {
-            let (offset, ty) = (offset(i), type_of(ty));
-            quote! {
-                __describe::Field {
-                    name: #name, docs: #docs, kind: #kind, ty: #ty, offset: #offset, optional: #optional
-                }
-            }
-        };
-        let (name, text) = (names::text(&field.ident), docs(&field.docs));
-        let own = if field.echo.is_some() { quote!(#kind::Echo) } else { quote!(#kind::Plain) };
-        match field.role() {
-            Role::Plain => vec![describe(0, name, text, own, &field.ty)],
-            Role::Codec(module) => {
-                // On the module's span as everywhere, so that a missing type is one error.
-                let wire = tokens::at(quote!(#module::Wire), module.span());
-                vec![describe(0, name, text, own, &Type::Verbatim(wire))]
-            }
-            Role::Word => {
-                let (use_of, of) = filled_by(variant, field);
-                vec![describe(0, name, text, quote!(#kind::#use_of { of: #of }), &field.ty)]
-            }
-            Role::Payload(keys) => {
-                let address = matches!(variant.address(keys), Address::Own)
-                    .then(|| (address_name(field), quote!(#kind::Address { of: #name })));
-                let length = matches!(variant.count(field, keys), Count::Own)
-                    .then(|| (length_name(field), quote!(#kind::Length { of: #name })));
-                let words = address.into_iter().chain(length).enumerate();
-                let u64_type = parse_quote!(::core::primitive::u64);
-                words
-                    .map(|(i, (name, kind))| describe(i, name, quote!(""), kind, &u64_type))
-                    .collect()
+                #also
+                #reply
+                fields: #fields,
+                #payloads
+                ..__p::Variant::NONE
             }
         }
     }
@@ -122,11 +65,11 @@ impl Render<'_> {
         let Role::Payload(keys) = payload.role() else { return TokenStream::new() };
         let (name, docs, shape) =
             (names::text(&payload.ident), docs(&payload.docs), payload.shape());
-        let bytes = parse_quote!(::core::primitive::u8);
-        let ty = match shape.form {
-            Form::Str => quote!(__describe::Type::Utf8),
-            _ => type_of(shape.element().unwrap_or(&bytes)),
+        let ty = match (shape.form, shape.element()) {
+            (Form::Str, _) => Some(quote!(__p::Type::Utf8)),
+            (_, element) => element.map(type_of),
         };
+        let ty = given_as_is("ty", ty);
         let count = count(variant, payload, keys);
         let address = address(variant, payload, keys);
         let when = match variant.presence(payload, keys) {
@@ -135,40 +78,36 @@ impl Render<'_> {
             Presence::Always | Presence::Unless(_) | Presence::Received => None,
         };
         let constants = constants(variant, payload, keys);
-        let (address, when, registered) =
-            (option(address), option(when), shape.form.is_two_armed());
-        let optional = self.model.is_command() && payload.has_setter();
+        let constants = (!constants.is_empty()).then(|| quote!(constants: &[#(#constants),*],));
+        let (address, when) = (given("address", address), given("when", when));
+        let registered = shape.form.is_two_armed().then(|| quote!(registered: true,));
+        let optional =
+            (self.model.is_command() && payload.has_setter()).then(|| quote!(optional: true,));
         quote! {
-            __describe::Payload {
+            __p::PayloadItem {
                 name: #name,
                 docs: #docs,
-                ty: #ty,
-                count: __describe::Count::#count,
-                address: #address,
-                when: #when,
-                constants: &[#(#constants),*],
-                registered: #registered,
-                optional: #optional,
+                #ty
+                count: __p::PayloadCount::#count,
+                #address
+                #when
+                #constants
+                #registered
+                #optional
+                ..__p::PayloadItem::NONE
             }
         }
     }
 }
 
-fn option(value: Option<impl quote::ToTokens>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
-    }
+/// The member of a description for what the definition may leave out.
+fn given(member: &str, value: Option<impl quote::ToTokens>) -> Option<TokenStream> {
+    given_as_is(member, value.map(|value| quote!(__p::Some(#value))))
 }
 
-/// The name of the address word at a payload's own place.
-fn address_name(payload: &Field) -> String {
-    format!("{}_addr", names::text(&payload.ident))
-}
-
-/// The name of the length word at a payload's own place.
-fn length_name(payload: &Field) -> String {
-    format!("{}_len", names::text(&payload.ident))
+fn given_as_is(member: &str, value: Option<TokenStream>) -> Option<TokenStream> {
+    let member = Ident::new(member, Span::call_site());
+    value.map(|value| quote!(#member: #value,))
 }
 
 fn member(root: &Field, members: &[Ident]) -> String {
@@ -177,7 +116,7 @@ fn member(root: &Field, members: &[Ident]) -> String {
 }
 
 /// What a word is for, and the payload that fills it.
-fn filled_by(variant: &Variant, word: &Field) -> (Ident, String) {
+pub(super) fn filled_by(variant: &Variant, word: &Field) -> (&'static str, String) {
     let is_word = |field: &Field| field.ident == word.ident;
     let mut uses = variant.payloads().filter_map(|payload| {
         let Role::Payload(keys) = payload.role() else { return None };
@@ -186,22 +125,21 @@ fn filled_by(variant: &Variant, word: &Field) -> (Ident, String) {
             variant.count(payload, keys),
             variant.presence(payload, keys),
         ) {
-            (Address::Word(field), _, _) if is_word(field) => "Address",
-            (_, Count::Word(field), _) if is_word(field) => "Length",
-            (_, _, Presence::Unless(field)) if is_word(field) => "Selector",
+            (Address::Word(field), _, _) if is_word(field) => "address",
+            (_, Count::Word(field), _) if is_word(field) => "length",
+            (_, _, Presence::Unless(field)) if is_word(field) => "selector",
             _ => return None,
         };
-        Some((Ident::new(use_of, proc_macro2::Span::call_site()), names::text(&payload.ident)))
+        Some((use_of, names::text(&payload.ident)))
     });
     // Validation refused words that no payload fills.
-    uses.next()
-        .unwrap_or_else(|| (Ident::new("Length", proc_macro2::Span::call_site()), String::new()))
+    uses.next().unwrap_or(("length", String::new()))
 }
 
 fn address(variant: &Variant, payload: &Field, keys: &Inline) -> Option<String> {
     match variant.address(keys) {
         Address::None => None,
-        Address::Own => Some(address_name(payload)),
+        Address::Own => Some(names::address(payload)),
         Address::Word(word) => Some(names::text(&word.ident)),
         Address::Member(root, members) => Some(member(root, members)),
     }
@@ -215,7 +153,7 @@ fn count(variant: &Variant, payload: &Field, keys: &Inline) -> TokenStream {
             quote!(Fixed(#len))
         }
         Count::Own => {
-            let name = length_name(payload);
+            let name = names::length(payload);
             quote!(Word(#name))
         }
         Count::Word(word) => {
@@ -226,13 +164,13 @@ fn count(variant: &Variant, payload: &Field, keys: &Inline) -> TokenStream {
             let path = member(root, members);
             quote!(Word(#path))
         }
-        Count::Given(Given::Name(name)) => {
-            let name = names::text(name);
-            quote!(Given(#name))
-        }
-        Count::Given(Given::Expr(expr)) => match literal(expr) {
-            Some(count) => quote!(Fixed(#count)),
-            None => {
+        Count::Given(given) => match (given.literal(), given) {
+            (Some(count), _) => quote!(Fixed(#count)),
+            (None, Given::Name(name)) => {
+                let name = names::text(name);
+                quote!(Given(#name))
+            }
+            (None, Given::Expr(expr)) => {
                 let text = tokens::spelled(quote!(#expr));
                 quote!(Given(#text))
             }
@@ -255,9 +193,9 @@ fn constants(variant: &Variant, payload: &Field, keys: &Inline) -> Vec<TokenStre
     paths
         .map(|(name, path)| {
             quote! {
-                __describe::constant(#name, &#path, &|| {
-                    use __describe::{IsAnything as _, IsNumber as _};
-                    (&__describe::TypeOf::value(&#path)).reading()
+                __p::constant(#name, &#path, &|| {
+                    use __p::{IsAnything as _, IsNumber as _};
+                    (&__p::TypeOf::value(&#path)).reading()
                 })
             }
         })
@@ -317,11 +255,6 @@ impl<'ast> Visit<'ast> for Constants<'_> {
 /// Whether a name is that of a constant or a static: `KEY`, `MAX_2`.
 fn is_screaming(name: &str) -> bool {
     name.contains(char::is_uppercase) && !name.contains(char::is_lowercase)
-}
-
-fn literal(expr: &Expr) -> Option<Literal> {
-    let Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) = expr else { return None };
-    count.base10_parse::<usize>().ok().map(Literal::usize_unsuffixed)
 }
 
 /// `N` of `&'a [T; N]`.

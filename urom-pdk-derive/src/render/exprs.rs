@@ -13,10 +13,9 @@ use crate::{names, tokens};
 impl Render<'_> {
     /// The functions of all expressions.
     pub(super) fn expressions(&self) -> TokenStream {
-        let wire = self.wire();
         let of = |variant: &Variant, field: &Field| {
             let len = length_expr(variant, field).map(|expr| {
-                let output = quote_spanned!(expr.span()=> impl #wire::Count);
+                let output = quote_spanned!(expr.span()=> impl __p::Count);
                 self.function("len", variant, field, &expr, &output)
             });
             let when = when_expr(variant, field).map(|expr| {
@@ -45,8 +44,7 @@ impl Render<'_> {
             let ty = match field.role() {
                 Role::Codec(_) => quote!(&#ty),
                 Role::Payload(_) if !self.model.is_command() => {
-                    let wire = self.wire();
-                    quote!(<#ty as #wire::Owned>::View<'_>)
+                    quote!(<#ty as __p::Owned>::View<'_>)
                 }
                 _ => quote!(#ty),
             };

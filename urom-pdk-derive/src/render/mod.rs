@@ -57,13 +57,13 @@ impl Render<'_> {
                 (self.expressions(), self.codecs(), self.arbitrary());
             quote!(#expressions #codecs #arbitrary)
         };
-        let description = self.description();
+        let (description, limits) = (self.description(), self.limits());
         let allowed = self.allowed();
         quote! {
             #structs
             #items
             #allowed
-            const _: () = { #layout #description #functions #impls };
+            const _: () = { #layout #description #limits #functions #impls };
         }
     }
 

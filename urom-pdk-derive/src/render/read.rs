@@ -2,14 +2,11 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Type;
-use syn::spanned::Spanned;
 
 use super::Render;
 use super::exprs::{length_expr, when_expr};
-use crate::described::type_of;
 use crate::model::{Address, Count, Field, Inline, Presence, Role, Variant};
-use crate::{names, tokens, validate};
+use crate::{names, validate};
 
 /// Where the bytes are.
 pub(super) enum Source<'a> {
@@ -29,12 +26,10 @@ impl Render<'_> {
         fixed: &Ident,
         check: &TokenStream,
     ) -> (TokenStream, Vec<TokenStream>) {
-        let wire = self.wire();
         let message = names::text(&variant.ident);
-        let krate = &self.model.krate;
         let bytes = match source {
             Source::Bytes(bytes) => quote!(#bytes),
-            Source::Incoming(incoming) => quote!(#krate::protocol::Incoming::bytes(&#incoming)),
+            Source::Incoming(incoming) => quote!(__p::Incoming::bytes(&#incoming)),
         };
         if variant.payloads().next().is_none() {
             let locals = self.values(variant, fixed, |field| !field.is_plain());
@@ -51,8 +46,7 @@ impl Render<'_> {
                     }
                 }
             });
-            let start =
-                quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
+            let start = quote!(let #fixed = __p::exact(#message, #bytes)?; #check #locals);
             return (start, members.collect());
         }
         let behind = names::local("behind");
@@ -72,12 +66,12 @@ impl Render<'_> {
         let take = match source {
             Source::Bytes(_) => TokenStream::new(),
             Source::Incoming(incoming) => {
-                quote!(let mut #tail = #wire::Tail::of(#incoming, __LEN);)
+                quote!(let mut #tail = __p::Tail::of(#incoming, __LEN);)
             }
         };
         let members = members.collect();
         let statements = quote! {
-            let (#fixed, mut #behind) = #wire::start::<__LEN>(#message, #bytes)?;
+            let (#fixed, mut #behind) = __p::start(#message, #bytes)?;
             #check
             #locals
             #(#payloads)*
@@ -90,7 +84,7 @@ impl Render<'_> {
     /// An expression for what lies in the fixed part for a field; it returns when that is no value of the field's type.
     fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
         let constant = names::field_const(variant, field);
-        match self.checked_type(field) {
+        match self.checked_type(variant, field) {
             None => quote!(#constant.read(#fixed)),
             Some(ty) => {
                 let (message, name) = (names::text(&variant.ident), names::text(&field.ident));
@@ -101,15 +95,9 @@ impl Render<'_> {
 
     /// The description, as a reference, of the type of a field whose bytes may be no value of it, as far as the spelling
     /// tells.
-    pub(super) fn checked_type(&self, field: &Field) -> Option<TokenStream> {
-        let described = match field.role() {
-            Role::Codec(module) => {
-                type_of(&Type::Verbatim(tokens::at(quote!(#module::Wire), module.span())))
-            }
-            _ if validate::is_number(&field.ty) => return None,
-            _ => type_of(&field.ty),
-        };
-        Some(quote!(const { &#described }))
+    pub(super) fn checked_type(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
+        let is_any = field.is_plain() && validate::is_number(&field.ty);
+        (!is_any).then(|| self.described_type(variant, field))
     }
 
     /// Locals of the fields in the fixed part.
@@ -119,7 +107,6 @@ impl Render<'_> {
         fixed: &Ident,
         wanted: impl Fn(&Field) -> bool,
     ) -> TokenStream {
-        let wire = self.wire();
         let message = names::text(&variant.ident);
         let fields = variant.values().filter(|field| wanted(field)).map(|field| {
             let local = names::numbered(index(variant, field));
@@ -132,9 +119,9 @@ impl Render<'_> {
                         (names::text(&field.ident), names::local("what"), names::local("value"));
                     quote! {
                         let #local = match #decode(#read) {
-                            ::core::result::Result::Ok(#value) => #value,
-                            ::core::result::Result::Err(#what) => {
-                                return ::core::result::Result::Err(#wire::invalid(#message, #name, #what));
+                            __p::Ok(#value) => #value,
+                            __p::Err(#what) => {
+                                return __p::Err(__p::invalid(#message, #name, #what));
                             }
                         };
                     }
@@ -230,11 +217,11 @@ impl Render<'_> {
 
     /// Whether the payload is there.
     fn there(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> TokenStream {
-        let (wire, ty) = (self.wire(), &field.ty);
+        let ty = &field.ty;
         match (variant.presence(field, keys), when_expr(variant, field)) {
             (Presence::ByAddress | Presence::Received, _) => {
                 let address = self.address(variant, field, keys, fixed);
-                quote!(#wire::by_address::<#ty>(#address))
+                quote!(__p::by_address::<#ty>(#address))
             }
             (_, Some(when)) => {
                 self.call("when", variant, field, &when, |field| self.argument(variant, field))
