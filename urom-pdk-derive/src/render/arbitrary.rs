@@ -8,9 +8,8 @@ use quote::quote;
 use syn::{Lifetime, parse_quote};
 
 use super::Render;
-use super::exprs::{length_expr, when_expr};
 use super::read::index;
-use crate::model::{Address, Count, Field, Inline, Presence, Role, Variant};
+use crate::model::{Count, Field, Presence, Role, Variant, Word};
 use crate::names;
 
 impl Render<'_> {
@@ -84,24 +83,27 @@ impl Render<'_> {
 
     /// Statements that make up a payload, and write its words into the fields that they are members of.
     fn made_up(&self, variant: &Variant, payload: &Field, input: &Ident) -> TokenStream {
-        let Role::Payload(keys) = payload.role() else { return TokenStream::new() };
+        let Some(resolved) = &payload.payload else { return TokenStream::new() };
         let (local, ty) = (names::numbered(index(variant, payload)), &payload.ty);
-        let length = self.any_length(variant, payload, keys);
-        let presence = variant.presence(payload, keys);
-        let is_there = names::local("is_there");
-        let (flip, there) = match (&presence, when_expr(variant, payload)) {
-            (Presence::ByAddress, _) => {
-                (quote!(let #is_there = __a::flip(#input)?;), quote!(#is_there))
-            }
-            (_, Some(when)) => {
-                let call = self.call("when", variant, payload, &when, |field| {
-                    self.made_up_argument(variant, field)
-                });
-                (TokenStream::new(), call)
-            }
-            _ => (TokenStream::new(), quote!(true)),
+        let argument = |field: &Field| self.made_up_argument(variant, field);
+        let length = match (&resolved.count, self.call("len", variant, payload, argument)) {
+            (_, Some(given)) => quote!(__a::Length::Given(#given)),
+            (Count::Word(Word::Own), None) => quote!(__a::Length::<__p::u64>::Free),
+            _ => quote!(__a::Length::<__p::u64>::Short),
         };
-        let value = match presence {
+        let is_there = names::local("is_there");
+        let (mut flip, mut there) = (TokenStream::new(), quote!(true));
+        match &resolved.presence {
+            Presence::ByAddress => {
+                flip = quote!(let #is_there = __a::flip(#input)?;);
+                there = quote!(#is_there);
+            }
+            Presence::When(_) => {
+                there = self.call("when", variant, payload, argument).unwrap_or_default();
+            }
+            Presence::Always | Presence::Unless(_) | Presence::Received => {}
+        }
+        let value = match resolved.presence {
             Presence::Unless(_) => quote!(__a::data(#input, #length)?),
             Presence::Received => quote!(__a::received(#input, #length)?),
             _ if self.model.is_command() => {
@@ -109,46 +111,13 @@ impl Render<'_> {
             }
             _ => quote!(__a::owned::<#ty>(#input, #there, #length)?),
         };
-        let address = match presence {
-            Presence::When(_) => "address_word_when",
-            _ => "address_word",
-        };
-        let mut words = TokenStream::new();
-        if let Address::Member(root, path) = variant.address(keys) {
-            words.extend(self.member_word(variant, payload, address, root, path));
-        }
-        if let Count::Member(root, path) = variant.count(payload, keys) {
-            words.extend(self.member_word(variant, payload, "length_word", root, path));
-        }
-        quote!(#flip let #local = #value; #words)
-    }
-
-    fn any_length(&self, variant: &Variant, payload: &Field, keys: &Inline) -> TokenStream {
-        match (variant.count(payload, keys), length_expr(variant, payload)) {
-            (_, Some(expr)) => {
-                let given = self.call("len", variant, payload, &expr, |field| {
-                    self.made_up_argument(variant, field)
-                });
-                quote!(__a::Length::Given(#given))
-            }
-            (Count::Own, None) => quote!(__a::Length::<__p::u64>::Free),
-            _ => quote!(__a::Length::<__p::u64>::Short),
-        }
-    }
-
-    fn member_word(
-        &self,
-        variant: &Variant,
-        payload: &Field,
-        function: &str,
-        root: &Field,
-        path: &[Ident],
-    ) -> TokenStream {
-        let function = names::local(function);
         let (message, name) = (names::text(&variant.ident), names::text(&payload.ident));
-        let (root, local) =
-            (names::numbered(index(variant, root)), names::numbered(index(variant, payload)));
-        quote!(#root #(.#path)* = __p::#function(#message, #name, &#local)?;)
+        let words = resolved.words().into_iter().filter_map(|(word, function)| {
+            let Some(Word::Member(at, path)) = word else { return None };
+            let (root, function) = (names::numbered(*at), names::local(function));
+            Some(quote!(#root #(.#path)* = __p::#function(#message, #name, &#local)?;))
+        });
+        quote!(#flip let #local = #value; #(#words)*)
     }
 
     /// What an expression gets for a field.
@@ -156,7 +125,7 @@ impl Render<'_> {
         let local = names::numbered(index(variant, field));
         match field.role() {
             Role::Codec(_) => quote!(&#local),
-            Role::Payload(_) if !self.model.is_command() => quote!(__p::Owned::view(&#local)),
+            Role::Payload if !self.model.is_command() => quote!(__p::Owned::view(&#local)),
             _ => quote!(#local),
         }
     }

@@ -7,7 +7,7 @@ use syn::{Expr, ExprCall, ExprPath, GenericArgument, Ident, Macro, PatIdent, Pat
 
 use super::Render;
 use crate::described::{docs, type_of};
-use crate::model::{Address, Count, Field, Form, Given, Inline, Presence, Role, Variant};
+use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
 use crate::tokens::Matches;
 use crate::{names, tokens};
 
@@ -44,7 +44,9 @@ impl Render<'_> {
         let reply = variant.reply.as_ref().and_then(|reply| reply.segments.last());
         let reply = given("reply", reply.map(|last| names::text(&last.ident)));
         let fields = self.items(variant);
-        let payloads = variant.payloads().map(|payload| self.payload_description(variant, payload));
+        let payloads = variant.resolved();
+        let payloads =
+            payloads.map(|(field, payload)| self.payload_description(variant, field, payload));
         let payloads = payloads.collect::<Vec<_>>();
         let payloads = (!payloads.is_empty()).then(|| quote!(payloads: &[#(#payloads),*],));
         quote! {
@@ -61,34 +63,38 @@ impl Render<'_> {
         }
     }
 
-    fn payload_description(&self, variant: &Variant, payload: &Field) -> TokenStream {
-        let Role::Payload(keys) = payload.role() else { return TokenStream::new() };
-        let (name, docs, shape) =
-            (names::text(&payload.ident), docs(&payload.docs), payload.shape());
+    fn payload_description(
+        &self,
+        variant: &Variant,
+        field: &Field,
+        payload: &Payload,
+    ) -> TokenStream {
+        let (name, docs, shape) = (names::text(&field.ident), docs(&field.docs), field.shape());
         let ty = match (shape.form, shape.element()) {
             (Form::Str, _) => Some(quote!(__p::Type::Utf8)),
             (_, element) => element.map(type_of),
         };
         let ty = given_as_is("ty", ty);
-        let count = count(variant, payload, keys);
-        let address = address(variant, payload, keys);
-        let when = match variant.presence(payload, keys) {
+        let count = count(variant, field, payload);
+        let address = payload.address.as_ref();
+        let address = address.map(|word| path_of(variant, word, names::address(field)));
+        let when = match &payload.presence {
             Presence::When(when) => Some(tokens::spelled(quote!(#when))),
             Presence::ByAddress => address.as_ref().map(|address| format!("{address} != 0")),
             Presence::Always | Presence::Unless(_) | Presence::Received => None,
         };
-        let constants = constants(variant, payload, keys);
+        let constants = constants(variant, payload);
         let constants = (!constants.is_empty()).then(|| quote!(constants: &[#(#constants),*],));
         let (address, when) = (given("address", address), given("when", when));
         let registered = shape.form.is_two_armed().then(|| quote!(registered: true,));
         let optional =
-            (self.model.is_command() && payload.has_setter()).then(|| quote!(optional: true,));
+            (self.model.is_command() && field.has_setter()).then(|| quote!(optional: true,));
         quote! {
             __p::PayloadItem {
                 name: #name,
                 docs: #docs,
                 #ty
-                count: __p::PayloadCount::#count,
+                count: #count,
                 #address
                 #when
                 #constants
@@ -110,83 +116,61 @@ fn given_as_is(member: &str, value: Option<TokenStream>) -> Option<TokenStream> 
     value.map(|value| quote!(#member: #value,))
 }
 
-fn member(root: &Field, members: &[Ident]) -> String {
-    let path = [&root.ident].into_iter().chain(members).map(names::text).collect::<Vec<_>>();
-    path.join(".")
-}
-
-/// What a word is for, and the payload that fills it.
+/// What a word is for, and the payload that fills it. Validation refused words that no payload fills.
 pub(super) fn filled_by(variant: &Variant, word: &Field) -> (&'static str, String) {
-    let is_word = |field: &Field| field.ident == word.ident;
-    let mut uses = variant.payloads().filter_map(|payload| {
-        let Role::Payload(keys) = payload.role() else { return None };
-        let use_of = match (
-            variant.address(keys),
-            variant.count(payload, keys),
-            variant.presence(payload, keys),
-        ) {
-            (Address::Word(field), _, _) if is_word(field) => "address",
-            (_, Count::Word(field), _) if is_word(field) => "length",
-            (_, _, Presence::Unless(field)) if is_word(field) => "selector",
+    let is_word =
+        |at: &usize| variant.fields.get(*at).is_some_and(|field| field.ident == word.ident);
+    let is_it = |word: Option<&Word>| matches!(word, Some(Word::Field(at)) if is_word(at));
+    let mut uses = variant.resolved().filter_map(|(field, payload)| {
+        let use_of = match &payload.presence {
+            _ if is_it(payload.address.as_ref()) => "address",
+            _ if is_it(payload.length()) => "length",
+            Presence::Unless(at) if is_word(at) => "selector",
             _ => return None,
         };
-        Some((use_of, names::text(&payload.ident)))
+        Some((use_of, names::text(&field.ident)))
     });
-    // Validation refused words that no payload fills.
     uses.next().unwrap_or(("length", String::new()))
 }
 
-fn address(variant: &Variant, payload: &Field, keys: &Inline) -> Option<String> {
-    match variant.address(keys) {
-        Address::None => None,
-        Address::Own => Some(names::address(payload)),
-        Address::Word(word) => Some(names::text(&word.ident)),
-        Address::Member(root, members) => Some(member(root, members)),
+/// The path by which a description names a word; `own` is the name of one at the payload's own place.
+fn path_of(variant: &Variant, word: &Word, own: String) -> String {
+    match word {
+        Word::Own => own,
+        Word::Field(at) => names::text(&variant.fields[*at].ident),
+        Word::Member(at, members) => {
+            let path = [&variant.fields[*at].ident].into_iter().chain(members).map(names::text);
+            path.collect::<Vec<_>>().join(".")
+        }
     }
 }
 
-/// A variant of `describe::Count`.
-fn count(variant: &Variant, payload: &Field, keys: &Inline) -> TokenStream {
-    match variant.count(payload, keys) {
-        Count::Fixed => {
-            let len = array_len(payload.shape().inner);
-            quote!(Fixed(#len))
+/// A constant expression for `describe::Count`.
+fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
+    match (&payload.count, payload.literal()) {
+        (Count::Fixed, _) => {
+            let len = array_len(field.shape().inner);
+            quote!(__p::PayloadCount::Fixed(#len))
         }
-        Count::Own => {
-            let name = names::length(payload);
-            quote!(Word(#name))
+        (Count::Word(word), _) => {
+            let path = path_of(variant, word, names::length(field));
+            quote!(__p::PayloadCount::Word(#path))
         }
-        Count::Word(word) => {
-            let name = names::text(&word.ident);
-            quote!(Word(#name))
+        (Count::Given(_), Some(count)) => quote!(__p::PayloadCount::Fixed(#count)),
+        (Count::Given(expr), None) => {
+            let text = tokens::spelled(quote!(#expr));
+            quote!(__p::PayloadCount::Given(#text))
         }
-        Count::Member(root, members) => {
-            let path = member(root, members);
-            quote!(Word(#path))
-        }
-        Count::Given(given) => match (given.literal(), given) {
-            (Some(count), _) => quote!(Fixed(#count)),
-            (None, Given::Name(name)) => {
-                let name = names::text(name);
-                quote!(Given(#name))
-            }
-            (None, Given::Expr(expr)) => {
-                let text = tokens::spelled(quote!(#expr));
-                quote!(Given(#text))
-            }
-        },
     }
 }
 
 /// The constants in the expressions of a payload, in their order, each once.
-fn constants(variant: &Variant, payload: &Field, keys: &Inline) -> Vec<TokenStream> {
+fn constants(variant: &Variant, payload: &Payload) -> Vec<TokenStream> {
     let mut found = Constants { variant, paths: Vec::new() };
-    match variant.count(payload, keys) {
-        Count::Given(Given::Expr(expr)) => found.visit_expr(expr),
-        Count::Given(Given::Name(name)) => found.add(&name.clone().into(), quote!(#name)),
-        Count::Fixed | Count::Own | Count::Word(_) | Count::Member(..) => {}
+    if let Count::Given(expr) = &payload.count {
+        found.visit_expr(expr);
     }
-    if let Presence::When(when) = variant.presence(payload, keys) {
+    if let Presence::When(when) = &payload.presence {
         found.visit_expr(when);
     }
     let paths = found.paths.into_iter();
@@ -210,12 +194,8 @@ struct Constants<'a> {
 
 impl Constants<'_> {
     fn add(&mut self, path: &Path, tokens: TokenStream) {
-        let is_field = |name: &Ident| self.variant.fields.iter().any(|field| field.ident == *name);
-        let is_constant =
-            path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
-                && !path.get_ident().is_some_and(is_field);
         let name = tokens::spelled(tokens.clone());
-        if is_constant && self.paths.iter().all(|(known, _)| *known != name) {
+        if is_constant(self.variant, path) && self.paths.iter().all(|(known, _)| *known != name) {
             self.paths.push((name, tokens));
         }
     }
@@ -250,6 +230,12 @@ impl<'ast> Visit<'ast> for Constants<'_> {
     fn visit_type(&mut self, _: &'ast Type) {}
 
     fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
+}
+
+/// Whether a path in an expression of `variant` is that of a constant, by its name.
+fn is_constant(variant: &Variant, path: &Path) -> bool {
+    path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
+        && path.get_ident().is_none_or(|name| variant.field(name).is_none())
 }
 
 /// Whether a name is that of a constant or a static: `KEY`, `MAX_2`.

@@ -143,7 +143,7 @@ impl Render<'_> {
                 let clone = names::expression("clone", variant, field);
                 quote!(#clone(#value))
             }
-            Role::Word | Role::Payload(_) => quote!(__p::Clone::clone(#value)),
+            Role::Word | Role::Payload => quote!(__p::Clone::clone(#value)),
         }
     }
 
@@ -209,7 +209,7 @@ impl Render<'_> {
                     #encoded_len
                 }
 
-                fn __visit<AnyVisitor: __p::Visit>(&self, #visitor: AnyVisitor) -> AnyVisitor::Output {
+                fn __visit<__V: __p::Visit>(&self, #visitor: __V) -> __V::Output {
                     #visit
                 }
             }

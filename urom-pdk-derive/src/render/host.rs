@@ -154,7 +154,7 @@ impl Commands<'_> {
     fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
         match field.role() {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
-            Role::Payload(_) => quote!(__p::unset()),
+            Role::Payload => quote!(__p::unset()),
             Role::Plain | Role::Word => self.render.zero(variant, field),
         }
     }

@@ -7,7 +7,7 @@ use syn::{Lifetime, Type};
 
 use super::Render;
 use crate::described::{docs, type_of};
-use crate::model::{Address, Count, Field, Kind, Presence, Role, Variant};
+use crate::model::{Count, Field, Kind, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
@@ -88,7 +88,7 @@ impl Render<'_> {
         let assert = |span: Span, call: TokenStream| tokens::written_at(call, span);
         let whole = quote!(const _: () = __p::assert_fits(&__DESCRIPTION, #header););
         let whole = assert(self.model.ident.span(), whole);
-        let is_long = |variant: &Variant| variant.payloads().any(|field| is_fixed(variant, field));
+        let is_long = |variant: &Variant| variant.resolved().any(|(_, payload)| is_fixed(payload));
         let variants = self.model.variants.iter().enumerate().filter(|(_, known)| is_long(known));
         let variants = variants.map(|(at, variant)| {
             let check =
@@ -138,16 +138,17 @@ impl Render<'_> {
                 let item = item(own, None, &Type::Verbatim(wire.clone()));
                 vec![Slot { constant, ty: SlotType::Other(wire, module.span()), docs: text, item }]
             }
-            Role::Payload(keys) => {
+            Role::Payload => {
+                let Some(payload) = &field.payload else { return Vec::new() };
                 let word = |constant, kind: &str, word: String| {
                     let kind = Ident::new(kind, Span::call_site());
                     let item = quote!(__p::#kind(#word, #name, __p::WORD));
                     Slot { constant, ty: SlotType::Word, docs: quote!(""), item }
                 };
-                let address = matches!(variant.address(keys), Address::Own).then(|| {
+                let address = (payload.address == Some(Word::Own)).then(|| {
                     word(names::address_const(variant, field), "address", names::address(field))
                 });
-                let length = matches!(variant.count(field, keys), Count::Own).then(|| {
+                let length = (payload.length() == Some(&Word::Own)).then(|| {
                     word(names::length_const(variant, field), "length", names::length(field))
                 });
                 address.into_iter().chain(length).collect()
@@ -276,12 +277,7 @@ fn header_consts(tag: &TokenStream, header: &[Slot]) -> TokenStream {
 }
 
 /// Whether a payload is always there and always has the same length.
-fn is_fixed(variant: &Variant, payload: &Field) -> bool {
-    let Role::Payload(keys) = payload.role() else { return false };
-    let is_counted = match variant.count(payload, keys) {
-        Count::Fixed => true,
-        Count::Given(given) => given.literal().is_some(),
-        _ => false,
-    };
-    is_counted && matches!(variant.presence(payload, keys), Presence::Always)
+fn is_fixed(payload: &Payload) -> bool {
+    let is_counted = matches!(payload.count, Count::Fixed) || payload.literal().is_some();
+    is_counted && matches!(payload.presence, Presence::Always)
 }

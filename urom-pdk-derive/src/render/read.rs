@@ -4,8 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::Render;
-use super::exprs::{length_expr, when_expr};
-use crate::model::{Address, Count, Field, Inline, Presence, Role, Variant};
+use crate::model::{Count, Field, Presence, Role, Variant, Word};
 use crate::{names, validate};
 
 /// Where the bytes are.
@@ -126,7 +125,7 @@ impl Render<'_> {
                         };
                     }
                 }
-                Role::Word | Role::Payload(_) => TokenStream::new(),
+                Role::Word | Role::Payload => TokenStream::new(),
             }
         });
         fields.collect()
@@ -140,18 +139,32 @@ impl Render<'_> {
         fixed: &Ident,
         behind: &Ident,
     ) -> TokenStream {
-        let Role::Payload(keys) = field.role() else { return TokenStream::new() };
+        let Some(payload) = &field.payload else { return TokenStream::new() };
         let (ty, name, local) =
             (&field.ty, names::text(&field.ident), names::numbered(index(variant, field)));
-        let count = self.count(variant, field, keys, fixed);
-        if let Presence::Unless(selector) = variant.presence(field, keys) {
-            let selector = names::field_const(variant, selector);
-            let address = self.address(variant, field, keys, fixed);
-            return quote! {
-                let #local = #behind.data(#name, #selector.read(#fixed), #address, #count)?;
-            };
-        }
-        let there = self.there(variant, field, keys, fixed);
+        let argument = |field: &Field| self.argument(variant, field);
+        let count = match &payload.count {
+            Count::Fixed => None,
+            Count::Word(word) => {
+                Some(word_in(variant, word, &names::length_const(variant, field), fixed))
+            }
+            Count::Given(_) => self.call("len", variant, field, argument),
+        };
+        let address = match &payload.address {
+            None => quote!(1u64),
+            Some(word) => word_in(variant, word, &names::address_const(variant, field), fixed),
+        };
+        let there = match &payload.presence {
+            Presence::Unless(at) => {
+                let selector = names::field_const(variant, &variant.fields[*at]);
+                return quote! {
+                    let #local = #behind.data(#name, #selector.read(#fixed), #address, #count)?;
+                };
+            }
+            Presence::ByAddress | Presence::Received => quote!(__p::by_address::<#ty>(#address)),
+            Presence::When(_) => self.call("when", variant, field, argument).unwrap_or_default(),
+            Presence::Always => quote!(true),
+        };
         match count {
             _ if !self.model.is_command() => {
                 let view = self.view_local(variant, field);
@@ -162,80 +175,12 @@ impl Render<'_> {
         }
     }
 
-    fn address(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        keys: &Inline,
-        fixed: &Ident,
-    ) -> TokenStream {
-        match variant.address(keys) {
-            Address::None => quote!(1u64),
-            Address::Own => {
-                let constant = names::address_const(variant, field);
-                quote!(#constant.read(#fixed))
-            }
-            Address::Word(word) => {
-                let constant = names::field_const(variant, word);
-                quote!(#constant.read(#fixed))
-            }
-            Address::Member(root, path) => {
-                let root = names::numbered(index(variant, root));
-                quote!(#root #(.#path)*)
-            }
-        }
-    }
-
-    /// How many elements there are; `None` when the type says it.
-    fn count(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        keys: &Inline,
-        fixed: &Ident,
-    ) -> Option<TokenStream> {
-        Some(match variant.count(field, keys) {
-            Count::Fixed => return None,
-            Count::Own => {
-                let constant = names::length_const(variant, field);
-                quote!(#constant.read(#fixed))
-            }
-            Count::Word(word) => {
-                let constant = names::field_const(variant, word);
-                quote!(#constant.read(#fixed))
-            }
-            Count::Member(root, path) => {
-                let root = names::numbered(index(variant, root));
-                quote!(#root #(.#path)*)
-            }
-            Count::Given(_) => {
-                let expr = length_expr(variant, field)?;
-                self.call("len", variant, field, &expr, |field| self.argument(variant, field))
-            }
-        })
-    }
-
-    /// Whether the payload is there.
-    fn there(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> TokenStream {
-        let ty = &field.ty;
-        match (variant.presence(field, keys), when_expr(variant, field)) {
-            (Presence::ByAddress | Presence::Received, _) => {
-                let address = self.address(variant, field, keys, fixed);
-                quote!(__p::by_address::<#ty>(#address))
-            }
-            (_, Some(when)) => {
-                self.call("when", variant, field, &when, |field| self.argument(variant, field))
-            }
-            _ => quote!(true),
-        }
-    }
-
     /// What an expression gets for a field while the message is read.
     fn argument(&self, variant: &Variant, field: &Field) -> TokenStream {
         let local = names::numbered(index(variant, field));
         match field.role() {
             Role::Codec(_) => quote!(&#local),
-            Role::Payload(_) if !self.model.is_command() => {
+            Role::Payload if !self.model.is_command() => {
                 let view = self.view_local(variant, field);
                 quote!(#view)
             }
@@ -246,6 +191,21 @@ impl Render<'_> {
     /// The view of a notification's payload; nothing binds it when no expression names it.
     fn view_local(&self, variant: &Variant, field: &Field) -> Ident {
         names::local(&format!("_view_{}", index(variant, field)))
+    }
+}
+
+/// An expression for a word of a payload; `own` reads one at the payload's own place.
+fn word_in(variant: &Variant, word: &Word, own: &Ident, fixed: &Ident) -> TokenStream {
+    match word {
+        Word::Own => quote!(#own.read(#fixed)),
+        Word::Field(at) => {
+            let constant = names::field_const(variant, &variant.fields[*at]);
+            quote!(#constant.read(#fixed))
+        }
+        Word::Member(at, path) => {
+            let root = names::numbered(*at);
+            quote!(#root #(.#path)*)
+        }
     }
 }
 

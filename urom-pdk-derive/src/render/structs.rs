@@ -127,7 +127,7 @@ impl Render<'_> {
 fn is_known(field: &Field) -> bool {
     match field.role() {
         Role::Codec(_) => false,
-        Role::Payload(_) => {
+        Role::Payload => {
             let shape = field.shape();
             !matches!(shape.form, Form::Other) && shape.element().is_none_or(validate::is_number)
         }

@@ -7,8 +7,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 
 use super::Render;
-use super::exprs::{length_expr, when_expr};
-use crate::model::{Address, Count, Field, Presence, Role, Variant};
+use crate::model::{Field, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens};
 
 /// The parts of the code that writes one variant.
@@ -36,8 +35,8 @@ impl Render<'_> {
             own: HashMap::new(),
             copies: HashMap::new(),
         };
-        for payload in variant.payloads() {
-            writer.words(payload);
+        for (field, payload) in variant.resolved() {
+            writer.words(field, payload);
         }
         // After all words, so that an expression over a field with a word in it sees what a reader will see.
         for payload in variant.payloads() {
@@ -108,28 +107,22 @@ struct Writer<'a, V> {
 
 impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
     /// Computes all words of a payload.
-    fn words(&mut self, payload: &Field) {
-        let Role::Payload(keys) = payload.role() else { return };
+    fn words(&mut self, field: &Field, payload: &Payload) {
         let variant = self.variant;
-        let presence = variant.presence(payload, keys);
-        let address = match presence {
-            Presence::When(_) => "address_word_when",
-            _ => "address_word",
-        };
-        match variant.address(keys) {
-            Address::None => {}
-            Address::Own => self.own(payload, address, names::address_const(variant, payload)),
-            Address::Word(word) => self.word(payload, address, word),
-            Address::Member(root, path) => self.member(payload, address, root, path),
+        let own = [names::address_const(variant, field), names::length_const(variant, field)];
+        let words = payload.words().into_iter().zip(own);
+        for ((word, function), own) in words {
+            match word {
+                None => {}
+                Some(Word::Own) => self.own(field, function, own),
+                Some(Word::Field(at)) => self.word(field, function, &variant.fields[*at]),
+                Some(Word::Member(at, path)) => {
+                    self.member(field, function, &variant.fields[*at], path);
+                }
+            }
         }
-        match variant.count(payload, keys) {
-            Count::Fixed | Count::Given(_) => {}
-            Count::Own => self.own(payload, "length_word", names::length_const(variant, payload)),
-            Count::Word(word) => self.word(payload, "length_word", word),
-            Count::Member(root, path) => self.member(payload, "length_word", root, path),
-        }
-        if let Presence::Unless(word) = presence {
-            self.word(payload, "selector_word", word);
+        if let Presence::Unless(at) = payload.presence {
+            self.word(field, "selector_word", &variant.fields[at]);
         }
     }
 
@@ -179,16 +172,11 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         let variant = self.variant;
         let (message, name, value) =
             (names::text(&variant.ident), names::text(&payload.ident), (self.value)(payload));
-        let when = when_expr(variant, payload).map(|expr| {
-            let call =
-                self.render.call("when", variant, payload, &expr, |field| self.argument(field));
-            quote!(__p::agrees_when(#message, #name, #value, #call)?;)
-        });
-        let len = length_expr(variant, payload).map(|expr| {
-            let call =
-                self.render.call("len", variant, payload, &expr, |field| self.argument(field));
-            quote!(__p::agrees(#message, #name, #value, #call)?;)
-        });
+        let argument = |field: &Field| self.argument(field);
+        let when = self.render.call("when", variant, payload, argument);
+        let when = when.map(|call| quote!(__p::agrees_when(#message, #name, #value, #call)?;));
+        let len = self.render.call("len", variant, payload, argument);
+        let len = len.map(|call| quote!(__p::agrees(#message, #name, #value, #call)?;));
         quote!(#when #len)
     }
 
@@ -197,8 +185,8 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         let value = (self.value)(field);
         match field.role() {
             Role::Codec(_) => value,
-            Role::Payload(_) if self.render.model.is_command() => quote!(*#value),
-            Role::Payload(_) => quote!(__p::Owned::view(#value)),
+            Role::Payload if self.render.model.is_command() => quote!(*#value),
+            Role::Payload => quote!(__p::Owned::view(#value)),
             Role::Plain | Role::Word => match self.copies.get(&names::text(&field.ident)) {
                 Some(copy) => copy.to_token_stream(),
                 None => {
@@ -230,7 +218,7 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
                     let word = self.words.get(&name);
                     quote!(#constant.write(#fixed, &#word);)
                 }
-                Role::Payload(_) => {
+                Role::Payload => {
                     let own = self.own.get(&name).into_iter().flatten();
                     own.map(|(constant, word)| quote!(#constant.write(#fixed, &#word);)).collect()
                 }

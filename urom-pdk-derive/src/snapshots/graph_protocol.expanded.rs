@@ -161,10 +161,7 @@ const _: () = {
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
         }
-        fn __visit<AnyVisitor: __p::Visit>(
-            &self,
-            visitor: AnyVisitor,
-        ) -> AnyVisitor::Output {
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::Loopback { data: f0 } => {
                     let message = Loopback {
@@ -459,10 +456,7 @@ const _: () = {
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
         }
-        fn __visit<AnyVisitor: __p::Visit>(
-            &self,
-            visitor: AnyVisitor,
-        ) -> AnyVisitor::Output {
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Notification::LoopbackDone { data: f0 } => {
                     let message = LoopbackDone {

@@ -163,10 +163,7 @@ const _: () = {
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
         }
-        fn __visit<AnyVisitor: __p::Visit>(
-            &self,
-            visitor: AnyVisitor,
-        ) -> AnyVisitor::Output {
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::Wait { forever: f0 } => {
                     let message = Wait {

@@ -458,10 +458,7 @@ const _: () = {
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
         }
-        fn __visit<AnyVisitor: __p::Visit>(
-            &self,
-            visitor: AnyVisitor,
-        ) -> AnyVisitor::Output {
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Command::MemMap { context: f0, map_params: f1, exported_memh: f2 } => {
                     let message = MemMap {
@@ -1243,10 +1240,7 @@ const _: () = {
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
         }
-        fn __visit<AnyVisitor: __p::Visit>(
-            &self,
-            visitor: AnyVisitor,
-        ) -> AnyVisitor::Output {
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
                 Notification::MemMapped { context: f0, memh_id: f1 } => {
                     let message = MemMapped {
