@@ -107,6 +107,7 @@ pub trait Reply: Sized {
 }
 
 /// The bytes of a notification that arrived, and the memory they lie in.
+#[doc(hidden)]
 pub trait Incoming: Sized {
     /// The bytes.
     fn bytes(&self) -> &[u8];
@@ -142,6 +143,7 @@ pub trait FilledIn {
 }
 
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
+#[doc(hidden)]
 pub trait PluginSide: 'static {
     /// What a handler sees while it opens.
     type OpenContext;
@@ -153,6 +155,7 @@ pub trait PluginSide: 'static {
 
 /// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that implements the generated
 /// `Handler` trait.
+#[doc(hidden)]
 pub trait Serve<S: PluginSide, T>: Protocol {
     /// Makes the handler.
     ///
@@ -180,6 +183,7 @@ pub trait Serve<S: PluginSide, T>: Protocol {
 }
 
 /// What the host side gives to generated code; implemented by `urom-host` and by nobody else.
+#[doc(hidden)]
 pub trait HostSide: Sized + 'static {
     /// A plugin that was found on a service: its id there, and its version.
     type Plugin: Clone;

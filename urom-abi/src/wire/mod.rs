@@ -8,6 +8,7 @@
 mod answer;
 mod error;
 mod fixed;
+#[doc(hidden)]
 pub mod inline;
 mod kinds;
 mod known;
@@ -20,8 +21,7 @@ mod word;
 mod write;
 
 pub use error::{DecodeError, DecodeProblem, EncodeError};
-pub use value::{Plain, Value, Zero};
-pub use word::{Count, Word};
+pub use value::Plain;
 
 // What follows is for generated code, and for tests that stand in for it.
 #[doc(hidden)]
@@ -44,9 +44,11 @@ pub use serve::{FILE as SERVE_FILE, serve};
 #[doc(hidden)]
 pub use std::vec::Vec;
 #[doc(hidden)]
-pub use value::{AnyBytes, NotAnyBytes};
+pub use value::{AnyBytes, NotAnyBytes, Value, Zero};
 #[doc(hidden)]
 pub use whole::{Decoded, Encode, Encoded, Length, Visit, Written, read};
+#[doc(hidden)]
+pub use word::{Count, Word};
 #[doc(hidden)]
 pub use write::{
     address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message,
