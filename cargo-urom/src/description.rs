@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use urom_abi::describe::section::Description;
 use urom_abi::describe::{
-    Count, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant,
+    Count, Field, FieldKind, Messages, Payload, Presence, Protocol, Struct, Type, Variant,
 };
 use urom_service::plugin_elf;
 
@@ -181,9 +181,8 @@ mod tests {
         ty: WORD,
         count: Count::Fixed(1),
         address: None,
-        when: None,
+        presence: Presence::Always,
         constants: &[],
-        registered: false,
         optional: false,
     };
 

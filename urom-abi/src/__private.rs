@@ -12,13 +12,13 @@ pub use core::time::Duration;
 #[cfg(feature = "test-util")]
 pub use crate::arbitrary;
 pub use crate::describe::build::{
-    Layout, WORD, address, assert_fits, assert_variant_fits, echo, known, layout, length, offsets,
-    placed, plain, selector, ty,
+    Layout, WORD, address, assert_fits, assert_variant_fits, compare, echo, given, known, layout,
+    length, offsets, placed, plain, selector, ty, when,
 };
 pub use crate::describe::{
     Count as PayloadCount, Described, Enum, EnumValue, Field as Item, IsAnything, IsNumber,
-    Messages, NotDescribed, Payload as PayloadItem, Probe, Protocol as Description, Struct,
-    StructField, Type, TypeOf, Variant, constant,
+    Messages, NotDescribed, Payload as PayloadItem, Presence, Probe, Protocol as Description, Sign,
+    Struct, StructField, Term, Type, TypeOf, Variant, constant,
 };
 pub use crate::descriptor::NotificationDesc;
 pub use crate::protocol::{

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use urom_abi::describe::section::Panic;
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Protocol, Type, Variant};
+use urom_abi::describe::{
+    Count, Field, FieldKind, Messages, Payload, Presence, Protocol, Type, Variant,
+};
 
 use crate::description::PluginFile;
 use crate::elf::SYMBOLS;
@@ -86,7 +88,12 @@ fn payload(of: &Payload) -> Value {
     let count = match of.count {
         Count::Word(word) => json!({ "word": word }),
         Count::Fixed(count) => json!({ "fixed": count }),
-        Count::Given(expression) => json!({ "expression": expression }),
+        Count::Given(length) => json!({ "expression": length.text }),
+    };
+    let when = match of.presence {
+        Presence::When(condition) => Some(condition.text.to_owned()),
+        Presence::ByAddress => of.address.map(|address| format!("{address} != 0")),
+        Presence::Always | Presence::Registered => None,
     };
     json!({
         "name": of.name,
@@ -94,8 +101,8 @@ fn payload(of: &Payload) -> Value {
         "element": ty(&of.ty),
         "count": count,
         "address": of.address,
-        "when": of.when,
-        "registered": of.registered,
+        "when": when,
+        "registered": of.presence == Presence::Registered,
         "optional": of.optional,
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use urom_abi::Count as Number;
 use urom_abi::describe::section::Panic;
 use urom_abi::describe::{
-    Count, Enum, Field, FieldKind, Messages, Payload, Protocol, Struct, Type, Variant,
+    Count, Enum, Field, FieldKind, Messages, Payload, Presence, Protocol, Struct, Type, Variant,
 };
 
 use crate::description::PluginFile;
@@ -142,15 +142,16 @@ fn described(payload: &Payload) -> String {
     let count = match payload.count {
         Count::Word(word) => format!("{} {one}s", plain(word)),
         Count::Fixed(count) => Number(count, one).to_string(),
-        Count::Given(expression) => format!("`{}` {one}s", plain(expression)),
+        Count::Given(length) => format!("`{}` {one}s", plain(length.text)),
     };
-    let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
-    let registered = if payload.registered { ", or in registered memory" } else { "" };
+    let presence = match (payload.presence, payload.address) {
+        (Presence::When(condition), _) => format!(", if `{}`", plain(condition.text)),
+        (Presence::ByAddress, Some(address)) => format!(", if `{} != 0`", plain(address)),
+        (Presence::Registered, _) => ", or in registered memory".to_owned(),
+        _ => String::new(),
+    };
     let optional = if payload.optional { ", optional" } else { "" };
-    with_docs(
-        format!("{}, {count}{of}{when}{registered}{optional}", plain(payload.name)),
-        payload.docs,
-    )
+    with_docs(format!("{}, {count}{of}{presence}{optional}", plain(payload.name)), payload.docs)
 }
 
 /// What is known of a part of a message, and what its documentation says first.
@@ -301,9 +302,8 @@ mod tests {
             ty: WORD,
             count: Count::Fixed(1),
             address: None,
-            when: None,
+            presence: Presence::Always,
             constants: &[],
-            registered: false,
             optional: true,
         };
         assert_eq!(described(&payload("")), "keys, 1 element of u64, optional");

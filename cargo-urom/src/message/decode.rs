@@ -1,9 +1,11 @@
 //! Messages taken apart by their description. The bytes are a peer's: nothing in them is believed.
 
 use urom_abi::Count as Number;
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Misfit, Payload, Type, Variant};
+use urom_abi::describe::{
+    Condition, Count, Field, FieldKind, Given, Messages, Misfit, Payload, Presence, Type, Variant,
+};
 
-use super::encode::{by_address, is_value, selector};
+use super::encode::{is_value, selector};
 use super::expr::{self, Names};
 use super::place::{self, Place};
 use super::shown::Shown;
@@ -117,31 +119,34 @@ impl<'a> Reader<'a> {
 
     fn payload(&mut self, payload: &Payload) -> Shown {
         let address = payload.address.and_then(|word| self.word(word));
-        if payload.registered {
-            let elsewhere = match selector(self.variant, payload) {
-                Some(selector) => self.word(selector.name) != Some(0),
-                None => address == Some(0),
-            };
-            if elsewhere {
-                return Shown::Registered(self.count(payload).unwrap_or_default());
-            }
-        } else if let Some(when) = payload.when {
-            let there = match by_address(payload) {
-                true => address.map(|address| address != 0),
-                false => expr::holds(when, self),
-            };
-            match there {
-                Some(true) => {}
-                Some(false) => return Shown::Absent,
-                None => {
-                    return self.rest(payload, &format!("whether it is there says `{when}`"));
+        let (there, says) = match payload.presence {
+            Presence::Always => (Some(true), ""),
+            Presence::Registered => {
+                let elsewhere = match selector(self.variant, payload) {
+                    Some(selector) => self.word(selector.name) != Some(0),
+                    None => address == Some(0),
+                };
+                if elsewhere {
+                    return Shown::Registered(self.count(payload).unwrap_or_default());
                 }
+                (Some(true), "")
             }
+            Presence::ByAddress => (address.map(|address| address != 0), "its address"),
+            Presence::When(Condition { text, compares }) => {
+                (compares.and_then(|compares| expr::holds(&compares, self)), text)
+            }
+        };
+        match there {
+            Some(true) => {}
+            Some(false) => return Shown::Absent,
+            None => return self.rest(payload, &format!("whether it is there says `{says}`")),
         }
         match self.count(payload) {
             Some(count) => self.take(payload, count),
             None => match payload.count {
-                Count::Given(len) => self.rest(payload, &format!("how long it is says `{len}`")),
+                Count::Given(Given { text, .. }) => {
+                    self.rest(payload, &format!("how long it is says `{text}`"))
+                }
                 Count::Word(_) | Count::Fixed(_) => {
                     self.problems.push(format!(
                         "{}: the description does not say how long it is",
@@ -157,7 +162,7 @@ impl<'a> Reader<'a> {
         match payload.count {
             Count::Word(word) => self.word(word),
             Count::Fixed(count) => count.try_into().ok(),
-            Count::Given(len) => expr::number(len, self),
+            Count::Given(length) => length.term.and_then(|term| expr::number(&term, self)),
         }
     }
 
@@ -201,10 +206,6 @@ impl<'a> Reader<'a> {
 impl Names for Reader<'_> {
     fn field(&self, path: &str) -> Option<i128> {
         self.word(path)
-    }
-
-    fn truth(&self, path: &str) -> Option<bool> {
-        place::find(self.messages, self.variant, path)?.truth(self.fixed)
     }
 
     fn constant(&self, path: &str) -> Option<i128> {

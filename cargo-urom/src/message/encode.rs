@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use urom_abi::Count as Number;
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Payload, Variant};
+use urom_abi::describe::{
+    Condition, Count, Field, FieldKind, Given, Messages, Payload, Presence, Variant,
+};
 
 use super::expr::{self, Names};
 use super::place::{self, Place, Step};
@@ -178,7 +180,7 @@ impl Draft<'_> {
                 // What a condition decides about is checked with it.
                 bytes.is_none()
                     && !payload.optional
-                    && payload.when.is_none()
+                    && !matches!(payload.presence, Presence::When(_) | Presence::ByAddress)
                     && !self.is_elsewhere(payload)
             });
         let missing: Vec<_> = fields
@@ -228,17 +230,17 @@ impl Draft<'_> {
             }
             return Ok(());
         }
-        if let (None, Count::Fixed(count), None) =
-            (&self.payloads[index], payload.count, payload.when)
+        if let (None, Count::Fixed(count), Presence::Always | Presence::Registered) =
+            (&self.payloads[index], payload.count, payload.presence)
         {
             // One of a length of its own, left out, is there all the same.
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
         let bytes = self.payloads[index].as_deref();
         let count = elements(payload, bytes.unwrap_or_default());
-        let there = match by_address(payload) {
-            true => bytes.is_some(),
-            false => bytes.is_some_and(|bytes| !bytes.is_empty()),
+        let there = match payload.presence {
+            Presence::ByAddress => bytes.is_some(),
+            _ => bytes.is_some_and(|bytes| !bytes.is_empty()),
         };
         if let Some(word) = payload.address {
             self.word(word, u64::from(there), |found| (found != 0) == there)?;
@@ -272,8 +274,8 @@ impl Draft<'_> {
     /// Compares a payload with the expressions that describe it, as far as they can be computed.
     fn checks(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
         let there = self.payloads[index].is_some();
-        if let Some(when) = payload.when.filter(|_| !by_address(payload)) {
-            match expr::holds(when, &*self) {
+        if let Presence::When(Condition { text: when, compares }) = payload.presence {
+            match compares.and_then(|compares| expr::holds(&compares, &*self)) {
                 Some(true) if !there => return Err(format!("it must be given, because `{when}` holds")),
                 Some(false) if there => {
                     return Err(format!("it must be left out, because `{when}` does not hold"));
@@ -287,9 +289,11 @@ impl Draft<'_> {
                 )),
             }
         }
-        if let (Count::Given(len), Some(bytes)) = (payload.count, self.payloads[index].as_deref()) {
+        if let (Count::Given(Given { text: len, term }), Some(bytes)) =
+            (payload.count, self.payloads[index].as_deref())
+        {
             let count = elements(payload, bytes) as usize;
-            match expr::number(len, &*self) {
+            match term.and_then(|term| expr::number(&term, &*self)) {
                 Some(want) if want != count as i128 => {
                     return Err(format!("it has {}, and `{len}` calls for {want}", Number(count, "element")));
                 }
@@ -309,10 +313,6 @@ impl Draft<'_> {
 impl Names for Draft<'_> {
     fn field(&self, path: &str) -> Option<i128> {
         place::find(self.messages, self.variant, path)?.integer(&self.fixed)
-    }
-
-    fn truth(&self, path: &str) -> Option<bool> {
-        place::find(self.messages, self.variant, path)?.truth(&self.fixed)
     }
 
     fn constant(&self, path: &str) -> Option<i128> {
@@ -343,14 +343,6 @@ fn length(payload: &Payload) -> Option<&'static str> {
     match payload.count {
         Count::Word(word) => Some(word),
         Count::Fixed(_) | Count::Given(_) => None,
-    }
-}
-
-/// Whether nothing but its address word says that a payload is there.
-pub(super) fn by_address(payload: &Payload) -> bool {
-    match (payload.when, payload.address) {
-        (Some(when), Some(address)) => when.strip_prefix(address) == Some(" != 0"),
-        _ => false,
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A typed program has encoders and decoders of its own, which the macros made. This module does the same from a
 //! [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as far as the description goes: conditions and
-//! lengths that the definition gives as Rust expressions are text here. [`expr`] computes the simple ones; of the others a
-//! remark says that nobody checked them.
+//! lengths that the definition gives as Rust expressions are structure here when they are simple, which [`expr`] computes;
+//! of the others a remark says that nobody checked them.
 
 mod decode;
 mod encode;

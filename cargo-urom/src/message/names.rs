@@ -1,7 +1,7 @@
 //! Names: which command is meant, what a type is called, and what to say when there is nothing of a name.
 
 use heck::ToSnakeCase;
-use urom_abi::describe::{Field, FieldKind, Messages, Type, Variant};
+use urom_abi::describe::{Field, FieldKind, Messages, Presence, Type, Variant};
 
 use super::place;
 
@@ -52,7 +52,8 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
             Type::Utf8 => format!("{}=<text>", payload.name),
             ty => format!("{}=<[{ty}]>", payload.name),
         };
-        (payload.optional || payload.when.is_some(), text)
+        let may_lack = matches!(payload.presence, Presence::When(_) | Presence::ByAddress);
+        (payload.optional || may_lack, text)
     });
     let word = |(optional, text)| if optional { format!("[{text}]") } else { text };
     fields.chain(payloads).map(word).collect::<Vec<_>>().join(" ")

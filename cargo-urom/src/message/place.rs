@@ -111,19 +111,11 @@ impl Place {
         bytes.get_mut(self.offset..self.offset.checked_add(self.ty.size())?)
     }
 
-    /// The integer that lies there; `None` when it is no integer.
+    /// The integer or the `bool` that lies there; `None` when it is another type, or the byte no `bool`.
     pub(super) fn integer(&self, bytes: &[u8]) -> Option<i128> {
-        match self.ty {
-            Type::Int { signed, .. } => integer(self.of(bytes)?, signed),
-            _ => None,
-        }
-    }
-
-    /// The `bool` that lies there; `None` when it is another type, or the byte no `bool`.
-    pub(super) fn truth(&self, bytes: &[u8]) -> Option<bool> {
         match (self.ty, self.of(bytes)?) {
-            (Type::Bool, [0]) => Some(false),
-            (Type::Bool, [1]) => Some(true),
+            (Type::Int { signed, .. }, bytes) => integer(bytes, signed),
+            (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
             _ => None,
         }
     }

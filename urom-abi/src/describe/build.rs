@@ -1,6 +1,9 @@
 //! How generated code states a description, and what it takes from it: where the fields lie, and whether all fits.
 
-use super::{Constant, Count, Field, FieldKind, Found, Messages, Payload, Type, Variant};
+use super::{
+    Comparison, Condition, Constant, Count, Field, FieldKind, Found, Given, Messages, Payload,
+    Presence, Sign, Term, Type, Variant,
+};
 use crate::DEFAULT_MAX_MESSAGE;
 use crate::wire::Sentence;
 
@@ -18,9 +21,8 @@ impl Payload {
         ty: Type::Int { bytes: 1, signed: false },
         count: Count::Fixed(0),
         address: None,
-        when: None,
+        presence: Presence::Always,
         constants: &[] as &[Constant],
-        registered: false,
         optional: false,
     };
 }
@@ -70,6 +72,24 @@ pub const fn length(name: &'static str, of: &'static str, ty: Type) -> Field {
 #[must_use]
 pub const fn selector(name: &'static str, of: &'static str, ty: Type) -> Field {
     item(FieldKind::Selector { of }, name, ty)
+}
+
+/// A payload that is there on a condition.
+#[must_use]
+pub const fn when(text: &'static str, compares: Option<Comparison>) -> Presence {
+    Presence::When(Condition { text, compares })
+}
+
+/// A comparison of two terms.
+#[must_use]
+pub const fn compare(left: Term, sign: Sign, right: Term) -> Option<Comparison> {
+    Some(Comparison { left, sign, right })
+}
+
+/// A length by an expression.
+#[must_use]
+pub const fn given(text: &'static str, term: Option<Term>) -> Count {
+    Count::Given(Given { text, term })
 }
 
 /// The description that a probe found, or that of `T`'s mere bytes.
@@ -226,7 +246,7 @@ pub const fn assert_variant_fits(messages: &Messages, at: usize, header: usize) 
     let (mut len, mut i) = (messages.len, 0);
     while i < variant.payloads.len() {
         let payload = variant.payloads[i];
-        if let (Count::Fixed(count), None) = (payload.count, payload.when) {
+        if let (Count::Fixed(count), Presence::Always) = (payload.count, payload.presence) {
             len = len.saturating_add(count.saturating_mul(payload.ty.size()));
         }
         i += 1;
@@ -307,7 +327,11 @@ mod tests {
         const SIXTEEN: Payload =
             Payload { ty: u16::TYPE, count: Count::Fixed(2000), ..Payload::NONE };
         assert_variant_fits(&message(&[SIXTEEN]), 0, 24);
-        assert_variant_fits(&message(&[Payload { when: Some("a"), ..SIXTEEN }, SIXTEEN]), 0, 24);
+        assert_variant_fits(
+            &message(&[Payload { presence: Presence::ByAddress, ..SIXTEEN }, SIXTEEN]),
+            0,
+            24,
+        );
         let large = message(&[SIXTEEN, SIXTEEN]);
         let text = *std::panic::catch_unwind(|| assert_variant_fits(&large, 0, 24))
             .unwrap_err()

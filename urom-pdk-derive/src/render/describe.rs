@@ -5,7 +5,7 @@ use quote::quote;
 use syn::visit::Visit;
 use syn::{Expr, ExprCall, ExprPath, GenericArgument, Ident, Macro, PatIdent, Path, Type};
 
-use super::Render;
+use super::{Render, terms};
 use crate::described::{docs, type_of};
 use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
 use crate::tokens::Matches;
@@ -78,15 +78,20 @@ impl Render<'_> {
         let count = count(variant, field, payload);
         let address = payload.address.as_ref();
         let address = address.map(|word| path_of(variant, word, names::address(field)));
-        let when = match &payload.presence {
-            Presence::When(when) => Some(tokens::spelled(quote!(#when))),
-            Presence::ByAddress => address.as_ref().map(|address| format!("{address} != 0")),
-            Presence::Always | Presence::Unless(_) | Presence::Received => None,
+        let presence = match &payload.presence {
+            Presence::Always => None,
+            Presence::ByAddress => Some(quote!(__p::Presence::ByAddress)),
+            Presence::Unless(_) | Presence::Received => Some(quote!(__p::Presence::Registered)),
+            Presence::When(when) => {
+                let text = tokens::spelled(quote!(#when));
+                let compares = terms::comparison(variant, when);
+                Some(quote!(__p::when(#text, #compares)))
+            }
         };
+        let presence = given_as_is("presence", presence);
         let constants = constants(variant, payload);
         let constants = (!constants.is_empty()).then(|| quote!(constants: &[#(#constants),*],));
-        let (address, when) = (given("address", address), given("when", when));
-        let registered = shape.form.is_two_armed().then(|| quote!(registered: true,));
+        let address = given("address", address);
         let optional =
             (self.model.is_command() && field.has_setter()).then(|| quote!(optional: true,));
         quote! {
@@ -94,11 +99,10 @@ impl Render<'_> {
                 name: #name,
                 docs: #docs,
                 #ty
+                #presence
                 count: #count,
                 #address
-                #when
                 #constants
-                #registered
                 #optional
                 ..__p::PayloadItem::NONE
             }
@@ -158,8 +162,8 @@ fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
         }
         (Count::Given(_), Some(count)) => quote!(__p::PayloadCount::Fixed(#count)),
         (Count::Given(expr), None) => {
-            let text = tokens::spelled(quote!(#expr));
-            quote!(__p::PayloadCount::Given(#text))
+            let (text, term) = (tokens::spelled(quote!(#expr)), terms::given(variant, expr));
+            quote!(__p::given(#text, #term))
         }
     }
 }
@@ -233,7 +237,7 @@ impl<'ast> Visit<'ast> for Constants<'_> {
 }
 
 /// Whether a path in an expression of `variant` is that of a constant, by its name.
-fn is_constant(variant: &Variant, path: &Path) -> bool {
+pub(super) fn is_constant(variant: &Variant, path: &Path) -> bool {
     path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
         && path.get_ident().is_none_or(|name| variant.field(name).is_none())
 }

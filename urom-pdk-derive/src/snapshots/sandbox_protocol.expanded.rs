@@ -351,9 +351,9 @@ const _: () = {
                     __p::PayloadItem {
                         name: "data",
                         docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes.",
+                        presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
-                        registered: true,
                         optional: true,
                         ..__p::PayloadItem::NONE
                     },
@@ -1160,9 +1160,9 @@ const _: () = {
                     __p::PayloadItem {
                         name: "data",
                         docs: " The message, or how much of it is now in registered memory. Nothing when there was an error.",
+                        presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
-                        registered: true,
                         ..__p::PayloadItem::NONE
                     },
                 ],
