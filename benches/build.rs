@@ -1,4 +1,5 @@
-//! Lets this program find UCX at run time where it was found at build time, and compiles what counts.
+//! Lets this program find UCX at run time where it was found at build time, and compiles what
+//! counts.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ fn counts() {
     println!("cargo::rerun-if-changed={SOURCE}");
     let directory = std::env::var_os("OUT_DIR").expect("cargo says where output goes");
     let library = Path::new(&directory).join("counts.so");
-    // Any optimisation will do; without builtins, or malloc in terms of calloc may become a call of itself.
+    // Any optimisation will do; without builtins, or malloc in terms of calloc may become a call of
+    // itself.
     let mut command = cc::Build::new().opt_level(2).get_compiler().to_command();
     command.args(["-shared", "-fPIC", "-fno-builtin", SOURCE, "-o"]).arg(&library);
     let status = command.status().expect("the C compiler starts: `cargo xtask setup` installs it");

@@ -1,4 +1,4 @@
-//! Lets this package's tests find UCX at run time where it was found at build time.
+//! Lets this package's tests find the UCX of the build at run time.
 
 fn main() {
     ucx_probe::emit_rpath();

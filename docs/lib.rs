@@ -1,10 +1,10 @@
-//! The Rust code of the guide as documentation tests: each page in `src/` is the text of a module here.
+//! The guide's Rust code as documentation tests: each page in `src/` is the text of a module here.
 //!
-//! A page that is not named here is found by the test `every_page_with_rust_is_compiled`.
+//! The test `every_page_with_rust_is_compiled` finds a page that is missing here.
 
 use std::path::{Path, PathBuf};
 
-/// A module for each page whose blocks are compiled.
+/// Makes a module for each page whose blocks are compiled.
 macro_rules! pages {
     ($($module:ident: $file:literal,)*) => {
         $(
@@ -42,10 +42,10 @@ pages! {
     ucx: "src/ucx.md",
 }
 
-/// The directory of the plugins that `cargo xtask test` built, for `UROM_PLUGIN_PATH`.
+/// Returns the directory of the plugins that `cargo xtask test` built, for `UROM_PLUGIN_PATH`.
 ///
 /// # Panics
-/// When they were not built.
+/// If they were not built.
 pub fn plugins() -> PathBuf {
     // target/PROFILE/build/guide-HASH/out
     let profile = Path::new(env!("OUT_DIR"))
@@ -61,17 +61,18 @@ pub fn plugins() -> PathBuf {
     plugins
 }
 
-/// Has this process's services look for plugins in [`plugins`], as `UROM_PLUGIN_PATH` in a user's shell would. To be
-/// called before anything starts a thread.
+/// Sets `UROM_PLUGIN_PATH` to [`plugins`], as in a user's shell. Call it before any thread starts.
 ///
 /// # Panics
 /// As [`plugins`].
 pub fn set_plugin_path() {
-    // SAFETY: a documentation test is a process of its own, and calls this first: nobody reads the environment meanwhile.
+    // SAFETY: a documentation test is a separate process and calls this first, so no other thread
+    // reads the environment.
     unsafe { std::env::set_var("UROM_PLUGIN_PATH", plugins()) };
 }
 
-/// The bytes of a command or a notification, as they go on the wire. What was in the memory before shows, if it was left.
+/// Returns the bytes of a command or a notification on the wire. The buffer is filled with 0xee
+/// before, which shows bytes that are not written.
 #[macro_export]
 macro_rules! wire {
     ($message:expr) => {{

@@ -1,8 +1,9 @@
-//! Lets every program and library of this package find UCX at run time: in the prefix it was installed in, else where it was
-//! found at build time. Lets plugins in uromd find DOCA's log there.
+//! Lets every program and library of this package find UCX at run time: in the prefix it was
+//! installed in, else where it was found at build time. Lets plugins in uromd find DOCA's log
+//! there.
 //!
-//! Another program that is `uromd` too (the module `uromd` of this crate) links with the same arguments: its build script
-//! finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
+//! Another program that is `uromd` too (the module `uromd` of this crate) links with the same
+//! arguments: its build script finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
     let mut program: Vec<_> =
@@ -11,7 +12,8 @@ fn main() {
             .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))
             .collect();
     if ucx_probe::rpath().is_some() {
-        // Where `cargo xtask install` puts the kit's own UCX. LD_LIBRARY_PATH comes before it: emit_rpath sees to that.
+        // Where `cargo xtask install` puts the kit's own UCX. LD_LIBRARY_PATH comes before it:
+        // emit_rpath sees to that.
         program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());
     }
     program.iter().for_each(|argument| println!("cargo:rustc-link-arg-bins={argument}"));

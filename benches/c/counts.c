@@ -1,9 +1,10 @@
 /*
- * Counts the active messages that a process gives to UCX, and what the threads that do so ask of malloc: preloaded, it stands
- * before UCX and before glibc. Other threads do not carry commands; theirs are heartbeats, which go with time.
+ * Counts the active messages that a process gives to UCX, and the allocations of the threads that do
+ * so: preloaded, it comes before UCX and before glibc. Other threads carry no commands; they send
+ * heartbeats, whose number depends on time.
  *
- * The counts are in a file in the directory COUNT_IN that is called as the process's id, eight bytes each that are mapped, so that
- * others can read them while the process runs.
+ * The counts are eight bytes each in a mapped file, named after the process's id, in the directory
+ * COUNT_IN, so that other processes can read them meanwhile.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,7 +29,7 @@ struct counts {
 	_Atomic uint64_t messages;
 };
 
-/* Whether this thread has sent a message. The model is one that allocates nothing at the first access. */
+/* Whether this thread has sent a message. This TLS model allocates nothing at the first access. */
 static _Thread_local bool carries __attribute__((tls_model("initial-exec")));
 
 /* Until the file is there, and where there is none. */
@@ -68,7 +69,7 @@ __attribute__((constructor)) static void begin(void)
 	close(file);
 }
 
-/* ---- Active messages --------------------------------------------------------------------------------------------- */
+/* Active messages */
 
 typedef void *send_function(void *endpoint, unsigned id, const void *header, size_t header_length, const void *buffer,
 			    size_t length, const void *parameters);
@@ -101,7 +102,7 @@ void *ucp_am_send_nbx(void *endpoint, unsigned id, const void *header, size_t he
 	return next_send()(endpoint, id, header, header_length, buffer, length, parameters);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+/* Memory */
 
 void *malloc(size_t size)
 {

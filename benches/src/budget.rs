@@ -1,211 +1,73 @@
-//! The budgets, row by row as the design states them, and what a run makes of them.
+//! The budgets, which `budgets.json` lists, and whether a run's figures keep them.
 //!
-//! A row names the figures it is about. Suites need not know the budgets: they measure and name what they measured.
+//! A row names its figures. Suites know no budgets: they measure, and name what they measured.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::figure::{Bound, Budget, Figure};
-
-/// What of a figure is held against the budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Of {
-    /// Its value.
-    Value,
-    /// Its value over the peer's.
-    Ratio,
-    /// The peer's over its value: how many times faster it is.
-    TimesFaster,
-}
+use crate::figure::Figure;
 
 /// One row of the table.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// What a reader is told.
-    pub(crate) what: &'static str,
-    /// The suite that measures it.
-    pub(crate) suite: &'static str,
-    /// The figure, or with a `*` at the end all that begin so. The worst of them counts.
-    pub(crate) figures: &'static str,
+    /// The row's title.
+    pub(crate) what: String,
+    /// A figure's name. With a `*` at its end: all figures whose names begin so; the worst counts.
+    pub(crate) figures: String,
     pub(crate) of: Of,
-    pub(crate) bound: Bound,
-    pub(crate) least: f64,
+    #[serde(flatten)]
+    pub(crate) limit: Limit,
+    /// A limit of the same kind that is aimed at.
     pub(crate) goal: Option<f64>,
 }
 
-/// A row of the ratio to a peer that should be small.
-const fn ratio(
-    what: &'static str,
-    suite: &'static str,
-    figures: &'static str,
-    least: f64,
-    goal: f64,
-) -> Row {
-    Row { what, suite, figures, of: Of::Ratio, bound: Bound::AtMost, least, goal: Some(goal) }
+/// What of a figure is compared with the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Of {
+    Value,
+    /// The value divided by the peer's.
+    Ratio,
+    /// The peer's value divided by the value.
+    TimesFaster,
 }
 
-/// A row of the ratio to a peer that should be large.
-const fn share(what: &'static str, figures: &'static str, least: f64, goal: f64) -> Row {
-    Row {
-        what,
-        suite: "loopback",
-        figures,
-        of: Of::Ratio,
-        bound: Bound::AtLeast,
-        least,
-        goal: Some(goal),
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Limit {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Limit {
+    /// Whether `measured` keeps it. NaN keeps none.
+    pub(crate) fn holds(self, measured: f64) -> bool {
+        match self {
+            Limit::AtMost(most) => measured <= most,
+            Limit::AtLeast(least) => measured >= least,
+        }
+    }
+
+    /// The same kind of limit with another value.
+    pub(crate) fn with(self, value: f64) -> Limit {
+        match self {
+            Limit::AtMost(_) => Limit::AtMost(value),
+            Limit::AtLeast(_) => Limit::AtLeast(value),
+        }
     }
 }
 
-/// A row of how many times faster than a peer.
-const fn faster(what: &'static str, figures: &'static str, least: f64) -> Row {
-    Row {
-        what,
-        suite: "peers",
-        figures,
-        of: Of::TimesFaster,
-        bound: Bound::AtLeast,
-        least,
-        goal: None,
-    }
-}
-
-/// A row of what the kit is compared with: raw UCX would be too easy a peer if its loop were slower than UCX's own.
-const fn peer_check(what: &'static str, figures: &'static str) -> Row {
-    let (of, bound) = (Of::Ratio, Bound::AtMost);
-    Row { what, suite: "ucx_perftest", figures, of, bound, least: 1.1, goal: None }
-}
-
-/// A row of a value by itself that should be small.
-const fn value(what: &'static str, suite: &'static str, figures: &'static str, least: f64) -> Row {
-    Row { what, suite, figures, of: Of::Value, bound: Bound::AtMost, least, goal: None }
-}
-
-/// A row of how many there can be.
-const fn count(what: &'static str, figures: &'static str, least: f64) -> Row {
-    Row { what, suite: "scale", figures, of: Of::Value, bound: Bound::AtLeast, least, goal: None }
-}
-
-/// All of them.
-pub(crate) const ROWS: &[Row] = &[
-    ratio(
-        "loopback round trip, 8 bytes, shared memory, against raw UCX",
-        "loopback",
-        "loopback/round-trip/shm/uromd/1-host/1",
-        1.5,
-        1.2,
-    ),
-    ratio("the same over TCP", "loopback", "loopback/round-trip/tcp/uromd/1-host/1", 1.05, 1.02),
-    peer_check(
-        "raw loop's round trip against ucx_perftest, shared memory",
-        "ucx_perftest/round-trip/shm/40",
-    ),
-    peer_check("the same over TCP", "ucx_perftest/round-trip/tcp/40"),
-    share(
-        "loopbacks per second, 64 in flight, shared memory, against raw UCX",
-        "loopback/rate/shm/uromd/1-host/64",
-        0.8,
-        1.3,
-    ),
-    share("the same over TCP", "loopback/rate/tcp/uromd/1-host/64", 3.0, 15.0),
-    ratio(
-        "time in a Rust plugin against the same in C: round trip",
-        "plugin-in-c",
-        "plugin-in-c/round-trip/*",
-        1.0,
-        0.95,
-    ),
-    ratio("the same for each of 64 in flight", "plugin-in-c", "plugin-in-c/in-flight/*", 1.0, 0.95),
-    ratio(
-        "sandbox tag send, 4000 bytes inline, against a raw tag send and a raw round trip",
-        "sandbox",
-        "sandbox/inline/shm/4000",
-        1.2,
-        1.1,
-    ),
-    ratio(
-        "encode and decode, instructions, against a memcpy pack in C",
-        "codec",
-        "codec/*",
-        1.1,
-        1.0,
-    ),
-    ratio(
-        "a command in the graph plugin, instructions, against the same in C",
-        "codec",
-        "plugin/graph/*",
-        1.0,
-        0.95,
-    ),
-    ratio(
-        "the same in the sandbox plugin, both over shared memory, with all that UCX does",
-        "codec",
-        "plugin/sandbox/*",
-        1.1,
-        1.0,
-    ),
-    Row {
-        goal: Some(0.0),
-        ..value(
-            "heap allocations per command besides the two descriptors",
-            "allocations",
-            "allocations/per-command/*",
-            0.0,
-        )
-    },
-    value(
-        "messages that a command which is alone takes, each way",
-        "messages",
-        "messages/alone/*",
-        1.0,
-    ),
-    Row {
-        bound: Bound::AtLeast,
-        ..value(
-            "part of such commands that have left when submit returns",
-            "messages",
-            "messages/sent-at-once/*",
-            1.0,
-        )
-    },
-    value("CPU of an idle worker, % of a core", "idle", "idle/cpu/*", 1.0),
-    value(
-        "first command after idle, median and 99th of 100, median launch, us",
-        "idle",
-        "idle/first-command/*",
-        200.0,
-    ),
-    faster("times faster than a tonic unary echo, TCP, spinning", "peers/tonic/tcp-spinning", 8.0),
-    faster("the same, asleep between messages", "peers/tonic/tcp-asleep", 1.3),
-    faster("the same, shared memory, spinning", "peers/tonic/shm-spinning", 150.0),
-    value(
-        "a killed peer is noticed by every host with tasks on it, s",
-        "losses",
-        "losses/killed/*",
-        1.0,
-    ),
-    value("a stopped one, s", "losses", "losses/stopped/*", 5.0),
-    value("one that is cut off, s", "losses", "losses/cut-off/*", 5.0),
-    count("workers on one daemon", "scale/workers-on-one-daemon", 256.0),
-    count("plugins in one worker", "scale/plugins-in-one-worker", 62.0),
-];
-
-/// What a run says about a row.
+/// A row's result.
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
     #[serde(flatten)]
-    pub(crate) row: &'static Row,
+    pub(crate) row: Row,
     /// The figure that counts: the worst.
-    pub(crate) figure: Option<String>,
-    /// What was held against the budget.
+    pub(crate) figure: Option<Figure>,
+    /// What was compared with the budget.
     pub(crate) measured: Option<f64>,
-    /// That figure's value, its unit, and its peer's value.
-    pub(crate) value: Option<f64>,
-    pub(crate) unit: Option<String>,
-    pub(crate) peer: Option<f64>,
-    /// Nothing when nothing was measured.
+    /// `None` when nothing was measured.
     pub(crate) met: Option<bool>,
-    /// Whether the goal was reached as well; nothing without a goal or a measurement.
+    /// `None` without a goal or a measurement.
     pub(crate) goal_met: Option<bool>,
 }
 
@@ -217,7 +79,7 @@ impl Row {
         }
     }
 
-    /// What of `figure` counts here; nothing when it lacks that.
+    /// The part of `figure` that counts. `None` when the figure lacks it.
     fn measured(&self, figure: &Figure) -> Option<f64> {
         match self.of {
             Of::Value => Some(figure.value),
@@ -227,47 +89,43 @@ impl Row {
     }
 
     fn worse(&self, a: f64, b: f64) -> bool {
-        // What is no number keeps no budget, and stays the worst.
-        if a.is_nan() || b.is_nan() {
-            return a.is_nan();
+        // NaN keeps no budget, so it is worse than any number.
+        a.is_nan() || !b.is_nan() && a != b && !self.limit.with(b).holds(a)
+    }
+
+    fn verdict(self, figures: &[Figure]) -> Verdict {
+        let mut worst: Option<(&Figure, f64)> = None;
+        for figure in figures.iter().filter(|figure| self.is_about(figure)) {
+            let Some(measured) = self.measured(figure) else { continue };
+            if worst.is_none_or(|(_, other)| self.worse(measured, other)) {
+                worst = Some((figure, measured));
+            }
         }
-        match self.bound {
-            Bound::AtMost => a > b,
-            Bound::AtLeast => a < b,
+        let measured = worst.map(|(_, measured)| measured);
+        Verdict {
+            figure: worst.map(|(figure, _)| Figure { histogram: None, ..figure.clone() }),
+            measured,
+            met: measured.map(|measured| self.limit.holds(measured)),
+            goal_met: measured.zip(self.goal).map(|(at, goal)| self.limit.with(goal).holds(at)),
+            row: self,
         }
     }
 }
 
-/// Writes into each figure of a row what it is held against and whether that holds, and says what became of each row.
-pub(crate) fn judge(figures: &mut [Figure]) -> Vec<Verdict> {
-    ROWS.iter().map(|row| verdict(row, figures)).collect()
+/// All rows.
+///
+/// # Panics
+/// When `budgets.json` is malformed, which a test excludes.
+pub(crate) fn rows() -> Vec<Row> {
+    serde_json::from_str(include_str!("../budgets.json")).expect("budgets.json is well formed")
 }
 
-fn verdict(row: &'static Row, figures: &mut [Figure]) -> Verdict {
-    let mut worst: Option<(&Figure, f64)> = None;
-    for figure in figures.iter_mut().filter(|figure| row.is_about(figure)) {
-        let Some(measured) = row.measured(figure) else { continue };
-        figure.budget = Some(Budget { bound: row.bound, least: row.least, goal: row.goal });
-        figure.met = Some(row.bound.holds(measured, row.least));
-        if worst.is_none_or(|(_, least)| row.worse(measured, least)) {
-            worst = Some((figure, measured));
-        }
-    }
-    let measured = worst.map(|(_, measured)| measured);
-    let figure = worst.map(|(figure, _)| figure);
-    Verdict {
-        row,
-        figure: figure.map(|figure| figure.name.clone()),
-        measured,
-        value: figure.map(|figure| figure.value),
-        unit: figure.map(|figure| figure.unit.clone()),
-        peer: figure.and_then(|figure| figure.peer.as_ref()).map(|peer| peer.value),
-        met: measured.map(|measured| row.bound.holds(measured, row.least)),
-        goal_met: measured.zip(row.goal).map(|(measured, goal)| row.bound.holds(measured, goal)),
-    }
+/// The result of each row.
+pub(crate) fn judge(figures: &[Figure]) -> Vec<Verdict> {
+    rows().into_iter().map(|row| row.verdict(figures)).collect()
 }
 
-/// Whether a run may call itself a success: nothing is missed and, when it is to be `complete`, nothing is missing.
+/// Whether no row is missed and, in a `complete` run, none is unmeasured.
 pub(crate) fn success(verdicts: &[Verdict], complete: bool) -> bool {
     verdicts.iter().all(|verdict| verdict.met.unwrap_or(!complete))
 }
@@ -277,9 +135,14 @@ mod tests {
     use super::*;
 
     const ROUND_TRIP: &str = "loopback/round-trip/shm/uromd/1-host/1";
+    const ALLOCATIONS: &str = "allocations/per-command/*";
 
     fn of<'a>(verdicts: &'a [Verdict], figures: &str) -> &'a Verdict {
         verdicts.iter().find(|verdict| verdict.row.figures == figures).unwrap()
+    }
+
+    fn allocations(values: [f64; 3]) -> [Figure; 3] {
+        values.map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value))
     }
 
     #[test]
@@ -287,22 +150,18 @@ mod tests {
         for (value, met, goal_met) in
             [(11.0, true, true), (15.0, true, false), (15.1, false, false)]
         {
-            let mut figures = [Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0)];
-            let verdicts = judge(&mut figures);
+            let verdicts = judge(&[Figure::new(ROUND_TRIP, "ns", value).against("raw UCX", 10.0)]);
             let verdict = of(&verdicts, ROUND_TRIP);
             assert_eq!((verdict.met, verdict.goal_met), (Some(met), Some(goal_met)), "{value}");
-            assert_eq!(figures[0].met, Some(met));
             assert_eq!(success(&verdicts, false), met);
         }
     }
 
     #[test]
-    fn what_is_no_number_is_missed_wherever_it_stands() {
+    fn nan_is_missed_wherever_it_stands() {
         for values in [[f64::NAN, 0.0, 0.0], [0.0, f64::NAN, 0.0], [0.0, 0.0, f64::NAN]] {
-            let mut figures = values
-                .map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
             assert_eq!(
-                of(&judge(&mut figures), "allocations/per-command/*").met,
+                of(&judge(&allocations(values)), ALLOCATIONS).met,
                 Some(false),
                 "{values:?}"
             );
@@ -311,32 +170,49 @@ mod tests {
 
     #[test]
     fn the_worst_of_several_figures_counts() {
-        let mut figures = [0.0, 2.0, 1.0]
-            .map(|value| Figure::new(format!("allocations/per-command/{value}"), "", value));
-        let verdicts = judge(&mut figures);
-        let verdict = of(&verdicts, "allocations/per-command/*");
+        let verdicts = judge(&allocations([0.0, 2.0, 1.0]));
+        let verdict = of(&verdicts, ALLOCATIONS);
         assert_eq!((verdict.measured, verdict.met), (Some(2.0), Some(false)));
-        assert_eq!(figures.map(|figure| figure.met), [Some(true), Some(false), Some(false)]);
+        let figures = [0.9, 0.7].map(|ratio| {
+            let name = "loopback/rate/shm/uromd/1-host/64";
+            Figure::new(name, "/s", ratio).against("raw UCX", 1.0)
+        });
+        let verdicts = judge(&figures);
+        assert_eq!(of(&verdicts, &figures[0].name).met, Some(false));
     }
 
     #[test]
     fn times_faster_is_the_inverse_of_the_ratio() {
-        let mut figures =
-            [Figure::new("peers/tonic/tcp-spinning", "us", 10.0).against("tonic", 121.0)];
-        let verdicts = judge(&mut figures);
-        assert_eq!(of(&verdicts, "peers/tonic/tcp-spinning").measured.map(f64::round), Some(12.0));
+        let name = "peers/tonic/tcp-spinning";
+        let verdicts = judge(&[Figure::new(name, "us", 10.0).against("tonic", 121.0)]);
+        assert_eq!(of(&verdicts, name).measured.map(f64::round), Some(12.0));
     }
 
     #[test]
-    fn a_row_that_nobody_measured_fails_a_complete_run_only() {
-        let verdicts = judge(&mut []);
-        assert_eq!(verdicts.len(), ROWS.len());
+    fn an_unmeasured_row_fails_a_complete_run_only() {
+        let verdicts = judge(&[]);
         assert!(verdicts.iter().all(|verdict| verdict.met.is_none()));
         assert!(success(&verdicts, false) && !success(&verdicts, true));
     }
 
     #[test]
     fn a_figure_without_a_peer_is_no_measurement_of_a_ratio() {
-        assert_eq!(of(&judge(&mut [Figure::new(ROUND_TRIP, "ns", 1.0)]), ROUND_TRIP).met, None);
+        assert_eq!(of(&judge(&[Figure::new(ROUND_TRIP, "ns", 1.0)]), ROUND_TRIP).met, None);
+    }
+
+    #[test]
+    fn a_limit_keeps_itself() {
+        assert!(Limit::AtMost(1.5).holds(1.5) && !Limit::AtMost(1.5).holds(1.51));
+        assert!(Limit::AtLeast(0.8).holds(0.8) && !Limit::AtLeast(0.8).holds(0.79));
+        assert!(!Limit::AtMost(1.5).holds(f64::NAN));
+    }
+
+    #[test]
+    fn every_row_belongs_to_a_suite() {
+        for row in rows() {
+            let suites = ["codec", "plugin"].into_iter();
+            let mut suites = suites.chain(crate::suites::SUITES.iter().map(|suite| suite.name));
+            assert!(suites.any(|name| row.figures.starts_with(&format!("{name}/"))), "{row:?}");
+        }
     }
 }

@@ -1,48 +1,49 @@
-//! How long a cache line takes from one core to the other and back: the yardstick that tells "near" cores from "far"
-//! ones, because a virtual machine's change without notice.
+//! The round trip of a cache line between two cores. It tells near cores from far ones: those of a
+//! virtual machine change without notice.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::cores::pin;
+use anyhow::Result;
 
-/// How many round trips one figure takes, and how many figures there are.
+use crate::cores::{Cores, pin};
+use crate::statistics::of_rounds;
+
+/// The round trips of one round, and the number of rounds.
 const TRIPS: u64 = 20_000;
 const ROUNDS: u64 = 5;
 
-/// The median time of one round trip between two cores. The calling thread stays where it is.
+/// The median of the rounds, in nanoseconds. The calling thread stays where it is.
 ///
 /// # Errors
-/// When the system has no such cores.
-pub(crate) fn round_trip(cores: [usize; 2]) -> rustix::io::Result<Duration> {
+/// When a thread cannot be pinned.
+pub(crate) fn round_trip(cores: &Cores) -> Result<f64> {
     let line = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let there = scope.spawn(|| answer(cores[1], &line));
-        let here = scope.spawn(|| ask(cores[0], &line));
+        let there = scope.spawn(|| answer(cores.worker(), &line));
+        let here = scope.spawn(|| ask(cores.host(0), &line));
         there.join().expect("this end only counts")?;
-        here.join().expect("this end only counts")
+        of_rounds(&here.join().expect("this end only counts")?)
     })
 }
 
-// Both go on when they cannot be pinned: the other end would wait for ever, and the error is reported in the end.
+// Both go on when they cannot be pinned, as the other end would wait for ever.
 
-fn ask(core: usize, line: &AtomicU64) -> rustix::io::Result<Duration> {
+fn ask(core: usize, line: &AtomicU64) -> Result<Vec<f64>> {
     let pinned = pin(core);
-    let mut rounds: Vec<_> = (0..ROUNDS)
-        .map(|round| {
-            let start = Instant::now();
-            for trip in round * TRIPS..(round + 1) * TRIPS {
-                line.store(2 * trip + 1, Ordering::Release);
-                wait_for(line, 2 * trip + 2);
-            }
-            start.elapsed() / TRIPS as u32
-        })
-        .collect();
-    rounds.sort();
-    pinned.map(|()| rounds[rounds.len() / 2])
+    let round = |round| {
+        let start = Instant::now();
+        for trip in round * TRIPS..(round + 1) * TRIPS {
+            line.store(2 * trip + 1, Ordering::Release);
+            wait_for(line, 2 * trip + 2);
+        }
+        start.elapsed().as_nanos() as f64 / TRIPS as f64
+    };
+    let rounds = (0..ROUNDS).map(round).collect();
+    pinned.map(|()| rounds)
 }
 
-fn answer(core: usize, line: &AtomicU64) -> rustix::io::Result<()> {
+fn answer(core: usize, line: &AtomicU64) -> Result<()> {
     let pinned = pin(core);
     for trip in 0..TRIPS * ROUNDS {
         wait_for(line, 2 * trip + 1);

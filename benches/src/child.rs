@@ -1,7 +1,7 @@
-//! This program again as another process, for parts of a measurement that need one: a host of its own, an allocator that
-//! counts, a UCX that is configured otherwise.
+//! This program again as another process: a launch, a host of its own, a server.
 //!
-//! The two talk in lines of JSON, one order and one answer each, over the child's standard input and output.
+//! Both ends talk in lines of JSON over the child's standard input and output, one answer for each
+//! order.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,47 +10,38 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The argument that makes this program a child; the suite's name and its own arguments as JSON follow.
-pub(crate) const ARGUMENT: &str = "--child";
-
-/// A child at work. Dropping it kills it.
+/// A running child. Dropping it kills it.
 pub(crate) struct Child {
     process: Process,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
+/// This program with other arguments.
+///
+/// # Errors
+/// When its own file cannot be found.
+pub(crate) fn own<const N: usize>(arguments: [&str; N]) -> Result<Command> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+/// This program as a process of `suite`.
+///
+/// # Errors
+/// As [`own`].
+pub(crate) fn of_suite(suite: &str, arguments: &impl Serialize) -> Result<Command> {
+    own(["--process", suite, &serde_json::to_string(arguments)?])
+}
+
 impl Child {
-    /// Starts one of `suite`, after `set` has added variables.
+    /// Starts `command`.
     ///
     /// # Errors
-    /// When it cannot be started.
-    pub(crate) fn start(
-        suite: &str,
-        arguments: &impl Serialize,
-        set: impl FnOnce(&mut Command) -> &mut Command,
-    ) -> Result<Child> {
-        let mut command = Child::command(suite, arguments)?;
-        set(&mut command);
-        Child::of(command)
-    }
-
-    /// What starts one of `suite`, for those who start it in another way.
-    ///
-    /// # Errors
-    /// When this program's file cannot be found.
-    pub(crate) fn command(suite: &str, arguments: &impl Serialize) -> Result<Command> {
-        let program = std::env::current_exe().context("cannot find this program's own file")?;
-        let mut command = Command::new(program);
-        command.args([ARGUMENT, suite, &serde_json::to_string(arguments)?]);
-        Ok(command)
-    }
-
-    /// Starts another program that talks the same way.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
-    pub(crate) fn of(mut command: Command) -> Result<Child> {
+    /// The system's.
+    pub(crate) fn start(mut command: Command) -> Result<Child> {
         // Standard output is for answers; UCX would write its own lines there.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("UCX_LOG_FILE", "stderr");
         let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
@@ -64,36 +55,32 @@ impl Child {
     /// # Errors
     /// When the child is gone.
     pub(crate) fn order(&mut self, order: &impl Serialize) -> Result<()> {
-        let mut line = serde_json::to_string(order)?;
-        line.push('\n');
-        let orders =
-            self.orders.as_mut().context("the child was told that there are no more orders")?;
-        orders
-            .write_all(line.as_bytes())
-            .context("a child does not take orders any more: its last lines say why")
+        let line = serde_json::to_string(order)?;
+        let orders = self.orders.as_mut().context("the child may have no more orders")?;
+        writeln!(orders, "{line}").context("a child has ended: its last lines say why")
     }
 
     /// Waits for the answer to the oldest order.
     ///
     /// # Errors
-    /// When the child ended, or said something else.
+    /// When the child has ended, or its answer is of another type.
     pub(crate) fn answer<A: DeserializeOwned>(&mut self) -> Result<A> {
         let mut line = String::new();
-        let read = self.answers.read_line(&mut line).context("cannot read what a child says")?;
+        let read = self.answers.read_line(&mut line).context("cannot read a child's answer")?;
         ensure!(read > 0, "a child ended before it answered: its last lines say why");
-        serde_json::from_str(&line).with_context(|| format!("a child said {line:?}"))
+        serde_json::from_str(&line).with_context(|| format!("a child answered {line:?}"))
     }
 
     /// Gives an order and waits for its answer.
     ///
     /// # Errors
-    /// As [`order`](Self::order) and [`answer`](Self::answer).
+    /// Those of [`order`](Self::order) and [`answer`](Self::answer).
     pub(crate) fn ask<A: DeserializeOwned>(&mut self, order: &impl Serialize) -> Result<A> {
         self.order(order)?;
         self.answer()
     }
 
-    /// Says that there are no more orders, and waits for the child's end.
+    /// Waits for the child's end. It gets no more orders.
     ///
     /// # Errors
     /// When it fails.
@@ -107,26 +94,31 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // After `finish` there is nothing left to kill, which is fine.
+        // After `finish` there is nothing left to kill.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The child's side: does what each order says until there are no more.
+/// Answers.
 ///
 /// # Errors
-/// What `work` gives, and orders that are none.
+/// The system's.
+pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{}", serde_json::to_string(answer)?)?;
+    Ok(output.flush()?)
+}
+
+/// The child's side: answers every order with the result of `work`.
+///
+/// # Errors
+/// Those of `work`, and malformed orders.
 pub(crate) fn serve<O: DeserializeOwned, A: Serialize>(
     mut work: impl FnMut(O) -> Result<A>,
 ) -> Result<()> {
-    let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lines() {
-        let answer = work(serde_json::from_str(&line?).context("an order that is none")?)?;
-        let mut line = serde_json::to_string(&answer)?;
-        line.push('\n');
-        output.write_all(line.as_bytes())?;
-        output.flush()?;
+        answer(&work(serde_json::from_str(&line?).context("a malformed order")?)?)?;
     }
     Ok(())
 }

@@ -1,34 +1,36 @@
-//! Which cores a measurement runs on, and pinning threads to them.
+//! The cores that a measurement runs on, and pinning threads to them.
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::{Deserialize, Serialize};
 
-/// The cores this program was given, at least one of them.
-#[derive(Clone, Debug)]
+/// The cores that this program may use, at least one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Cores(Vec<usize>);
 
 impl Cores {
     /// Asks the system.
     ///
     /// # Errors
-    /// When it does not say.
+    /// The system's.
     pub(crate) fn find() -> Result<Cores> {
-        let set =
-            sched_getaffinity(None).context("the system does not say which cores there are")?;
+        let set = sched_getaffinity(None).context("cannot read which cores there are")?;
         Ok(Cores((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()))
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The core of the `number`th host. With two cores all hosts share the first.
+    /// The core of host `number`. With two cores all hosts share the first.
     pub(crate) fn host(&self, number: usize) -> usize {
-        let others = self.0.len().saturating_sub(1).max(1);
-        let at = number % others;
+        let at = number % self.for_hosts();
         // The second core is the worker's.
         self.0[if at == 0 { 0 } else { at + 1 }]
+    }
+
+    fn for_hosts(&self) -> usize {
+        self.0.len().saturating_sub(1).max(1)
     }
 
     /// The core of the worker under measurement.
@@ -36,32 +38,27 @@ impl Cores {
         self.0[1.min(self.0.len() - 1)]
     }
 
-    /// The first host's core and the worker's.
-    pub(crate) fn pair(&self) -> [usize; 2] {
-        [self.host(0), self.worker()]
-    }
-
-    /// What is to be known about a figure whose hosts share cores, if they do.
+    /// The note of a figure whose hosts share cores, if they do.
     pub(crate) fn sharing(&self, hosts: usize) -> Option<String> {
-        let rooms = self.0.len().saturating_sub(1).max(1);
-        (hosts > rooms).then(|| {
+        let cores = self.for_hosts();
+        let plural = if cores == 1 { "" } else { "s" };
+        (hosts > cores).then(|| {
             format!(
-                "{hosts} spinning hosts share {rooms} core{}: most of a host's time is waiting for its turn on the core, so \
-                 this shows what the scheduler makes of it more than what a command costs",
-                if rooms == 1 { "" } else { "s" }
+                "{hosts} spinning hosts share {cores} core{plural}: a host mostly waits for its \
+                 turn, so this shows the scheduler more than the cost of a command"
             )
         })
     }
 }
 
-/// Pins the calling thread.
+/// Pins the calling thread to `core`.
 ///
 /// # Errors
-/// When the system has no such core, or does not give it.
-pub(crate) fn pin(core: usize) -> rustix::io::Result<()> {
+/// When there is no such core.
+pub(crate) fn pin(core: usize) -> Result<()> {
     let mut set = CpuSet::new();
     set.set(core);
-    sched_setaffinity(None, &set)
+    sched_setaffinity(None, &set).with_context(|| format!("cannot pin a thread to core {core}"))
 }
 
 #[cfg(test)]

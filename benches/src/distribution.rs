@@ -1,4 +1,4 @@
-//! How often something took how long, in a form that travels between processes and into the summary.
+//! The spread of samples, in a form that travels between processes and into the summary.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -6,22 +6,17 @@ use serde::{Deserialize, Serialize};
 /// Two digits: each bar stands for values that differ by less than 1 %.
 const DIGITS: u8 = 2;
 
-/// Nanoseconds and how often each was seen, rising.
+/// Quantiles and bars, all in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Distribution {
-    /// Nanoseconds that half of the samples did not exceed.
     pub(crate) p50: u64,
-    /// The same for 90 of 100.
     pub(crate) p90: u64,
-    /// For 99 of 100.
     pub(crate) p99: u64,
-    /// For 999 of 1000.
     pub(crate) p999: u64,
-    /// The longest.
     pub(crate) max: u64,
-    /// How many samples there are.
+    /// The number of samples.
     pub(crate) count: u64,
-    /// Nanoseconds, and how many samples took about as long.
+    /// Values, rising, and the number of samples of each.
     pub(crate) bars: Vec<(u64, u64)>,
 }
 
@@ -29,23 +24,20 @@ pub(crate) struct Distribution {
 pub(crate) struct Recorder(Histogram<u64>);
 
 impl Recorder {
-    /// Without samples. What took longer than a minute counts as a minute.
+    /// Without samples. A sample of more than a minute counts as a minute.
     pub(crate) fn new() -> Recorder {
-        Recorder(
-            Histogram::new_with_bounds(1, 60_000_000_000, DIGITS)
-                .expect("the bounds and digits are in range"),
-        )
+        let histogram = Histogram::new_with_bounds(1, 60_000_000_000, DIGITS);
+        Recorder(histogram.expect("the bounds and digits are in range"))
     }
 
-    /// One sample.
     #[inline]
     pub(crate) fn record(&mut self, nanoseconds: u64) {
         self.0.saturating_record(nanoseconds.max(1));
     }
 
-    /// What was recorded.
     pub(crate) fn finish(self) -> Distribution {
         let at = |quantile| self.0.value_at_quantile(quantile);
+        let bars = self.0.iter_recorded();
         Distribution {
             p50: at(0.5),
             p90: at(0.9),
@@ -53,17 +45,13 @@ impl Recorder {
             p999: at(0.999),
             max: self.0.max(),
             count: self.0.len(),
-            bars: self
-                .0
-                .iter_recorded()
-                .map(|bar| (bar.value_iterated_to(), bar.count_at_value()))
-                .collect(),
+            bars: bars.map(|bar| (bar.value_iterated_to(), bar.count_at_value())).collect(),
         }
     }
 }
 
 impl Distribution {
-    /// All samples of several distributions as one.
+    /// All samples of several distributions.
     pub(crate) fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
         let mut recorder = None;
         for (nanoseconds, count) in parts.flat_map(|part| &part.bars) {

@@ -1,4 +1,4 @@
-//! What a figure was measured on.
+//! The machine that was measured.
 
 use std::fs;
 use std::process::Command;
@@ -8,28 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::cores::Cores;
 
-/// The machine, as a reader of the figures wants to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
     /// The processor's name, as the kernel has it.
-    pub(crate) cpu: String,
-    /// How many cores this program may use.
-    pub(crate) cores: usize,
+    cpu: String,
+    /// The cores that this program may use.
+    cores: usize,
     /// The kernel's name and release.
-    pub(crate) kernel: String,
+    kernel: String,
     /// The release of UCX.
-    pub(crate) ucx: String,
+    ucx: String,
     /// The day of the measurement, in UTC.
-    pub(crate) date: String,
+    date: String,
     /// Whether the kernel says that this is a virtual machine.
-    pub(crate) is_virtual: bool,
+    is_virtual: bool,
 }
 
 impl Machine {
-    /// Looks around.
+    /// Describes this machine.
     ///
     /// # Errors
-    /// When the system does not say what its cores are.
+    /// When its cores cannot be found.
     pub(crate) fn find() -> Result<Machine> {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {
@@ -37,25 +36,20 @@ impl Machine {
             Some(line.split_once(':')?.1.trim().to_owned())
         };
         let uname = rustix::system::uname();
-        let machine = uname.machine().to_string_lossy();
-        let version = ucx::version();
+        let [machine, system, release] =
+            [uname.machine(), uname.sysname(), uname.release()].map(|name| name.to_string_lossy());
         Ok(Machine {
-            cpu: field("model name")
-                .unwrap_or_else(|| format!("a processor without a name, {machine}")),
+            cpu: field("model name").unwrap_or_else(|| format!("an unnamed {machine} processor")),
             cores: Cores::find()?.count(),
-            kernel: format!(
-                "{} {}",
-                uname.sysname().to_string_lossy(),
-                uname.release().to_string_lossy()
-            ),
-            ucx: version.to_string(),
+            kernel: format!("{system} {release}"),
+            ucx: ucx::version().to_string(),
             date: today(),
             is_virtual: field("flags")
                 .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         })
     }
 
-    /// All of it in a line.
+    /// Everything in one line.
     pub(crate) fn line(&self) -> String {
         let Machine { cpu, cores, kernel, ucx, date, is_virtual } = self;
         let what = if *is_virtual { "cores of a virtual machine" } else { "cores" };
@@ -63,12 +57,12 @@ impl Machine {
     }
 }
 
-/// `2026-01-31`, of the system's own making: nothing else here needs a calendar.
+/// `2026-01-31`, from the system's program: nothing else here needs a calendar.
 fn today() -> String {
     let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
     output.map_or_else(
-        |_| "a day without a date".to_owned(),
-        |o| String::from_utf8_lossy(&o.stdout).trim().to_owned(),
+        |_| "an unknown day".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
     )
 }
 

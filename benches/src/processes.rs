@@ -1,9 +1,9 @@
-//! What the kernel knows about other processes: children, time on a processor, memory.
+//! The kernel's data about other processes: children, time on a processor, memory.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::process::Pid;
 
 fn file(pid: Pid, name: &str) -> PathBuf {
@@ -15,14 +15,14 @@ fn read(pid: Pid, name: &str) -> Result<String> {
     std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// A file of each of its threads. Those that end meanwhile are left out.
+/// A file of each of its threads, without those that end meanwhile.
 fn of_threads(pid: Pid, name: &str) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(file(pid, "task")).context("the process has ended")?;
     let texts = entries.map(|entry| Ok(std::fs::read_to_string(entry?.path().join(name)).ok()));
     Ok(texts.collect::<std::io::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// The processes that `pid` has started, and that are there.
+/// The child processes of `pid`.
 ///
 /// # Errors
 /// When it has ended.
@@ -36,7 +36,18 @@ pub(crate) fn children(pid: Pid) -> Result<Vec<Pid>> {
     Ok(children)
 }
 
-/// For how long its threads have had a processor.
+/// The only child process of `pid`: a daemon's worker.
+///
+/// # Errors
+/// When it has ended, or has another number of children.
+pub(crate) fn only_child(pid: Pid) -> Result<Pid> {
+    match children(pid)?[..] {
+        [child] => Ok(child),
+        ref children => bail!("the daemon has {} children, and one worker", children.len()),
+    }
+}
+
+/// The processor time of its threads.
 ///
 /// # Errors
 /// When it has ended.
@@ -49,7 +60,7 @@ pub(crate) fn busy(pid: Pid) -> Result<Duration> {
     Ok(Duration::from_nanos(sum))
 }
 
-/// How many bytes are its own, with its share of those that it has in common with others (`Pss`).
+/// Its memory in bytes, with its share of what it has in common with others (`Pss`).
 ///
 /// # Errors
 /// When it has ended.

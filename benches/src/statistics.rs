@@ -1,33 +1,25 @@
 //! Medians, and sides measured in turns.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-/// The middle value, or the mean of the two in the middle; nothing of nothing.
+/// The middle value, or the mean of the two in the middle. `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let upper = *sorted.get(sorted.len() / 2)?;
-    let lower = sorted[(sorted.len() - 1) / 2];
-    Some(lower.midpoint(upper))
+    Some(sorted[(sorted.len() - 1) / 2].midpoint(upper))
 }
 
-/// Measures two sides `rounds` times, now this one first and now that. Returns what each side gave, round by round.
-///
-/// # Errors
-/// The first that either side gives.
-pub(crate) fn alternate<T>(
-    rounds: usize,
-    mut a: impl FnMut() -> Result<T>,
-    mut b: impl FnMut() -> Result<T>,
-) -> Result<[Vec<T>; 2]> {
-    in_turns(rounds, |side| if side == 0 { a() } else { b() })
+/// The median of some rounds, of which there has to be one.
+pub(crate) fn of_rounds(rounds: &[f64]) -> Result<f64> {
+    median(rounds).context("no round was measured")
 }
 
-/// Measures any number of sides `rounds` times, each round beginning with the next of them. Returns what each side gave, round by
-/// round.
+/// Measures `SIDES` sides `rounds` times, each round beginning with the next of them. Returns the
+/// values of each side, round by round.
 ///
 /// # Errors
-/// The first that a side gives.
+/// The first error of a side.
 pub(crate) fn in_turns<T, const SIDES: usize>(
     rounds: usize,
     mut measure: impl FnMut(usize) -> Result<T>,
@@ -56,14 +48,6 @@ mod tests {
 
     #[test]
     fn sides_take_turns_in_going_first() {
-        let order = std::cell::RefCell::new(String::new());
-        let side = |name| {
-            order.borrow_mut().push(name);
-            Ok(name)
-        };
-        let all = alternate(3, || side('a'), || side('b')).unwrap();
-        assert_eq!(*order.borrow(), "abbaab");
-        assert_eq!(all, [vec!['a'; 3], vec!['b'; 3]]);
         let mut order = Vec::new();
         let all = in_turns(3, |side| {
             order.push(side);

@@ -1,4 +1,4 @@
-//! What a shared object's file says of itself, read without loading it. The file may be anything.
+//! What a shared object's file shows without being loaded. The file is not trusted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,39 +6,36 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use object::elf::{self, FileHeader64};
-use object::read::elf::{ElfFile64, FileHeader, SectionHeader, SectionTable, Sym};
-use object::{Endianness, SymbolIndex};
+use object::elf;
+use object::read::ImportFlags;
+use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
+use object::{Endianness, Object};
 use urom_abi::describe::section::Description;
 use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
-use urom_service::plugin_elf;
+use urom_service::plugin_elf::{self, Export};
 
-use crate::description;
+use crate::description::sane::sane;
 
 /// The two functions that a worker looks up.
 pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
 
-/// A machine that DOCA's workers run on.
+/// A machine that DOCA's workers run on, as ELF numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[repr(u16)]
 pub(crate) enum Machine {
-    #[serde(rename = "x86_64")]
-    X86_64,
-    Aarch64,
+    X86_64 = machine::X86_64,
+    Aarch64 = machine::AARCH64,
 }
 
 impl Machine {
     /// The machine of this program; `None` on those that workers do not run on.
-    pub(crate) const OURS: Option<Machine> = if cfg!(target_arch = "x86_64") {
-        Some(Machine::X86_64)
-    } else if cfg!(target_arch = "aarch64") {
-        Some(Machine::Aarch64)
-    } else {
-        None
-    };
+    pub(crate) fn ours() -> Option<Machine> {
+        Machine::of_target(std::env::consts::ARCH)
+    }
 
-    /// That of a target, as `rustc` names them, or of the target's first word alone.
+    /// The machine of a target triple, or of the triple's first word alone.
     pub(crate) fn of_target(triple: &str) -> Option<Machine> {
         match triple.split('-').next() {
             Some("x86_64") => Some(Machine::X86_64),
@@ -49,10 +46,7 @@ impl Machine {
 
     /// As people write it.
     pub(crate) fn name(self) -> String {
-        machine::name(match self {
-            Machine::X86_64 => machine::X86_64,
-            Machine::Aarch64 => machine::AARCH64,
-        })
+        machine::name(self as u16)
     }
 
     /// The target to build for.
@@ -64,23 +58,26 @@ impl Machine {
     }
 }
 
-/// A symbol that others can find.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Export {
-    pub(crate) name: String,
-    pub(crate) function: bool,
+/// A version of glibc, such as 2.34.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GlibcVersion(pub(crate) u32, pub(crate) u32);
+
+impl fmt::Display for GlibcVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
 }
 
-/// One thing of glibc that the file cannot do without.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What the file needs of glibc.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glibc {
-    /// The oldest version that has all of it, such as 2.34.
-    pub(crate) version: (u32, u32),
+    /// The oldest version that has all of it.
+    pub(crate) version: GlibcVersion,
     /// The symbols that ask for this version.
     pub(crate) symbols: Vec<String>,
 }
 
-/// The facts.
+/// What an ELF file shows.
 #[derive(Debug, Clone)]
 pub(crate) struct ElfFile {
     /// `Err` is another machine's name.
@@ -95,31 +92,24 @@ pub(crate) struct ElfFile {
     pub(crate) glibc: Option<Glibc>,
     /// How many bytes `strip` would take off.
     pub(crate) debug_bytes: u64,
-    /// Whether it has been stripped of what says where its symbols are: the loader finds them, and nobody else.
+    /// Whether it has no section headers. Only the loader finds its symbols then.
     pub(crate) sectionless: bool,
-    /// What the plugin kit's macros say of it; files that were not made with them have nothing.
+    /// The description that this kit's macros put into the file; other files have none.
     pub(crate) description: Option<Result<Description, Unusable>>,
 }
 
 /// Why a description cannot be used: a sentence without capital and full stop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unusable {
     /// It cannot be read: services refuse the file.
+    #[error("{0}")]
     Damaged(String),
-    /// It says what no macro writes. Services do not look at that.
+    /// It states something that no macro writes. Services do not check that.
+    #[error("{0}")]
     Odd(String),
 }
 
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Unusable::Damaged(why) | Unusable::Odd(why)) = self;
-        f.write_str(why)
-    }
-}
-
-type Header = FileHeader64<Endianness>;
-
-/// The largest file that is read, in bytes: what has more is no plugin, but full of holes.
+/// The largest file in bytes that is read. A larger one is no plugin but a sparse file.
 const MOST: u64 = 1 << 32;
 
 /// All bytes of a regular file.
@@ -142,7 +132,7 @@ impl ElfFile {
     /// Reads a file's bytes.
     ///
     /// # Errors
-    /// Why this is no ELF file of 64 bits, or which part of it cannot be.
+    /// Why this is no ELF file of 64 bits, or which part of it is damaged.
     pub(crate) fn read(bytes: &[u8]) -> Result<ElfFile, String> {
         if bytes.get(..4) != Some(&elf::ELFMAG) {
             return Err("it is no ELF file".to_owned());
@@ -151,6 +141,11 @@ impl ElfFile {
             return Err("it is for a machine of 32 bits".to_owned());
         }
         parse(bytes).map_err(|error| format!("its ELF structure is damaged: {error}"))
+    }
+
+    /// What it is for, as people write it.
+    pub(crate) fn machine_name(&self) -> String {
+        self.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name())
     }
 
     /// Whether it exports a function of this name.
@@ -162,15 +157,10 @@ impl ElfFile {
 fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
     let file = ElfFile64::<Endianness>::parse(bytes)?;
     let (header, endian, sections) = (file.elf_header(), file.endian(), file.elf_section_table());
-    let dynamic = sections.dynamic_table(endian, bytes)?;
-    let (mut needed, mut pie) = (Vec::new(), false);
-    for entry in &dynamic {
-        match entry.tag {
-            elf::DT_NEEDED => needed.push(text(dynamic.string(entry)?)),
-            elf::DT_FLAGS_1 => pie = entry.val & elf::DF_1_PIE.0 != 0,
-            _ => {}
-        }
-    }
+    let mut dynamic = sections.dynamic_table(endian, bytes)?.iter();
+    let is_program =
+        dynamic.any(|entry| entry.tag == elf::DT_FLAGS_1 && entry.val & elf::DF_1_PIE.0 != 0);
+    let libraries = file.import_libraries()?.map(|library| Ok(text(library?.name())));
     let mut debug_bytes = 0u64;
     for section in sections.iter() {
         let name = sections.section_name(endian, section)?;
@@ -178,7 +168,6 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
             debug_bytes = debug_bytes.saturating_add(section.sh_size(endian));
         }
     }
-    let (exports, glibc) = symbols(sections, endian, bytes)?;
     Ok(ElfFile {
         machine: match header.e_machine(endian) {
             elf::EM_X86_64 => Ok(Machine::X86_64),
@@ -188,15 +177,15 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
             }
             other => Err(machine::name(other.0)),
         },
-        shared: header.e_type(endian) == elf::ET_DYN && !pie,
-        exports,
-        needed,
-        glibc,
+        shared: header.e_type(endian) == elf::ET_DYN && !is_program,
+        exports: plugin_elf::exports(&file)?,
+        needed: libraries.collect::<object::Result<_>>()?,
+        glibc: glibc(&file)?,
         debug_bytes,
         sectionless: sections.is_empty(),
         description: plugin_elf::description(&file)?.map(|read| {
             let description = read.map_err(|error| Unusable::Damaged(error.to_string()))?;
-            description::sane(description.protocol).map(|()| description).map_err(Unusable::Odd)
+            sane(description.protocol).map(|()| description).map_err(Unusable::Odd)
         }),
     })
 }
@@ -209,67 +198,41 @@ pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
         || name == b".gdb_index"
 }
 
-/// What the file has for others, and what it wants of glibc.
-fn symbols(
-    sections: &SectionTable<'_, Header>,
-    endian: Endianness,
-    bytes: &[u8],
-) -> object::Result<(Vec<Export>, Option<Glibc>)> {
-    let table = sections.symbols(endian, bytes, elf::SHT_DYNSYM)?;
-    let versions = sections.versions(endian, bytes)?.unwrap_or_default();
-    let mut exports = Vec::new();
-    let mut wanted: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
-    if let Some((mut files, link)) = sections.gnu_verneed(endian, bytes)? {
-        let strings = sections.strings(endian, bytes, link)?;
+/// The newest version of glibc that the file asks for, and the symbols that it asks for with it.
+fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
+    let (endian, sections) = (file.endian(), file.elf_section_table());
+    let mut wanted: BTreeMap<GlibcVersion, Vec<String>> = BTreeMap::new();
+    // The file may require a version without a symbol of it.
+    if let Some((mut files, link)) = sections.gnu_verneed(endian, file.data())? {
+        let strings = sections.strings(endian, file.data(), link)?;
         while let Some((_, mut names)) = files.next()? {
             while let Some(name) = names.next()? {
-                if let Some(version) = glibc_version(name.name(endian, strings)?) {
-                    wanted.entry(version).or_default();
-                }
+                let version = glibc_version(name.name(endian, strings)?);
+                version.map(|version| wanted.entry(version).or_default());
             }
         }
     }
-    for (index, symbol) in table.enumerate() {
-        let name = table.symbol_name(endian, symbol)?;
-        if name.is_empty() || symbol.is_local() {
-            continue;
-        }
-        if symbol.is_undefined(endian) {
-            let asked = version_of(&versions, endian, index)?.and_then(glibc_version);
-            if let Some(version) = asked {
-                wanted.entry(version).or_default().push(text(name));
-            }
-        } else if !symbol.is_absolute(endian)
-            && matches!(symbol.st_visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED)
+    for import in file.imports()? {
+        let import = import?;
+        if let ImportFlags::Elf { version: Some(version), .. } = import.flags()
+            && let Some(version) = glibc_version(version)
         {
-            let function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC);
-            exports.push(Export { name: text(name), function });
+            let name = import.name().name().map(text);
+            wanted.entry(version).or_default().extend(name);
         }
     }
-    let glibc = wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols });
-    Ok((exports, glibc))
+    Ok(wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols }))
 }
 
-fn version_of<'a>(
-    versions: &object::read::elf::VersionTable<'a, Header>,
-    endian: Endianness,
-    index: SymbolIndex,
-) -> object::Result<Option<&'a [u8]>> {
-    if versions.is_empty() {
-        return Ok(None);
-    }
-    let version = versions.version(versions.version_index(endian, index).index())?;
-    Ok(version.map(|version| version.name()))
-}
-
-/// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they came with.
-fn glibc_version(name: &[u8]) -> Option<(u32, u32)> {
+/// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they
+/// came with.
+fn glibc_version(name: &[u8]) -> Option<GlibcVersion> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?;
     if name == "ABI_DT_RELR" {
-        return Some((2, 36));
+        return Some(GlibcVersion(2, 36));
     }
     let mut parts = name.split('.');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    Some(GlibcVersion(parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -282,9 +245,9 @@ mod tests {
 
     #[test]
     fn versions_of_glibc_are_read_and_other_names_are_not() {
-        assert_eq!(glibc_version(b"GLIBC_2.34"), Some((2, 34)));
-        assert_eq!(glibc_version(b"GLIBC_2.2.5"), Some((2, 2)));
-        assert_eq!(glibc_version(b"GLIBC_ABI_DT_RELR"), Some((2, 36)));
+        assert_eq!(glibc_version(b"GLIBC_2.34"), Some(GlibcVersion(2, 34)));
+        assert_eq!(glibc_version(b"GLIBC_2.2.5"), Some(GlibcVersion(2, 2)));
+        assert_eq!(glibc_version(b"GLIBC_ABI_DT_RELR"), Some(GlibcVersion(2, 36)));
         for name in
             [&b"GLIBC_PRIVATE"[..], b"GLIBCXX_3.4", b"GCC_3.0", b"GLIBC_", b"GLIBC_2", b"\xff"]
         {

@@ -1,30 +1,22 @@
-//! What the exit codes mean. Clap itself ends with 2 when the command line is wrong.
+//! What the exit codes mean.
 
 use std::fmt;
-use std::process::ExitCode;
 
-/// The verb did what it is for; `check` found nothing that keeps a service from taking the file.
-pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
+/// The verb succeeded. For `check`: the file has no errors.
+pub(crate) const DONE: u8 = 0;
 
-/// What was asked for makes no sense, as clap says it of what it finds itself.
+/// The verb failed: the reason is on standard error. For `check`: the file has errors.
+pub(crate) const FAILED: u8 = 1;
+
+/// The command line or a command is wrong. Clap uses this code, too.
 pub(crate) const USAGE: u8 = 2;
 
-/// It could not: the reason is on standard error. Also what `check` ends with when it found something.
-pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
-
-/// Why what was asked for makes no sense.
-#[derive(Debug)]
+/// What is wrong with the command line or a command.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct Usage(String);
 
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
-
-/// An error of whoever wrote the command line, or the commands.
+/// An error in the command line or in a command.
 pub(crate) fn usage(why: impl fmt::Display) -> anyhow::Error {
     Usage(why.to_string()).into()
 }
@@ -32,9 +24,4 @@ pub(crate) fn usage(why: impl fmt::Display) -> anyhow::Error {
 /// Whether an error is one of [`usage`].
 pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<Usage>()
-}
-
-/// What the program ends with because of an error.
-pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
-    if is_usage(error) { USAGE.into() } else { FAILED }
 }

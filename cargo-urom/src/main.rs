@@ -1,7 +1,8 @@
 //! Make, build, check and try DOCA UROM worker plugins: `cargo urom`.
 //!
-//! A plugin is a shared object that a worker process on a BlueField DPU loads. This tool makes a workspace for one, with
-//! its protocol and a host program, builds it under the name that a service knows it by, and tries it on a laptop:
+//! A plugin is a shared object that a worker process on a BlueField DPU loads. This tool makes a
+//! workspace for one, with its protocol and a host program, builds it under the name that a service
+//! knows it by, and tries it on a laptop:
 //!
 //! ```sh
 //! cargo install cargo-urom
@@ -20,7 +21,8 @@
 //! | `call` | sends commands and prints the notifications |
 //! | `run` | runs a service with plugins until Ctrl-C |
 //!
-//! `cargo urom help VERB` shows an example of each. The plugin itself is written with the crate `urom-pdk`.
+//! `cargo urom help VERB` shows an example of each. The plugin itself is written with the crate
+//! `urom-pdk`.
 
 mod build;
 mod call;
@@ -39,11 +41,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-// What plugins log with, where this program is a service or one of its workers.
+// Plugins log with this function if this program is a service or one of its workers.
 urom_service::export_doca_log!();
 urom_service::remember_hangup!();
 
-/// The verb that makes this program `uromd`; for itself only, so no help names it.
+/// The verb that makes this program `uromd`. Only the program itself uses it, so no help names it.
 const UROMD: &str = "uromd";
 
 /// As cargo calls it: `cargo-urom urom VERB`; also without the word in between.
@@ -89,13 +91,12 @@ fn main() -> ExitCode {
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
     };
-    match result {
-        Ok(code) => code,
-        // There is nobody to tell, and what is left was not wanted.
-        Err(error) if output::is_closed(&error) => exit::FAILED,
-        Err(error) => {
+    let code = result.unwrap_or_else(|error| {
+        // The reader of standard output has closed it: this is no error to report.
+        if !output::is_closed(&error) {
             output::error(&error);
-            exit::of(&error)
         }
-    }
+        if exit::is_usage(&error) { exit::USAGE } else { exit::FAILED }
+    });
+    code.into()
 }

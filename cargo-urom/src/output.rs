@@ -1,5 +1,7 @@
-//! What goes to the terminal: results to standard output, everything else to standard error, colours only on a terminal.
+//! What goes to the terminal: results to standard output, everything else to standard error,
+//! colours only on a terminal.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
@@ -17,9 +19,10 @@ const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Standard output, once it is this program's alone.
 static OWN: OnceLock<File> = OnceLock::new();
 
-/// Keeps standard output to what [`result`] and [`json`] write: UCX and plugins in this process would write there, too.
+/// Reserves standard output for [`result`] and [`json`]. UCX and plugins in this process write to
+/// it otherwise.
 pub(crate) fn own_stdout() {
-    // Where it is closed, nobody reads it.
+    // A closed standard output has no reader.
     if let Ok(out) = urom_service::take_stdout() {
         let _ = OWN.set(out);
     }
@@ -30,7 +33,7 @@ pub(crate) fn progress(what: &str, with: &str) {
     say(&format!("{GREEN}{what:>12}{GREEN:#} {with}"));
 }
 
-/// Something to know that keeps nothing from being done.
+/// A remark; the verb goes on.
 pub(crate) fn note(what: &str) {
     say(&format!("{CYAN}note{CYAN:#}: {}", plain(what)));
 }
@@ -38,7 +41,7 @@ pub(crate) fn note(what: &str) {
 /// A result, on standard output: one or more whole lines. Colours in it are for terminals only.
 ///
 /// # Errors
-/// Nobody takes it: see [`is_closed`].
+/// Standard output cannot be written to, for instance because it is closed: see [`is_closed`].
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).and_then(|()| out.flush());
     let written = match OWN.get() {
@@ -51,42 +54,42 @@ pub(crate) fn result(text: &str) -> anyhow::Result<()> {
 /// A result for scripts, on standard output.
 pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    // JSON allows some control characters in its strings, and only there; escaped they mean the same.
-    let escaped = text.chars().fold(String::with_capacity(text.len() + 1), |mut all, c| {
-        match c {
-            '\n' => all.push(c),
-            c if acts(c) => all.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => all.push(c),
+    // JSON allows some control characters in its strings, and only there; escaped they mean the
+    // same.
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        match c != '\n' && acts(c) {
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
         }
-        all
-    });
+    }
     result(&(escaped + "\n"))
 }
 
-/// What kept the verb from doing what it is for, with all causes. It may have several lines.
+/// Why the verb failed, with all causes. The text may have several lines.
 pub(crate) fn error(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let lines: Vec<_> = text.split('\n').map(plain).collect();
     say(&format!("{RED}error{RED:#}: {}", lines.join("\n")));
 }
 
-/// What the verb does without.
+/// A problem that the verb works around.
 pub(crate) fn warning(text: &str) {
     say(&format!("{YELLOW}warning{YELLOW:#}: {}", plain(text)));
 }
 
-/// A line on standard error. Where nobody takes it, there is nobody to tell, and the work goes on.
+/// A line on standard error. If that is closed, the work goes on.
 pub(crate) fn say(line: &str) {
     let _ = anstream::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Whether it failed because whoever read standard output has gone, as `head` does.
+/// Whether the reader of standard output has closed it, as `head` does.
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// A text of somebody else's as one line that does nothing to a terminal.
+/// A foreign text as one line, with control characters escaped.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -98,12 +101,17 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
+/// Names in backticks, with commas between them.
+pub(crate) fn quoted(names: impl IntoIterator<Item: Display>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// Whether [`plain`] leaves a text as it is.
 pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(acts)
 }
 
-/// Whether a character does something to a terminal, or to the order of those around it.
+/// Whether a character controls a terminal, or the order of the characters around it.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

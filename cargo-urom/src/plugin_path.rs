@@ -13,9 +13,9 @@ use crate::description::PluginFile;
 /// A file or a directory as the only entry of a path.
 ///
 /// # Errors
-/// It cannot be one.
+/// The path contains the separator.
 pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
-    // A link stays one: it has its own name, which is the plugin's.
+    // A link is not resolved: its own name is the plugin's.
     let path = std::path::absolute(entry)?;
     ensure!(
         !path.as_os_str().as_bytes().contains(&b';'),
@@ -25,10 +25,10 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a file that a service of this machine would not serve: a source was changed after the build.
+/// Refuses a file that is older than a source of its own: no service of this machine serves it.
 ///
 /// # Errors
-/// The source, and what builds the file again.
+/// Names the source, and the command that builds the file again.
 pub(crate) fn fresh(file: &Path) -> Result<()> {
     match freshness::stale(file) {
         Some((why, hint)) => bail!("{} is {why}: {hint}", file.display()),
@@ -36,10 +36,11 @@ pub(crate) fn fresh(file: &Path) -> Result<()> {
     }
 }
 
-/// The file of a plugin's name in a path: the one that a service takes, which is the first. An error when it is this one, as
-/// its name says, and cannot be read.
+/// Finds the file of a plugin in a path: the first one, as a service does. Returns an error if a
+/// file has the plugin's name and cannot be read.
 pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
-    // As `plugin_elf::plugin_name` has it; a service goes through a directory in the order of names.
+    // Both names that `plugin_elf::plugin_name` accepts. A service reads directories in the order
+    // of names.
     let mut names = [format!("{name}.so"), format!("lib{}.so", name.replace('-', "_"))];
     names.sort();
     let mut files = plugin_path_entries(path).into_iter().flat_map(|entry| match entry.is_dir() {

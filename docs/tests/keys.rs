@@ -1,8 +1,8 @@
-//! The macro reference leaves no key of the macros out.
+//! Checks that the macro reference explains every key of the macros.
 
 use std::collections::BTreeSet;
 
-/// Where the macros say which keys they know.
+/// The sources in which the macros define their keys.
 const KEYS: [&str; 3] = [
     include_str!("../../urom-pdk-derive/src/parse/keys.rs"),
     include_str!("../../urom-pdk-derive/src/parse/plugin.rs"),
@@ -18,13 +18,13 @@ const REFERENCE: [&str; 5] = [
     include_str!("../src/reference/plugin.md"),
 ];
 
-/// The first argument, a literal, of each call that takes a key.
+/// Returns the first argument, a literal, of each call that takes a key.
 fn keys(source: &str) -> BTreeSet<&str> {
     let calls = ["flag(", "value(", "value_with(", "value::<", "required(&mut keys,"];
     let after = calls.iter().flat_map(|call| source.split(call).skip(1));
     let literals = after.filter_map(|rest| {
         let (before, rest) = rest.split_once('"')?;
-        // The name follows at once, behind a type or a line end at most.
+        // Only a type or a line end may precede the name.
         (before.len() < 40 && !before.contains([';', '{', '=', ')']))
             .then(|| rest.split('"').next())?
     });

@@ -1,14 +1,14 @@
-//! The messages that the page on troubleshooting explains are those that the code has.
+//! Checks that the code has the messages that the troubleshooting page explains.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../src/troubleshooting.md");
 
-/// How far apart in a source two parts of one message may stand.
+/// The largest distance between two parts of one message in a source, in bytes.
 const NEAR: usize = 600;
 
-/// The sources of the crates that users run: what is in `src`, and build scripts. Not their tests.
+/// Returns the sources of the crates that users run: `src` and build scripts, without tests.
 fn sources() -> Vec<String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the guide lies in the repository");
@@ -33,7 +33,7 @@ fn sources() -> Vec<String> {
     texts.iter().map(|text| joined(text)).collect()
 }
 
-/// A source without its tests, whose texts go over line ends as they do in the program.
+/// Returns a source without its tests, with string literals joined over line ends.
 fn joined(source: &str) -> String {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
     let mut text = String::new();
@@ -46,17 +46,17 @@ fn joined(source: &str) -> String {
     text.replace("\\\"", "\"")
 }
 
-/// The messages of a page: headings of the third level, in code.
+/// Returns the messages of a page: its headings of the third level, in code.
 fn messages(page: &str) -> impl Iterator<Item = &str> {
     page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`'))
 }
 
-/// The parts of a message between what differs.
+/// Returns the fixed parts of a message.
 fn parts(message: &str) -> Vec<&str> {
     message.split('…').map(str::trim).filter(|part| part.chars().any(char::is_alphabetic)).collect()
 }
 
-/// Whether `source` has the parts one behind the other.
+/// Returns whether `source` has the parts in this order, near each other.
 fn has(source: &str, parts: &[&str]) -> bool {
     let Some((first, rest)) = parts.split_first() else { return true };
     source.match_indices(first).any(|(at, _)| {

@@ -1,11 +1,11 @@
-//! The tests that the page on security names for its claims exist.
+//! Checks that the tests that the security page names for its claims exist.
 
 use std::fs;
 use std::path::Path;
 
 const PAGE: &str = include_str!("../src/security.md");
 
-/// What a row says: the test's name, and its file from the root of the repository.
+/// Returns the test's name and its file, relative to the repository, of each row.
 fn rows(page: &str) -> Vec<(&str, &str)> {
     let table = page.split_once("\n| claim | test | in |\n").map_or("", |(_, table)| table);
     let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
@@ -18,7 +18,7 @@ fn rows(page: &str) -> Vec<(&str, &str)> {
     .collect()
 }
 
-/// Whether a source has a test of this name, which runs.
+/// Returns whether a source has a test of this name that is not ignored.
 fn has_test(source: &str, name: &str) -> bool {
     let head = format!("fn {name}(");
     let mut attributes = Vec::new();

@@ -3,6 +3,6 @@
 
 // Memory is limited.
 #[global_allocator]
-static ALLOCATOR: urom_service::fuzzing::Counting = urom_service::fuzzing::Counting;
+static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::fuzzing::host_frames(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| libdoca_host::fuzzing::host_frames(input));

@@ -3,6 +3,6 @@
 
 // Memory is limited.
 #[global_allocator]
-static ALLOCATOR: urom_service::fuzzing::Counting = urom_service::fuzzing::Counting;
+static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::fuzzing::ucx_address(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_wire::fuzzing::ucx_address(input));

@@ -1,5 +1,5 @@
-//! Links the library under DOCA's name, with `libdoca_common`. Lets it find UCX at run time: in the prefix it was installed in,
-//! else where it was found at build time.
+//! Links the library under DOCA's name, with `libdoca_common`. Lets it find UCX at run time: in the
+//! prefix it was installed in, else where it was found at build time.
 
 fn main() {
     doca_link::library("doca_urom");

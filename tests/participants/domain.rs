@@ -1,7 +1,8 @@
-//! One process of a domain: puts in two workers and a buffer, and has its workers read the buffers of all processes.
+//! One process of a domain: puts in two workers and a buffer, and reads the buffers of all.
 //!
-//! `UROM_DOCA_LIBRARY` names the library. Arguments: where the service is (`address:...` or `embedded:...`), where the
-//! processes meet (see `Participants`), this one's index, and how many there are.
+//! `UROM_DOCA_LIBRARY` names the library. Arguments: where the service is (`address:...` or
+//! `embedded:...`), where the processes meet (see `Participants`), this one's index, and how many
+//! there are.
 
 use std::cell::RefCell;
 use std::net::TcpListener;

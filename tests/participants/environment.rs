@@ -1,7 +1,7 @@
-//! A host program as it is on a host with a BlueField: it is told nothing about its service but by the environment, and
-//! asks for nothing that DOCA's interface does not have.
+//! A host program as it is on a host with a BlueField: it is told nothing about its service but by
+//! the environment, and asks for nothing that DOCA's interface does not have.
 //!
-//! Argument: the device. Its library must be the one of `UROM_DOCA_LIBRARY`, without this project's extensions.
+//! Argument: the device. Its library must be `UROM_DOCA_LIBRARY`'s, without our extensions.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One process of the tests under `mpirun`: all-gathers over MPI, and a domain that starts with one.
+//! One process of the tests under `mpirun`: all-gathers over MPI, and a domain with one.
 
 use std::path::Path;
 use std::rc::Rc;

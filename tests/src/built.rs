@@ -8,10 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::c::prefix;
 
-/// The directory of the running program's profile, such as `target/debug`, where cargo puts programs and shared objects.
-///
-/// # Errors
-/// When the operating system does not say where the running program is.
+/// The directory of the running program's profile, such as `target/debug`.
 pub fn profile_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut directory = program.parent().context("this program's file has no directory")?;
@@ -22,9 +19,6 @@ pub fn profile_directory() -> Result<PathBuf> {
 }
 
 /// Something that was built beside the running test.
-///
-/// # Errors
-/// When it was not: cargo builds shared objects of other packages only when told to.
 pub fn built(name: &str) -> Result<PathBuf> {
     let file = profile_directory()?.join(name);
     ensure!(
@@ -36,22 +30,16 @@ pub fn built(name: &str) -> Result<PathBuf> {
 }
 
 /// The `libdoca_urom.so` of the prefix beside the running test.
-///
-/// # Errors
-/// As [`prefix`].
 pub fn doca_library() -> Result<PathBuf> {
     Ok(prefix()?.lib().join("libdoca_urom.so"))
 }
 
-/// The same library without this project's extensions, which is what any other libdoca_urom is; made in `directory`, with a
-/// `libdoca_common` that is its own.
-///
-/// # Errors
-/// When the library was not built, or cannot be copied.
+/// The same library without this project's extensions, which is what any other libdoca_urom is;
+/// made in `directory`, with a `libdoca_common` that is its own.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     let mut bytes = std::fs::read(doca_library()?)?;
     const COMMON: &[u8] = b"libdoca_common.so.2\0";
-    // As long as the real name, so that it has room in the file; and one that no other copy in the process has.
+    // As long as the real name, for which the file has room; no other copy in the process has it.
     static MADE: AtomicU32 = AtomicU32::new(0);
     let other = format!("libdoca_{:06}.so.2\0", MADE.fetch_add(1, Ordering::Relaxed));
     const NAMES: [&[u8]; 11] = [
@@ -93,17 +81,14 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// A directory for `UROM_PLUGIN_PATH` with the plugins a test asks for, under the names the service wants.
+/// A directory for `UROM_PLUGIN_PATH` with a test's plugins, under the names of the service.
 #[derive(Debug)]
 pub struct PluginDirectory {
     directory: tempfile::TempDir,
 }
 
 impl PluginDirectory {
-    /// Links each plugin, named as its file is without `.so` (`worker_graph`), into a new directory.
-    ///
-    /// # Errors
-    /// When a plugin was not built, or the directory cannot be made.
+    /// Links each plugin, named as its file without `.so`, into a new directory.
     pub fn with(plugins: &[&str]) -> Result<PluginDirectory> {
         let directory = PluginDirectory { directory: tempfile::tempdir()? };
         for plugin in plugins {
@@ -113,9 +98,6 @@ impl PluginDirectory {
     }
 
     /// Links one more plugin, a file that has its name already, such as one in C.
-    ///
-    /// # Errors
-    /// When there is one of this name, or the path has none.
     pub fn add(&mut self, plugin: &Path) -> Result<()> {
         let name = plugin
             .file_stem()

@@ -1,10 +1,6 @@
-//! What the hosts in C and Rust say of the plugins, whoever made the plugin and wherever it runs: a transcript for each
-//! protocol.
+//! What the hosts in C print of any plugin of a protocol, wherever it runs: a transcript.
 
-/// What lines begin with that only hosts in C say, as DOCA's C interface alone shows it.
-const ONLY_C: &str = "C: ";
-
-/// What a host says of the graph plugin.
+/// What a host prints of the graph plugin.
 pub const GRAPH: &str = "\
 C: the service runs when its start returns
 plugin worker_graph, version 1
@@ -50,7 +46,7 @@ C: the same context again: worker 6
 C: the service is idle when its stop returns
 ";
 
-/// What a host says of the sandbox plugin. A status is UCX's: -9 is `UCS_ERR_MESSAGE_TRUNCATED`.
+/// What a host prints of the sandbox plugin. A status is UCX's: -9 is `UCS_ERR_MESSAGE_TRUNCATED`.
 pub const SANDBOX: &str = "\
 C: the service runs when its start returns
 plugin worker_sandbox, version 1
@@ -97,13 +93,7 @@ the workers are stopped
 C: the service is idle when its stop returns
 ";
 
-/// The same without what only hosts in C say.
-pub fn of_rust(transcript: &str) -> String {
-    let lines = transcript.lines().filter(|line| !line.starts_with(ONLY_C));
-    lines.flat_map(|line| [line, "\n"]).collect()
-}
-
-/// Fails unless a host said just this; with the first line that is another, which says more than both texts.
+/// Fails unless a host printed exactly this. The message begins with the first line that differs.
 pub fn check(output: &crate::c::Output, expected: &str) {
     let other =
         output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);

@@ -1,16 +1,19 @@
-//! What the end-to-end tests and the benchmark share: the programs and plugins that were built beside them, and a
-//! `uromd` of their own.
+//! What the end-to-end tests and the benchmark share: the programs and plugins that were built
+//! beside them, and a `uromd` of their own.
 
 mod built;
 pub mod c;
+mod command;
 pub mod expected;
 mod participants;
 mod uromd;
 
 pub use built::{PluginDirectory, built, doca_library, plain_doca_library, profile_directory};
+pub use command::run;
 pub use participants::Participants;
 pub use uromd::Uromd;
 
-/// The variable that says where an `mpirun` of Open MPI keeps its files. Each test gives its own a directory of its own: they share
-/// one otherwise, which one that ends removes while another makes its own in it.
+/// The variable that says where an `mpirun` of Open MPI keeps its files. Each test gives its own a
+/// directory of its own: they share one otherwise, which one that ends removes while another makes
+/// its own in it.
 pub const MPI_DIRECTORY: &str = "OMPI_MCA_orte_tmpdir_base";

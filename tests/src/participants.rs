@@ -17,20 +17,14 @@ pub struct Participants {
 }
 
 impl Participants {
-    /// Starts `count` processes of an example of this package. Its arguments are `argument`, where the processes meet, its
-    /// index, and the count. The first is told to meet at `here`; it listens on a port of its choice and prints the
-    /// address as its first line.
-    ///
-    /// # Errors
-    /// When the example was not built, or does not start.
+    /// Starts `count` processes of an example of this package. Its arguments are `argument`, where
+    /// the processes meet, its index, and the count. The first is told to meet at `here`; it
+    /// listens on a port of its choice and prints the address as its first line.
     pub fn start(example: &str, argument: &OsStr, count: u32) -> Result<Participants> {
         Participants::start_with(example, argument, count, |command| command)
     }
 
     /// The same, after `set` has added variables to each.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_with(
         example: &str,
         argument: &OsStr,
@@ -64,9 +58,6 @@ impl Participants {
     }
 
     /// Waits until all have ended; they have limits of their own.
-    ///
-    /// # Errors
-    /// When one of them did not end well, with what it said.
     pub fn finish(mut self) -> Result<()> {
         let mut bad = Vec::new();
         for (child, index) in std::mem::take(&mut self.children).into_iter().zip(0..) {

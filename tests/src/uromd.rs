@@ -30,19 +30,13 @@ pub struct Uromd {
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 impl Uromd {
-    /// Starts a daemon that serves the plugins of one path. What it logs is part of the running test's output, which is shown
-    /// when the test fails.
-    ///
-    /// # Errors
-    /// When it was not built, or does not come up; it says why on its standard error.
+    /// Starts a daemon that serves the plugins of one path. What it logs is part of the running
+    /// test's output, which is shown when the test fails.
     pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_with(plugin_path, |command| command)
     }
 
     /// The same, after `set` has added arguments and variables, or has sent its log elsewhere.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_with(
         plugin_path: impl AsRef<OsStr>,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -54,17 +48,11 @@ impl Uromd {
     }
 
     /// Starts `command`, which is some `uromd`, on a port of its own.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_command(command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_at(command, "127.0.0.1:0", plugin_path)
     }
 
     /// Starts `command`, which is some `uromd`, to listen at an address.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
     pub fn start_at(
         mut command: Command,
         listen: &str,
@@ -74,7 +62,8 @@ impl Uromd {
             .args(["--listen", listen])
             .env("UROM_PLUGIN_PATH", plugin_path)
             .stdout(Stdio::piped());
-        // Workers find nothing of its environment that nobody asked for, and their reports would go to some log.
+        // Workers find nothing of its environment that nobody asked for, and their reports would go
+        // to some log.
         if std::env::var_os("UROM_SANITIZED").is_some() {
             command.args(SANITIZERS.iter().flat_map(|name| ["--worker-env", name]));
         }
@@ -107,26 +96,17 @@ impl Uromd {
     }
 
     /// Sends a signal.
-    ///
-    /// # Errors
-    /// When the process is gone.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(kill_process(self.pid(), signal)?)
     }
 
     /// Ends it in order, with SIGTERM, and waits.
-    ///
-    /// # Errors
-    /// When it is gone already.
     pub fn stop(self) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         self.wait()
     }
 
     /// Waits for its end.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub fn wait(mut self) -> Result<ExitStatus> {
         Ok(self.child.wait()?)
     }
@@ -144,7 +124,7 @@ impl Drop for Uromd {
     }
 }
 
-/// Prints a log as output of the running test, which a thread has in common with the one that starts it.
+/// Prints a log as output of the running test, which the thread takes from its maker.
 fn print(log: ChildStderr) -> Receiver<()> {
     let (printing, printed) = channel::<()>();
     std::thread::spawn(move || {

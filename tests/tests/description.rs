@@ -1,4 +1,4 @@
-//! What a plugin's file says of itself, read from files that cargo built in every way a plugin is built, and never loaded.
+//! What a plugin's file says of itself, however cargo built it; it is never loaded.
 
 use std::env;
 use std::fs;
@@ -16,19 +16,19 @@ const PLUGINS: [(&str, &Protocol); 2] = [
     ("worker_sandbox", sandbox_protocol::Protocol::DESCRIPTION),
 ];
 
-/// Builds the plugins in a directory of their own, and gives that of the profile.
-fn built(profile: &str, rustc: &[&str]) -> Result<PathBuf> {
+/// Builds the plugins in release mode in a directory of their own.
+fn released(rustc: &[&str]) -> Result<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("description");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--frozen", "--quiet", "--color=never", "--profile", profile])
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--frozen", "--quiet", "--color=never", "--release"])
         .args(["-p", "graph-plugin", "-p", "sandbox-plugin", "--target-dir"])
         .arg(&target)
         .env("CARGO_ENCODED_RUSTFLAGS", rustc.join("\u{1f}"))
-        .current_dir(manifest)
-        .status()?;
-    ensure!(status.success(), "cargo could not build the plugins: {status}");
-    Ok(target.join(if profile == "dev" { "debug" } else { profile }))
+        .current_dir(manifest);
+    urom_tests::run(&mut cargo)?;
+    Ok(target.join("release"))
 }
 
 /// The description in a file, and whether the file has names of symbols that only debuggers want.
@@ -63,13 +63,12 @@ fn each_says_what_it_speaks(directory: &Path, panic: Panic, stripped: bool) -> R
 
 #[test]
 fn a_debug_build_says_what_it_speaks() -> Result<()> {
-    let directory = built("dev", &["-Clink-arg=-Wl,--gc-sections"])?;
-    each_says_what_it_speaks(&directory, Panic::Unwind, false)
+    each_says_what_it_speaks(&urom_tests::profile_directory()?, Panic::Unwind, false)
 }
 
 #[test]
 fn a_stripped_release_build_says_what_it_speaks() -> Result<()> {
-    let directory = built("release", &["-Clink-arg=-Wl,--gc-sections", "-Cstrip=symbols"])?;
+    let directory = released(&["-Clink-arg=-Wl,--gc-sections", "-Cstrip=symbols"])?;
     each_says_what_it_speaks(&directory, Panic::Unwind, true)
 }
 
@@ -79,8 +78,7 @@ fn strip_leaves_the_description() -> Result<()> {
     for (name, _) in PLUGINS {
         let file = place.path().join(format!("lib{name}.so"));
         fs::copy(urom_tests::profile_directory()?.join(format!("lib{name}.so")), &file)?;
-        let status = Command::new("strip").arg("--strip-all").arg(&file).status()?;
-        ensure!(status.success(), "strip: {status}");
+        urom_tests::run(Command::new("strip").arg("--strip-all").arg(&file))?;
     }
     each_says_what_it_speaks(place.path(), Panic::Unwind, true)
 }

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use urom_tests::{MPI_DIRECTORY, doca_library, profile_directory};
 
-/// Runs the participants; what they print is shown when one of them fails.
 fn run(participants: u32, library: Option<&Path>) -> Result<()> {
     let program = profile_directory()?.join("examples/mpi_participant");
     let directory = tempfile::tempdir()?;
@@ -25,10 +24,7 @@ fn run(participants: u32, library: Option<&Path>) -> Result<()> {
         &participants.to_string(),
     ]);
     command.arg(program);
-    let output = command.output().context("cannot start mpirun")?;
-    let said =
-        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    ensure!(output.status.success(), "{command:?}: {}\n{}", output.status, said.concat());
+    urom_tests::run(&mut command)?;
     Ok(())
 }
 

@@ -6,8 +6,8 @@ use std::ops::BitOr;
 use ucx_sys as sys;
 
 use crate::buffer::Buffer;
-use crate::context::Features;
 use crate::endpoint::{Endpoint, EndpointId};
+use crate::features::Features;
 use crate::held::Held;
 use crate::rendezvous::Rendezvous;
 use crate::request::{self, Request};

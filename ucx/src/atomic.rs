@@ -6,10 +6,10 @@ use std::task::{Context as TaskContext, Poll};
 
 use ucx_sys as sys;
 
-use crate::context::Features;
 use crate::endpoint::{Endpoint, ErrorMode};
+use crate::features::Features;
 use crate::held::Held;
-use crate::request::{self, Request};
+use crate::request::Request;
 use crate::rma::RemoteMemory;
 use crate::slot::Completion;
 use crate::status::Status;
@@ -71,7 +71,7 @@ impl RemoteMemory {
         let mut words = Held::new(words);
         let [operand, answer] = words.get_mut().as_mut_slice() else { unreachable!("two words") };
         let (operand, answer) = (&raw const *operand, &raw mut *answer);
-        let mut params = request::params(self.worker());
+        let mut params = self.worker().inner().params();
         params.op_attr_mask |=
             sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         params.datatype = sys::ucp_dt_make_contig(8);

@@ -1,5 +1,6 @@
 //! Endpoints: connections of a worker to a peer.
 
+mod close;
 mod connect;
 
 use std::cell::Cell;
@@ -12,13 +13,9 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
+pub use self::close::{Close, CloseMode};
 pub use self::connect::EndpointBuilder;
-use crate::close::{Close, CloseMode};
-use crate::held::Held;
 use crate::inner::Inner;
-use crate::mesh::FULL;
-use crate::request::{self, Request};
-use crate::slot::Completion;
 use crate::status::Status;
 use crate::watch::WatchId;
 use crate::worker::Worker;
@@ -86,6 +83,9 @@ impl Shared {
         }
     }
 }
+
+/// What a peer writes to a socket that it has no room to watch: it will not tell when it leaves.
+pub(crate) const FULL: [u8; 1] = *b"F";
 
 /// Why an endpoint failed whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
@@ -198,30 +198,6 @@ impl Endpoint {
 
     pub(crate) fn error_mode(&self) -> ErrorMode {
         self.mode
-    }
-
-    /// Ends when everything sent, put or done on remote memory before on this endpoint has arrived:
-    /// `ucp_ep_flush_nbx`.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// endpoint.tag_send(7, b"hello".to_vec()).detach();
-    /// endpoint.flush().wait().0?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn flush(&self) -> Request<()> {
-        let raw = match self.open() {
-            Ok(raw) => raw,
-            Err(status) => return Request::failed(status, ()),
-        };
-        let params = request::params(&self.worker);
-        // SAFETY: the endpoint is live, the mask names what is set.
-        let returned = unsafe { sys::ucp_ep_flush_nbx(raw, &params) };
-        Request::started(&self.worker, returned, Completion::new(Status::OK), Held::new(()))
     }
 
     /// Closes the endpoint: `ucp_ep_close_nbx`. Goes on when the result is dropped. A failed endpoint is closed by

@@ -3,8 +3,9 @@
 //! A message that a worker sends to itself over the `self` transport arrives inside the send, so also inside a handler
 //! that sends. Handlers never nest for all that: such a message waits until the one that runs has returned.
 
-use std::cell::{Cell, RefCell, UnsafeCell};
-use std::collections::{BTreeMap, VecDeque};
+mod table;
+
+use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -12,37 +13,15 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
+pub(crate) use self::table::Handlers;
+use self::table::{Owned, State};
 use crate::am::{Data, Message, Reply};
-use crate::context::{Features, void};
+use crate::context::void;
+use crate::features::Features;
 use crate::rendezvous::Rendezvous;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
-
-/// The active-message handlers of a worker.
-#[derive(Default)]
-pub(crate) struct Handlers {
-    by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
-    state: Cell<State>,
-    /// The announcement whose callback has not returned, unless it was dropped; of the one callback that runs handlers.
-    current: Cell<*mut c_void>,
-    /// What arrived while a handler ran; empty when none runs.
-    waiting: RefCell<VecDeque<Waiting>>,
-}
-
-/// Who may call a handler: it is handed its closure for writing, so only one call at a time.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum State {
-    /// No handler runs.
-    #[default]
-    Idle,
-    /// One runs.
-    Running,
-    /// One runs, and others wait for its end.
-    Waited,
-    /// None will run any more.
-    Over,
-}
 
 /// What UCX's callback reaches. It lives until another handler takes its place, or the worker is gone.
 struct Handler<F> {
@@ -62,13 +41,6 @@ trait Registered {
     ///
     /// The caller has turned the state away from idle, and no other call is under way.
     unsafe fn run(&self, message: Message<'_>);
-
-    /// Drops the closure.
-    ///
-    /// # Safety
-    ///
-    /// As [`run`](Registered::run).
-    unsafe fn clear(&self);
 }
 
 impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
@@ -85,7 +57,9 @@ impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
             }
         });
     }
+}
 
+impl<F> Owned for Handler<F> {
     unsafe fn clear(&self) {
         // SAFETY: the caller has the closure for itself until this returns.
         let call = unsafe { &mut *self.call.get() }.take();
@@ -125,45 +99,6 @@ impl Waiting {
         let reply = self.reply.map(|endpoint| Reply { worker, endpoint });
         // SAFETY: the caller's promise.
         unsafe { handler.run(Message { header: &self.header, data, reply }) };
-    }
-}
-
-impl Handlers {
-    /// Drops what the handlers own. UCX may call back while the worker ends, to no effect.
-    pub(crate) fn clear(&self) {
-        let before = self.state.replace(State::Over);
-        debug_assert!(
-            before == State::Idle,
-            "a handler runs inside a call on a handle of the worker"
-        );
-        let handlers: Vec<_> = self.by_id.borrow().values().cloned().collect();
-        for handler in handlers {
-            // SAFETY: the state was idle, and from now on no handler is called.
-            unsafe { handler.clear() };
-        }
-    }
-
-    /// Takes an announcement out whose callback has not returned, which then says that it is dropped. False when it has
-    /// returned.
-    pub(crate) fn take_announcement(&self, descriptor: *mut c_void) -> bool {
-        let current = self.current.get() == descriptor;
-        if current {
-            self.current.set(ptr::null_mut());
-        }
-        current
-    }
-
-    fn next_waiting(&self) -> Option<Waiting> {
-        self.waiting.borrow_mut().pop_front()
-    }
-
-    /// Runs what arrived while a handler ran, then lets go of the handlers.
-    #[cold]
-    fn run_waiting(&self) {
-        while let Some(waiting) = self.next_waiting() {
-            // SAFETY: whoever calls this has turned the state away from idle, and its own handler has returned.
-            unsafe { waiting.run() };
-        }
     }
 }
 
@@ -222,7 +157,7 @@ impl Worker {
         self.register(id, None)
     }
 
-    fn register(&self, id: u16, handler: Option<(Callback, Rc<dyn Registered>)>) -> Result<()> {
+    fn register(&self, id: u16, handler: Option<(Callback, Rc<dyn Owned>)>) -> Result<()> {
         let what = || format!("setting the handler of active message {id}");
         self.context().require(Features::AM, "setting the handler of an active message")?;
         if self.is_progressing() {
@@ -359,8 +294,9 @@ unsafe fn on_rare_message(
         // An announcement that was dropped meanwhile has taken itself out; UCX drops it when told that all is done.
         !handlers.current.replace(ptr::null_mut()).is_null()
     } else {
-        handlers.waiting.borrow_mut().push_back(Waiting::copy(handler, message));
-        handlers.state.set(State::Waited);
+        let waiting = Waiting::copy(handler, message);
+        // SAFETY: the table has turned the state away from idle when it runs this, and the handler that ran has returned.
+        handlers.wait(move || unsafe { waiting.run() });
         announced
     };
     if kept { sys::UCS_INPROGRESS } else { sys::UCS_OK }

@@ -3,18 +3,23 @@
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
+use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
 use crate::address::layout::{self, Transport};
-use crate::context::{Context, Features};
+use crate::context::{Context, void};
+use crate::features::Features;
 use crate::handlers::Handlers;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::status::Result;
+use crate::slot::{Completion, Slot};
+use crate::status::{Result, Status};
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
 
@@ -34,7 +39,7 @@ pub(crate) struct Inner {
     /// Zero before the worker has its place.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
-    pub(crate) watch: Watch,
+    pub(crate) watch: Watch<Inner>,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     closing: Cell<bool>,
@@ -51,8 +56,8 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) fn new(raw: sys::ucp_worker_h, context: Context, max_am_header: usize) -> Self {
-        Inner {
+    pub(crate) fn new(raw: sys::ucp_worker_h, context: Context, max_am_header: usize) -> Rc<Inner> {
+        let inner = Rc::new(Inner {
             raw,
             features: context.features(),
             context,
@@ -68,7 +73,25 @@ impl Inner {
             panic: Cell::new(None),
             windows: RefCell::default(),
             transports: OnceCell::new(),
-        }
+        });
+        let mut eager = inner.params();
+        eager.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
+        eager.flags = sys::UCP_AM_SEND_FLAG_EAGER;
+        inner.eager.set(eager);
+        inner
+    }
+
+    /// What every request of this worker has: its callback and whom that reaches.
+    #[inline]
+    pub(crate) fn params(&self) -> sys::ucp_request_param_t {
+        let mut params = sys::ucp_request_param_t::zeroed();
+        params.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK
+            | sys::UCP_OP_ATTR_FIELD_USER_DATA
+            | sys::UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+        params.cb.send = Some(on_send);
+        params.user_data = void(self);
+        params.memory_type = sys::UCS_MEMORY_TYPE_HOST;
+        params
     }
 
     pub(crate) fn is_progressing(&self) -> bool {
@@ -207,5 +230,40 @@ impl Inner {
         // SAFETY: no endpoint, request or memory of this worker is left, and it is destroyed once.
         unsafe { sys::ucp_worker_destroy(self.raw) };
         true
+    }
+}
+
+unsafe extern "C" fn on_send(
+    request: *mut c_void,
+    status: sys::ucs_status_t,
+    user_data: *mut c_void,
+) {
+    // SAFETY: this is the completion callback of a request made with `params`.
+    unsafe { complete(request, user_data, Completion::new(Status::from_raw(status))) };
+}
+
+/// Notes the end of a request; every completion callback ends here.
+///
+/// # Safety
+///
+/// `request` and `user_data` are what UCX gives to the callback of a request made with [`Inner::params`].
+pub(crate) unsafe fn complete(
+    request: *mut c_void,
+    user_data: *mut c_void,
+    completion: Completion,
+) {
+    let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
+    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
+    let inner = unsafe { &*user_data.cast::<Inner>() };
+    // SAFETY: a live request starts with its slot.
+    let this = unsafe { slot.as_ref() };
+    this.completion.set(Some(completion));
+    if let Some(parked) = this.parked.take() {
+        inner.guard(|| drop(parked));
+        // SAFETY: the request is complete, and its handle was forgotten when it was parked.
+        unsafe { Slot::free(slot) };
+        inner.unpark();
+    } else if let Some(waker) = this.waker.take() {
+        inner.guard(|| waker.wake());
     }
 }

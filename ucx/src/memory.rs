@@ -1,5 +1,7 @@
 //! Memory that is registered with UCX: to be reached by peers, or to be sent from without registering again.
 
+mod handle;
+
 use std::any::Any;
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -7,67 +9,14 @@ use std::rc::Rc;
 
 use ucx_sys as sys;
 
+use self::handle::Mapping;
+pub use self::handle::MemoryHandle;
 use crate::buffer::BufferMut;
-use crate::context::{Context, Features};
+use crate::context::Context;
+use crate::features::Features;
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
-
-/// A registration, for the [`Buffer`](crate::Buffer)s that lie in it: `ucp_mem_h`.
-///
-/// ```
-/// use ucx::{Buffer, Context, Features, Memory};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = Context::builder(Features::TAG).config("TLS", "self").build()?;
-/// let memory = Memory::allocate(&context, 4096)?;
-/// let Some(part) = memory.lease(0..64) else { unreachable!() };
-/// // UCX is told that the bytes are registered already.
-/// assert!(part.memory().is_some());
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy)]
-pub struct MemoryHandle<'a> {
-    mapping: &'a Mapping,
-}
-
-impl MemoryHandle<'_> {
-    /// The handle, for UCX calls in this context only: a handle of another context means nothing there.
-    #[inline]
-    pub(crate) fn within(self, context: &Context) -> Option<sys::ucp_mem_h> {
-        // Both contexts live, so no two have one address.
-        (self.mapping.context.raw() == context.raw()).then_some(self.mapping.raw)
-    }
-}
-
-impl fmt::Debug for MemoryHandle<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemoryHandle")
-    }
-}
-
-/// What `ucp_mem_map` made, undone by `ucp_mem_unmap`.
-struct Mapping {
-    raw: sys::ucp_mem_h,
-    context: Context,
-}
-
-impl Mapping {
-    fn new(context: &Context, params: &sys::ucp_mem_map_params_t, what: String) -> Result<Mapping> {
-        let mut raw = ptr::null_mut();
-        // SAFETY: the context is live, the mask names what is set.
-        check(unsafe { sys::ucp_mem_map(context.raw(), params, &mut raw) }, what)?;
-        Ok(Mapping { raw, context: context.clone() })
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it alive.
-        unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
-    }
-}
 
 /// Registered memory: `ucp_mem_h`. A handle that can be cloned; the memory stays registered until the last handle and
 /// the last [`Lease`](crate::Lease) are gone.

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Resource, getrlimit};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, FULL};
 use crate::inner::Inner;
 use crate::peer::{Local, Machine, PeerAddress};
 use crate::status::{Result, Status};
@@ -76,9 +76,6 @@ pub struct Mesh {
     /// Nothing where nothing can listen.
     door: Option<Door>,
 }
-
-/// What a mesh says to those for which it has no room: it is there, though it hangs up.
-pub(crate) const FULL: [u8; 1] = *b"F";
 
 /// How many connections there is room for.
 fn most() -> usize {

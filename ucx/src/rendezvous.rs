@@ -8,8 +8,9 @@ use ucx_sys as sys;
 
 use crate::buffer::BufferMut;
 use crate::held::Held;
+use crate::inner::complete;
 use crate::request::{self, Request};
-use crate::slot::{Completion, complete};
+use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 

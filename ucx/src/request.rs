@@ -5,7 +5,6 @@
 //! still touch is never freed.
 
 use std::any::Any;
-use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
@@ -18,12 +17,10 @@ use std::time::{Duration, Instant};
 use ucx_sys as sys;
 
 use crate::buffer::Buffer;
-use crate::context::void;
 use crate::held::{Held, Parked};
-use crate::slot::{Completion, Slot, complete};
+use crate::slot::{Completion, Slot};
 use crate::status::Status;
 use crate::worker::Worker;
-use crate::zeroed::Zeroed;
 
 /// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for receives.
 ///
@@ -60,32 +57,10 @@ impl Outcome for usize {
     }
 }
 
-unsafe extern "C" fn on_send(
-    request: *mut c_void,
-    status: sys::ucs_status_t,
-    user_data: *mut c_void,
-) {
-    // SAFETY: this is the completion callback of a request made with `params`.
-    unsafe { complete(request, user_data, Completion::new(Status::from_raw(status))) };
-}
-
-/// Parameters for an operation on host memory with the callback of a send, put, get, flush or atomic operation.
-#[inline]
-pub(crate) fn params(worker: &Worker) -> sys::ucp_request_param_t {
-    let mut params = sys::ucp_request_param_t::zeroed();
-    params.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK
-        | sys::UCP_OP_ATTR_FIELD_USER_DATA
-        | sys::UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-    params.cb.send = Some(on_send);
-    params.user_data = void(worker.as_ptr());
-    params.memory_type = sys::UCS_MEMORY_TYPE_HOST;
-    params
-}
-
 /// As [`params`], for this buffer.
 #[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
-    let mut params = params(worker);
+    let mut params = worker.inner().params();
     if let Some(memory) = buffer.memory().and_then(|handle| handle.within(worker.context())) {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_MEMH;
         params.memh = memory;

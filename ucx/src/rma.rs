@@ -7,8 +7,8 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use crate::buffer::{Buffer, BufferMut};
-use crate::context::Features;
 use crate::endpoint::{Endpoint, Shared};
+use crate::features::Features;
 use crate::held::Held;
 use crate::request::{self, Request};
 use crate::slot::Completion;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::context::Features;
+use crate::features::Features;
 use crate::version::Version;
 
 /// The first release that takes a setting of one transport by its name in the environment.

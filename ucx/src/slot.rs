@@ -8,7 +8,6 @@ use std::task::Waker;
 
 use ucx_sys as sys;
 
-use crate::inner::Inner;
 use crate::status::Status;
 
 /// What UCX says at the end of an operation.
@@ -59,31 +58,5 @@ impl Slot {
         this.waker.set(None);
         // SAFETY: the caller promises that this is the one and only free.
         unsafe { sys::ucp_request_free(slot.as_ptr().cast()) };
-    }
-}
-
-/// Notes the end of a request; every completion callback ends here.
-///
-/// # Safety
-///
-/// `request` and `user_data` are what UCX gives to the callback of a request made with [`params`](crate::request::params).
-pub(crate) unsafe fn complete(
-    request: *mut c_void,
-    user_data: *mut c_void,
-    completion: Completion,
-) {
-    let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
-    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
-    let inner = unsafe { &*user_data.cast::<Inner>() };
-    // SAFETY: a live request starts with its slot.
-    let this = unsafe { slot.as_ref() };
-    this.completion.set(Some(completion));
-    if let Some(parked) = this.parked.take() {
-        inner.guard(|| drop(parked));
-        // SAFETY: the request is complete, and its handle was forgotten when it was parked.
-        unsafe { Slot::free(slot) };
-        inner.unpark();
-    } else if let Some(waker) = this.waker.take() {
-        inner.guard(|| waker.wake());
     }
 }

@@ -8,12 +8,13 @@ use std::ptr;
 use ucx_sys as sys;
 
 use crate::buffer::{Buffer, BufferMut};
-use crate::context::Features;
 use crate::endpoint::Endpoint;
+use crate::features::Features;
 use crate::held::Held;
+use crate::inner::complete;
 use crate::request::sealed::Sealed;
 use crate::request::{self, Outcome, Request};
-use crate::slot::{Completion, complete};
+use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;

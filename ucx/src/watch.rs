@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 
-use crate::inner::Inner;
-
 /// A worker looks at the clock every so many rounds with work ...
 const ROUNDS: u32 = 1024;
 
@@ -30,27 +28,42 @@ const AT_ONCE: usize = 16;
 pub(crate) struct WatchId(u64);
 
 /// What is done about news; whether anything was.
-type News = Rc<dyn Fn(&Inner, &OwnedFd, WatchId) -> bool>;
+type News<W> = Rc<dyn Fn(&W, &OwnedFd, WatchId) -> bool>;
+
+/// A socket, and what its news mean.
+type Watched<W> = (Rc<OwnedFd>, News<W>);
 
 /// The sockets of a worker.
-#[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct Watch<W> {
     /// Whether there is one: the one look that a round pays without.
     any: Cell<bool>,
     rounds: Cell<u32>,
     last: Cell<Option<Instant>>,
     next: Cell<u64>,
     epoll: RefCell<Option<Rc<OwnedFd>>>,
-    sockets: RefCell<HashMap<WatchId, (Rc<OwnedFd>, News)>>,
+    sockets: RefCell<HashMap<WatchId, Watched<W>>>,
 }
 
-impl Watch {
+impl<W> Default for Watch<W> {
+    fn default() -> Self {
+        Watch {
+            any: Cell::default(),
+            rounds: Cell::default(),
+            last: Cell::default(),
+            next: Cell::default(),
+            epoll: RefCell::default(),
+            sockets: RefCell::default(),
+        }
+    }
+}
+
+impl<W> Watch<W> {
     /// Calls `news` whenever there is something to read, or to be told, on `socket`, between rounds of progress: outside of UCX
     /// and of every callback. It says whether it did anything, and must not hold a strong handle of the worker.
     pub(crate) fn add(
         &self,
         socket: Rc<OwnedFd>,
-        news: impl Fn(&Inner, &OwnedFd, WatchId) -> bool + 'static,
+        news: impl Fn(&W, &OwnedFd, WatchId) -> bool + 'static,
     ) -> io::Result<WatchId> {
         let mut epoll = self.epoll.borrow_mut();
         let epoll = match &mut *epoll {
@@ -78,28 +91,28 @@ impl Watch {
 
     /// After a round of progress. Whether it found anything itself.
     #[inline]
-    pub(crate) fn after_round(&self, inner: &Inner, worked: bool) -> bool {
-        self.any.get() && self.once_in_a_while(inner, worked)
+    pub(crate) fn after_round(&self, worker: &W, worked: bool) -> bool {
+        self.any.get() && self.once_in_a_while(worker, worked)
     }
 
-    fn once_in_a_while(&self, inner: &Inner, worked: bool) -> bool {
+    fn once_in_a_while(&self, worker: &W, worked: bool) -> bool {
         let rounds = self.rounds.get() + if worked { 1 } else { IDLE };
         self.rounds.set(rounds % ROUNDS);
-        rounds >= ROUNDS && self.look_again(inner)
+        rounds >= ROUNDS && self.look_again(worker)
     }
 
     #[cold]
-    fn look_again(&self, inner: &Inner) -> bool {
+    fn look_again(&self, worker: &W) -> bool {
         let now = Instant::now();
         if self.last.get().is_some_and(|last| now.duration_since(last) < INTERVAL) {
             return false;
         }
         self.last.set(Some(now));
-        self.look(inner)
+        self.look(worker)
     }
 
     /// Passes on what there is on the sockets; whether anything was done about it.
-    pub(crate) fn look(&self, inner: &Inner) -> bool {
+    pub(crate) fn look(&self, worker: &W) -> bool {
         let Some(epoll) = self.epoll.borrow().clone().filter(|_| self.any.get()) else {
             return false;
         };
@@ -115,14 +128,14 @@ impl Watch {
             // An earlier one may have removed it.
             let there = self.sockets.borrow().get(&id).cloned();
             if let Some((socket, news)) = there {
-                done |= news(inner, &socket, id);
+                done |= news(worker, &socket, id);
             }
         }
         done
     }
 }
 
-impl fmt::Debug for Watch {
+impl<W> fmt::Debug for Watch<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch")
             .field("sockets", &self.sockets.borrow().len())

@@ -7,9 +7,8 @@ use std::fmt;
 
 use crate::address::WorkerAddress;
 use crate::buffer::{Buffer, BufferMut};
-use crate::close::{Close, CloseMode};
-use crate::context::Features;
-use crate::endpoint::{Endpoint, ErrorMode};
+use crate::endpoint::{Close, CloseMode, Endpoint, ErrorMode};
+use crate::features::Features;
 use crate::memory::Memory;
 use crate::request::Request;
 use crate::rma::RemoteMemory;

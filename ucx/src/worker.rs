@@ -9,12 +9,9 @@ use std::rc::{Rc, Weak};
 use ucx_sys as sys;
 
 use crate::address::WorkerAddress;
-use crate::am::{self, AmFlags};
-use crate::context::{Context, Features};
-use crate::held::Held;
+use crate::context::Context;
+use crate::features::Features;
 use crate::inner::Inner;
-use crate::request::{self, Request};
-use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
@@ -68,8 +65,7 @@ impl Worker {
         check(status, "making a worker")?;
         let max_am_header = max_am_header(raw);
         let limit = *max_am_header.as_ref().unwrap_or(&0);
-        let worker = Worker { inner: Rc::new(Inner::new(raw, context.clone(), limit)) };
-        worker.inner.eager.set(am::flagged(request::params(&worker), &[], AmFlags::EAGER));
+        let worker = Worker { inner: Inner::new(raw, context.clone(), limit) };
         // From here on dropping the handle destroys the worker, also when the question failed.
         max_am_header.map(|_| worker)
     }
@@ -202,46 +198,6 @@ impl Worker {
         }
     }
 
-    /// Ends when everything that was sent, put or done on remote memory before, on any endpoint, has arrived:
-    /// `ucp_worker_flush_nbx`.
-    pub fn flush(&self) -> Request<()> {
-        let params = request::params(self);
-        // SAFETY: the worker is live, the mask names what is set.
-        let returned = unsafe { sys::ucp_worker_flush_nbx(self.raw(), &params) };
-        Request::started(self, returned, Completion::new(Status::OK), Held::new(()))
-    }
-
-    /// Orders remote memory operations: those after it happen after those before it: `ucp_worker_fence`.
-    ///
-    /// UCX may wait here until the peers have done what came before, and calls handlers meanwhile. So the peers must be
-    /// progressed by other threads or processes.
-    ///
-    /// # Errors
-    ///
-    /// `BUSY` inside a handler, else what UCX says.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// # let memory = ucx::Memory::allocate(&context, 4096)?;
-    /// # let key = memory.remote_key()?;
-    /// # // SAFETY: as the owner of the memory gave them.
-    /// # let remote = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) }?;
-    /// remote.put(&endpoint, 0, b"the data".to_vec()).detach();
-    /// worker.fence()?;
-    /// // Whoever sees the flag sees the data.
-    /// remote.put(&endpoint, 4088, vec![1; 8]).detach();
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn fence(&self) -> Result<()> {
-        // SAFETY: the worker is live, and this is not inside one of its callbacks.
-        let status = self.inner.progressing(|| unsafe { sys::ucp_worker_fence(self.raw()) });
-        check(status.unwrap_or(sys::UCS_ERR_BUSY), "fencing a worker")
-    }
-
     /// The longest header that an active message may have here, in bytes.
     ///
     /// ```
@@ -300,6 +256,17 @@ impl Worker {
 
     pub(crate) fn as_ptr(&self) -> *const Inner {
         Rc::as_ptr(&self.inner)
+    }
+}
+
+impl Context {
+    /// Makes a worker: see [`Worker::new`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Worker::new`].
+    pub fn worker(&self) -> Result<Worker> {
+        Worker::new(self)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Names as C has them: what is made of a variant and a field keeps both apart, wherever the underscores are.
+//! Names as C has them: what is made of a variant and a field keeps both apart, wherever the
+//! underscores are.
 
 #![deny(warnings)]
 #![allow(non_camel_case_types, reason = "names as C has them are what this case is about")]

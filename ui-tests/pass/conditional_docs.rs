@@ -1,4 +1,5 @@
-//! Attributes that depend on `cfg` and change no message: those of the documentation, and of others' macros.
+//! Attributes that depend on `cfg` and change no message: those of the documentation, and of
+//! others' macros.
 
 #![allow(unexpected_cfgs, reason = "no build of this test sets them")]
 

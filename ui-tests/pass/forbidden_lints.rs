@@ -1,4 +1,4 @@
-//! A crate can forbid every lint that its own code keeps: what the macros make needs no exception from any of them.
+//! A crate can forbid every lint: what the macros make needs no exception from any of them.
 
 #![forbid(warnings, unused, dead_code, deprecated, non_snake_case, non_upper_case_globals, non_camel_case_types)]
 #![forbid(unreachable_patterns, unused_variables, unused_mut, async_fn_in_trait, missing_docs, unsafe_op_in_unsafe_fn)]
@@ -7,7 +7,27 @@
 
 /// Public.
 pub mod protocol {
-    use urom_abi::{Elements, Payload, urom_command, urom_notification};
+    use urom_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
+
+    /// A codec.
+    pub mod codec {
+        /// On the wire.
+        pub type Wire = u8;
+
+        /// Always 1.
+        #[must_use]
+        pub const fn encode(_: &bool) -> Wire {
+            1
+        }
+
+        /// Never fails.
+        ///
+        /// # Errors
+        /// Never.
+        pub const fn decode(wire: Wire) -> Result<bool, &'static str> {
+            if wire < 2 { Ok(wire == 1) } else { Err("is no truth") }
+        }
+    }
 
     /// Asks.
     #[urom_command(plugin = "worker_k", version = 1)]
@@ -30,6 +50,22 @@ pub mod protocol {
             /// Another.
             f: bool,
         },
+        /// With everything else.
+        #[urom(reply = Worked)]
+        Work {
+            /// Echoed.
+            #[urom(echo)]
+            context: u64,
+            /// Two arms.
+            #[urom(inline, unless = memh_id)]
+            data: Data<'a>,
+            /// Its word.
+            #[urom(word)]
+            memh_id: u64,
+            /// With a codec.
+            #[urom(with = codec, optional)]
+            truth: bool,
+        },
     }
 
     /// Answers.
@@ -42,6 +78,18 @@ pub mod protocol {
             #[urom(inline)]
             data: Payload,
         },
+        /// Worked.
+        Worked {
+            /// Echoed.
+            #[urom(echo)]
+            context: u64,
+            /// Received.
+            #[urom(inline)]
+            data: Received,
+            /// As long.
+            #[urom(inline, len = context)]
+            more: Payload<u32>,
+        },
     }
 }
 
@@ -49,11 +97,13 @@ pub mod protocol {
 mod unused {
     use urom_abi::{Data, Received, urom_command, urom_notification};
 
-    #[urom_command(plugin = "worker_k", version = 1)]
+    #[urom_command(plugin = "worker_k", version = 1, tag = u32)]
     #[derive(Debug)]
     enum Command<'a> {
         #[urom(reply = Done)]
         Put {
+            #[urom(header)]
+            worker: u64,
             #[urom(echo)]
             context: u64,
             flag: bool,
@@ -63,7 +113,7 @@ mod unused {
             id: u64,
         },
         #[urom(reply = Gone)]
-        Stop,
+        Stop { #[urom(header)] worker: u64 },
     }
 
     #[urom_notification]
@@ -80,8 +130,8 @@ mod unused {
     }
 }
 
-use protocol::{Done, Handler, Put};
-use urom_abi::Payload;
+use protocol::{Done, Handler, Put, Work, Worked};
+use urom_abi::{Payload, Received};
 use urom_pdk::prelude::*;
 
 struct Plugin;
@@ -94,6 +144,10 @@ impl Handler for Plugin {
 
     async fn put(&self, _: &Context, cmd: Put<'_>) -> Result<Done> {
         Ok(Done { data: Payload::from(&[cmd.a]) })
+    }
+
+    async fn work(&self, _: &Context, _: Work<'_>) -> Result<Worked> {
+        Ok(Worked { data: Received::Registered { len: 0 }, more: Payload::default() })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Definitions that another macro makes: what it fills in arrives in groups without a sign of their own.
+//! Definitions that another macro makes: what it fills in arrives in groups without a sign.
 
 #![deny(warnings)]
 

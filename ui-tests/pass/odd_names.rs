@@ -1,4 +1,4 @@
-//! Names of every kind: raw, in other scripts, those of the prelude, and those that generated code could use.
+//! Names of every kind: raw, in other scripts, the prelude's, and those of generated code.
 
 #![deny(warnings)]
 

@@ -1,5 +1,5 @@
-//! A module that gives every name of the prelude, and those the generated code could be tempted to use, a meaning of
-//! its own.
+//! A module that gives every name of the prelude, and those the generated code could be tempted to
+//! use, a meaning of its own.
 
 #![allow(dead_code, reason = "the names are there to be in the way, not to be used")]
 

@@ -1,4 +1,4 @@
-//! Generated code has documentation and no warning, also for items that nobody uses or that are private.
+//! Generated code has documentation and no warning, whether it is used or private.
 
 #![deny(warnings, missing_docs, unreachable_pub, missing_debug_implementations, unused_qualifications)]
 #![deny(clippy::all, clippy::pedantic)]
@@ -39,77 +39,6 @@ pub mod public {
             /// Echoed.
             #[urom(echo)]
             context: u64,
-        },
-    }
-}
-
-/// With payloads.
-pub mod payloads {
-    use urom_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
-
-    /// A codec.
-    pub mod codec {
-        /// On the wire.
-        pub type Wire = u8;
-
-        /// Always 1.
-        #[must_use]
-        pub fn encode(_: &bool) -> Wire {
-            1
-        }
-
-        /// Never fails.
-        ///
-        /// # Errors
-        /// Never.
-        pub fn decode(wire: Wire) -> Result<bool, &'static str> {
-            if wire < 2 { Ok(wire == 1) } else { Err("is no truth") }
-        }
-    }
-
-    /// Commands.
-    #[urom_command(plugin = "strict", version = 1, tag = u32)]
-    #[derive(Debug)]
-    pub enum Command<'a> {
-        /// With everything.
-        #[urom(reply = Done)]
-        Work {
-            /// In the header.
-            #[urom(header)]
-            worker: u64,
-            /// Echoed.
-            #[urom(echo)]
-            context: u64,
-            /// Two arms.
-            #[urom(inline, unless = memh_id)]
-            data: Data<'a>,
-            /// Its word.
-            #[urom(word)]
-            memh_id: u64,
-            /// On a condition.
-            #[urom(inline, addr = none, len = 2, when = worker == context)]
-            maybe: Option<Elements<'a, u16>>,
-            /// With a codec.
-            #[urom(with = codec, optional)]
-            truth: bool,
-        },
-    }
-
-    /// Notifications.
-    #[urom_notification]
-    #[derive(Debug)]
-    pub enum Notification {
-        /// Done.
-        Done {
-            /// Echoed.
-            #[urom(echo)]
-            context: u64,
-            /// Received.
-            #[urom(inline)]
-            data: Received,
-            /// As long.
-            #[urom(inline, len = context)]
-            more: Payload<u32>,
         },
     }
 }

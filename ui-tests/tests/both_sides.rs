@@ -1,4 +1,4 @@
-//! The generated client and handler against each other, over sides that do nothing but call each other.
+//! The generated client and handler, over sides that do nothing but call each other.
 
 mod kinds;
 mod sides;

@@ -1,8 +1,8 @@
 //! Every form of a payload, byte for byte, in both directions.
 
-mod protocols;
+mod forms_protocol;
 
-use protocols::forms::{
+use forms_protocol::{
     Apart, Beside, Color, Command, Done, Empty, Given, Maybe, Nested, Notification, One, Optional,
     Outer, Owned, Place, Protocol,
 };
@@ -40,7 +40,26 @@ fn encode<'a>(command: impl Request + Clone + Into<Command<'a>>) -> Vec<u8> {
     out
 }
 
-/// The bytes say exactly `command`, and neither less nor more of them says anything.
+/// Every message that is one byte away from `bytes`.
+fn corruptions(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    (0..bytes.len()).flat_map(move |at| {
+        (1..=255).map(move |change| {
+            let mut corrupt = bytes.to_vec();
+            corrupt[at] ^= change;
+            corrupt
+        })
+    })
+}
+
+fn without_address(mut command: Command<'_>) -> Command<'_> {
+    if let Command::Nested { outer, .. } = &mut command {
+        outer.place.address = 0;
+    }
+    command
+}
+
+/// The bytes say exactly `command`; less or more of them says nothing, and others say another one
+/// or are refused.
 fn is_exactly(bytes: &[u8], command: Command<'_>) {
     assert_eq!(Command::decode(bytes), Ok(command));
     for len in 0..bytes.len() {
@@ -49,6 +68,17 @@ fn is_exactly(bytes: &[u8], command: Command<'_>) {
     let long = [bytes, &[0]].concat();
     let expected = DecodeProblem::Length { found: long.len(), expected: bytes.len() };
     assert_eq!(Command::decode(&long).unwrap_err().problem, expected);
+    let mut out = vec![0; 4096];
+    for corrupt in corruptions(bytes) {
+        if let Ok(command) = Command::decode(&corrupt) {
+            let len = command.encode(&mut out).unwrap();
+            assert_eq!(len, corrupt.len());
+            let again = Command::decode(&out[..len]).unwrap();
+            // An address word tells presence only, so the two may differ in what it says.
+            assert_eq!(without_address(again), without_address(command));
+        }
+        let _ = Protocol::refusal(&corrupt).unwrap();
+    }
 }
 
 fn mismatch(command: &impl Request) -> &'static str {
@@ -259,6 +289,12 @@ fn a_notification_has_several_payloads() {
         assert!(Owned::decode(&bytes[..len], &echo).is_err(), "{len} bytes");
         assert!(Notification::decode(&bytes[..len]).is_err(), "{len} bytes");
     }
+    for corrupt in corruptions(&bytes) {
+        if let Ok(notification) = Notification::decode(&corrupt) {
+            let len = notification.encode(&mut again).unwrap();
+            assert_eq!(Notification::decode(&again[..len]), Ok(notification));
+        }
+    }
     assert!(Owned::decode(&[&bytes[..], &[0]].concat()[..], &echo).is_err());
     assert!(Done::decode(&bytes[..], &Beside::decode(&[0; LEN]).unwrap().echo()).is_err());
 }
@@ -269,7 +305,7 @@ fn memory_of_a_notification_counts_elements() {
     assert_eq!((pairs.len(), pairs.as_bytes().len()), (3, 12));
     pairs.truncate(1);
     let address = pairs.as_bytes().as_ptr();
-    let echo = protocols::forms::OneEcho { worker: 1 };
+    let echo = forms_protocol::OneEcho { worker: 1 };
     let desc = One { pairs }.into_descriptor(&echo).unwrap();
     let places: [(usize, &[u8]); 3] = [(0, &[4]), (2, &[1]), (16, &[1])];
     let mut expected = message(ANSWER, &places, &[0; 4]);
@@ -300,84 +336,4 @@ fn what_nobody_sets_is_empty() {
     let bytes = encode(unset);
     is_exactly(&bytes, unset.into());
     assert_eq!(bytes.len(), LEN + 3);
-}
-
-/// Every message that is one byte away from `bytes`.
-fn corruptions(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    (0..bytes.len()).flat_map(move |at| {
-        (1..=255).map(move |change| {
-            let mut corrupt = bytes.to_vec();
-            corrupt[at] ^= change;
-            corrupt
-        })
-    })
-}
-
-#[test]
-fn a_corrupt_message_is_an_error_or_another_message() {
-    let commands = [
-        encode(Beside { worker: 1, first: b"abc", between: 7, second: Elements::from(&[5u16, 6]) }),
-        encode(Apart {
-            worker: 1,
-            named: Elements::from(&[1u32]),
-            color_before: 9,
-            color: Color::White,
-            unplaced: b"xy",
-        }),
-        encode(Nested { worker: 1, outer: Outer::default(), data: Some(b"data") }),
-        encode(Given {
-            worker: 1,
-            rows: 1,
-            columns: 1,
-            index: &[1],
-            table: Elements::from(&[3u64]),
-            three: Elements::from(&[5u16, 6, 7]),
-            magic: b"UROM",
-            by_first: b"f",
-            constant: b"c",
-        }),
-        encode(Maybe {
-            worker: 1,
-            by_address: Some(b"a"),
-            fixed: Some(b"bc"),
-            flags: 3,
-            first: Some(Elements::from(&[1u16, 2])),
-            second: Some(b"de"),
-            color: Color::White,
-            white: Some(b"fgh"),
-        }),
-    ];
-    let mut out = vec![0; 4096];
-    for corrupt in commands.iter().flat_map(|bytes| corruptions(bytes)) {
-        if let Ok(command) = Command::decode(&corrupt) {
-            let len = command.encode(&mut out).unwrap();
-            assert_eq!(len, corrupt.len());
-            let again = Command::decode(&out[..len]).unwrap();
-            // An address word tells presence only, so the two may differ in what it says.
-            assert_eq!(without_address(again), without_address(command));
-        }
-        let _ = Protocol::refusal(&corrupt).unwrap();
-    }
-    let notification = Notification::Owned {
-        worker: 1,
-        numbers: Payload::from(vec![1u32, 2]),
-        maybe: Some(Payload::from(b"abc")),
-        color: Color::White,
-        as_many: Some(Payload::from(b"de")),
-    };
-    let len = notification.encode(&mut out).unwrap();
-    let bytes = out[..len].to_vec();
-    for corrupt in corruptions(&bytes) {
-        if let Ok(notification) = Notification::decode(&corrupt) {
-            let len = notification.encode(&mut out).unwrap();
-            assert_eq!(Notification::decode(&out[..len]), Ok(notification));
-        }
-    }
-}
-
-fn without_address(mut command: Command<'_>) -> Command<'_> {
-    if let Command::Nested { outer, .. } = &mut command {
-        outer.place.address = 0;
-    }
-    command
 }

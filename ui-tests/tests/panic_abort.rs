@@ -1,4 +1,5 @@
-//! `panic = "abort"` is a profile's setting, which a case of `fail/` cannot have: so cargo builds a plugin with it.
+//! `panic = "abort"` is a profile's setting, which a case of `fail/` cannot have: so cargo builds a
+//! plugin with it.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,12 +1,12 @@
 //! Payloads from a task to its handler and back.
 
-mod protocols;
+#[path = "forms_protocol/mod.rs"]
+mod forms;
 mod sides;
 
 use std::num::NonZeroU64;
 
-use protocols::forms;
-use protocols::sandbox::{
+use sandbox_protocol::{
     Client, Handler, MapParams, MemMap, MemMapped, Protocol, TagReceived, TagRecv, TagSend, TagSent,
 };
 use sides::{Failure, Host, Plugin, now};
@@ -70,9 +70,9 @@ fn data_is_a_setter_that_takes_bytes_or_memory() {
 fn what_submit_returns_borrows_nothing_of_the_payload() {
     let (client, worker) = (client(), Echoes);
     let mapped = {
-        let handle = vec![1, 2, 3];
-        let params = MapParams { length: 100, ..MapParams::default() };
-        client.task_mem_map(&worker, params, &handle).submit().unwrap()
+        let handle = Vec::from([1, 2, 3]);
+        let params = MapParams::allocate(0, 100);
+        client.task_mem_map(&worker, params).exported_memh(&handle[..]).submit().unwrap()
     };
     assert_eq!(now(mapped), Ok(MemMapped { memh_id: 103 }));
 }

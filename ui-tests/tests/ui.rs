@@ -1,6 +1,6 @@
 //! What the macros accept and refuse.
 //!
-//! `TRYBUILD=overwrite cargo test -p ui-tests --test ui` writes the expected errors anew; read them before committing.
+//! `TRYBUILD=overwrite cargo test -p ui-tests --test ui` writes the errors anew; read them.
 
 #[test]
 fn what_is_right_compiles_and_runs() {

@@ -1,4 +1,4 @@
-//! `bool`, `char`, enums and text in messages: what travels, what is refused and in which words, and what zero is.
+//! `bool`, `char`, enums and text in messages: what travels, what is refused, what zero is.
 
 mod protocol {
     use urom_abi::{Described, urom_command, urom_notification};
@@ -108,7 +108,7 @@ mod protocol {
     }
 }
 
-use protocol::{Command, Dark, Mode, Name, Named, Set, Set0, Step, Way, Wide};
+use protocol::{Command, Dark, Mode, Name, Set, Set0, Step, Way, Wide};
 use urom_abi::describe::{Type, c_header};
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 
@@ -271,12 +271,4 @@ fn the_description_and_the_header_name_them() {
     ] {
         assert!(header.contains(part), "{part}\n{header}");
     }
-}
-
-#[test]
-fn a_reply_is_read_as_its_enum_too() {
-    let name = Name { urgent: false, loud: false, name: "", nick: None, backwards: "" };
-    let named = Named { found: true }.into_descriptor(&name.echo()).unwrap();
-    let read = protocol::Notification::decode(named.payload()).unwrap();
-    assert_eq!(read, protocol::Notification::Named { found: true });
 }

@@ -7,10 +7,10 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use urom_abi::DocaError;
 use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
 
+use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
-use crate::library::Library;
-use crate::thread;
+use crate::library::{Library, get};
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
@@ -25,13 +25,13 @@ use crate::wait;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {
-    /// Stopped, or what it stands for is gone.
+    /// Stopped, or its worker process is gone.
     Idle,
-    /// Start was asked for and is not over.
+    /// It is starting.
     Starting,
     /// It can be used: a worker takes tasks.
     Running,
-    /// Stop was asked for, or the worker process is gone, and tasks are still being flushed.
+    /// It is stopping, or its worker process is gone and its tasks are being flushed.
     Stopping,
 }
 
@@ -46,11 +46,11 @@ impl From<CtxState> for State {
     }
 }
 
-/// A context of the library, as long as whoever holds this does not destroy it.
+/// A context of the library. Its owner destroys it.
 pub(crate) struct ContextHandle {
     pub(crate) library: Library,
     ctx: NonNull<Ctx>,
-    /// What it is the context of, for error messages: `a worker`.
+    /// Its kind in error messages, such as `a worker`.
     kind: &'static str,
     watchers: RefCell<Vec<Waker>>,
 }
@@ -78,7 +78,7 @@ impl ContextHandle {
         self.state().is_ok_and(|state| state == CtxState::IDLE)
     }
 
-    /// Connects it to its engine and says whom its state changes concern.
+    /// Connects it to its engine, and sets what is called when its state changes.
     pub(crate) fn register(
         &self,
         engine: &ProgressEngine,
@@ -86,7 +86,7 @@ impl ContextHandle {
         on_change: StateChangedCallback,
     ) -> Result<()> {
         // SAFETY: the context is live, and the engine is one of this thread.
-        unsafe { engine.connect(self.ctx) }?;
+        unsafe { engine.core().connect(self.ctx) }?;
         // SAFETY: the context is live.
         let code = unsafe { (self.api().doca_ctx_set_user_data)(self.ctx.as_ptr(), data) };
         check(code, || format!("setting up {}", self.kind))?;
@@ -98,11 +98,11 @@ impl ContextHandle {
     }
 
     pub(crate) fn state(&self) -> Result<CtxState> {
-        let mut state = CtxState::IDLE;
+        let what = || format!("asking {} for its state", self.kind);
         // SAFETY: the context is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), &mut state) };
-        check(code, || format!("asking {} for its state", self.kind))?;
-        Ok(state)
+        get(CtxState::IDLE, what, |state| unsafe {
+            (self.api().doca_ctx_get_state)(self.ctx.as_ptr(), state)
+        })
     }
 
     /// Why it failed, in the library's words; empty when it did not, or when the library has none.
@@ -118,26 +118,34 @@ impl ContextHandle {
     }
 
     pub(crate) fn in_flight(&self) -> Result<usize> {
-        let mut count = 0;
+        let what = || format!("counting tasks of {} in flight", self.kind);
         // SAFETY: the context is live, and the pointer is to a local variable.
-        let code =
-            unsafe { (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), &mut count) };
-        check(code, || format!("counting tasks of {} in flight", self.kind))?;
-        Ok(count)
+        get(0, what, |count| unsafe {
+            (self.api().doca_ctx_get_num_inflight_tasks)(self.ctx.as_ptr(), count)
+        })
     }
 
-    /// Starts it: it runs, or will. `what` is a phrase such as `starting worker 3`.
+    /// Begins to start it. `what` is a phrase such as `starting worker 3`.
     pub(crate) fn start(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
-        let code = thread::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
+        let code = callback::calling(|| unsafe { (self.api().doca_ctx_start)(self.ctx.as_ptr()) });
         self.begun(code, what)
     }
 
-    /// Stops it: it is idle, or will be.
+    /// Begins to stop it.
     pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
-        let code = thread::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
+        let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });
         self.begun(code, what)
+    }
+
+    /// Why a start ended in another state than `RUNNING`.
+    pub(crate) fn start_failure(&self, what: String) -> Error {
+        let why = self.failure();
+        let hint =
+            if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
+        let code = self.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
+        Error::new(code, what).why(why).hint(hint)
     }
 
     fn begun(&self, code: DocaError, what: impl FnOnce() -> String) -> Result<()> {
@@ -147,7 +155,7 @@ impl ContextHandle {
         }
     }
 
-    /// Progresses `engine`, its own, until a start is over: the state that it came to.
+    /// Progresses `engine`, its own, until a start is over; returns the state then.
     pub(crate) fn poll_started(
         &self,
         engine: &ProgressEngine,
@@ -160,9 +168,9 @@ impl ContextHandle {
         self.poll_state(engine, cx, is_over, what)
     }
 
-    /// Progresses until `is_over` holds for the state, which it then gives, or nothing moves; then
-    /// it wakes `cx` at the next change. `what` says what waits, for the error when that would
-    /// never come.
+    /// Progresses until `is_over` holds for the state, and returns the state. When nothing moves
+    /// before, wakes `cx` at the next change. `what` names the wait, for the error where nobody
+    /// progresses the engine.
     pub(crate) fn poll_state(
         &self,
         engine: &ProgressEngine,
@@ -189,6 +197,6 @@ impl ContextHandle {
     /// To be called after every change of state.
     pub(crate) fn wake_watchers(&self) {
         let watchers = self.watchers.take();
-        watchers.into_iter().for_each(|waker| thread::guard(|| waker.wake()));
+        watchers.into_iter().for_each(|waker| callback::guard(|| waker.wake()));
     }
 }

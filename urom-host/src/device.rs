@@ -1,14 +1,12 @@
 //! Devices, which choose the service on hosts that have several.
 
-use std::ffi::{CStr, c_char};
-use std::fmt;
 use std::ptr::{self, NonNull};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Dev, DevInfo as RawInfo, IBDEV_NAME_SIZE, PCI_ADDR_SIZE};
+use urom_abi::host::{Api, Dev, DevInfo as RawInfo, IBDEV_NAME_SIZE, PCI_ADDR_SIZE};
 
 use crate::error::{Error, Result, check};
-use crate::library::{Library, non_null};
+use crate::library::{Library, c_text, get, non_null};
 
 /// A device that a service can be reached through (`struct doca_devinfo`).
 ///
@@ -22,12 +20,13 @@ use crate::library::{Library, non_null};
 pub struct DeviceInfo {
     /// The InfiniBand device name, such as `mlx5_0`.
     pub name: String,
-    /// The PCI address, such as `0000:03:00.0`. Of a device without one it is `0000:00:00.0` with this project's library, and
-    /// may be empty with another.
+    /// The PCI address, such as `0000:03:00.0`. Of a device without one it is `0000:00:00.0` with
+    /// this project's library, and may be empty with another.
     pub pci_address: String,
 }
 
-/// The devices of this host, by the library that [`Library::find`] finds (`doca_devinfo_create_list`).
+/// The devices of this host, by the library that [`Library::find`] finds
+/// (`doca_devinfo_create_list`).
 ///
 /// # Errors
 /// As [`Library::find`], and whatever the library says; no device is an empty list.
@@ -59,8 +58,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 /// # }
 /// ```
 pub fn devices_of(library: Library) -> Result<Vec<DeviceInfo>> {
-    let list = List::create(library)?;
-    Ok(list.iter().map(|device| list.describe(device)).collect())
+    with_devices(library, |devices| Ok(devices.iter().map(|(_, info)| info.clone()).collect()))
 }
 
 /// An open device; closed when dropped (`doca_dev_close`).
@@ -73,23 +71,21 @@ impl Device {
     /// Opens the device of that name.
     pub(crate) fn open(library: Library, name: &str) -> Result<Device> {
         let what = || format!("opening device `{}`", name.escape_debug());
-        let list = List::create(library)?;
-        let Some(found) = list.iter().find(|device| list.describe(*device).name == name) else {
-            let names: Vec<_> =
-                list.iter().map(|device| format!("`{}`", list.describe(device).name)).collect();
-            let why = match names.is_empty() {
-                true => "this host has no device at all".to_owned(),
-                false => format!("this host has {}", names.join(", ")),
+        with_devices(library, |devices| {
+            let Some((found, _)) = devices.iter().find(|(_, info)| info.name == name) else {
+                let names = devices.iter().map(|(_, info)| format!("`{}`", info.name));
+                let why = match devices {
+                    [] => "this host has no device at all".to_owned(),
+                    _ => format!("this host has {}", names.collect::<Vec<_>>().join(", ")),
+                };
+                let error = Error::new(DocaError::NOT_FOUND, what());
+                return Err(error.why(why).hint("name one of those"));
             };
-            return Err(Error::new(DocaError::NOT_FOUND, what())
-                .why(why)
-                .hint("name one of those"));
-        };
-        let mut device = ptr::null_mut();
-        // SAFETY: the entry is of a live list, and the pointer is to a local variable.
-        let code = unsafe { (library.api().doca_dev_open)(found, &mut device) };
-        check(code, what)?;
-        Ok(Device { library, device: non_null(device, "opening a device")? })
+            // SAFETY: the entry is of a live list, and the pointer is to a local variable.
+            let open = |device: &mut _| unsafe { (library.api().doca_dev_open)(*found, device) };
+            let device = get(ptr::null_mut(), what, open)?;
+            Ok(Device { library, device: non_null(device, "opening a device")? })
+        })
     }
 
     pub(crate) fn as_ptr(&self) -> *mut Dev {
@@ -107,79 +103,55 @@ impl Drop for Device {
     }
 }
 
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Device").finish_non_exhaustive()
-    }
-}
-
-/// A list of devices, destroyed when dropped; `None` when there are none.
-struct List {
+/// Lists the devices, which `look` can open.
+fn with_devices<T>(
     library: Library,
-    entries: Option<(NonNull<*mut RawInfo>, usize)>,
+    look: impl FnOnce(&[(*mut RawInfo, DeviceInfo)]) -> Result<T>,
+) -> Result<T> {
+    let api = library.api();
+    let (mut list, mut count) = (ptr::null_mut(), 0);
+    // SAFETY: the pointers are to local variables.
+    let code = unsafe { (api.doca_devinfo_create_list)(&mut list, &mut count) };
+    if code == DocaError::NOT_FOUND {
+        return look(&[]);
+    }
+    check(code, || "listing devices")?;
+    let entries = match list.is_null() {
+        true => &[],
+        // SAFETY: the library gave out an array of that many entries, which lives until the list is
+        // destroyed.
+        false => unsafe { std::slice::from_raw_parts(list, count as usize) },
+    };
+    let result =
+        look(&entries.iter().map(|entry| (*entry, describe(api, *entry))).collect::<Vec<_>>());
+    if !list.is_null() {
+        // SAFETY: the list is live, and its entries are not used after this.
+        unsafe { (api.doca_devinfo_destroy_list)(list) };
+    }
+    result
 }
 
-impl List {
-    fn create(library: Library) -> Result<List> {
-        let (mut list, mut count) = (ptr::null_mut(), 0);
-        // SAFETY: the pointers are to local variables.
-        let code = unsafe { (library.api().doca_devinfo_create_list)(&mut list, &mut count) };
-        if code == DocaError::NOT_FOUND {
-            return Ok(List { library, entries: None });
-        }
-        check(code, || "listing devices")?;
-        Ok(List { library, entries: NonNull::new(list).map(|list| (list, count as usize)) })
-    }
-
-    fn iter(&self) -> impl Iterator<Item = *mut RawInfo> + '_ {
-        let entries: &[*mut RawInfo] = match self.entries {
-            None => &[],
-            // SAFETY: the library gave out an array of that many entries, which lives until the list is destroyed.
-            Some((list, count)) => unsafe { std::slice::from_raw_parts(list.as_ptr(), count) },
-        };
-        entries.iter().copied()
-    }
-
-    fn describe(&self, device: *mut RawInfo) -> DeviceInfo {
-        let api = self.library.api();
-        let mut name = [0; IBDEV_NAME_SIZE];
-        // SAFETY: the entry is of this list, and the array has the size that is said.
-        let code = unsafe {
-            (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32)
-        };
-        let name = if code == DocaError::SUCCESS { text(&name) } else { String::new() };
-        let mut address = [0; PCI_ADDR_SIZE];
-        // SAFETY: the entry is of this list, and the array has the size that the call asks for.
-        let code = unsafe { (api.doca_devinfo_get_pci_addr_str)(device, address.as_mut_ptr()) };
-        let pci_address = if code == DocaError::SUCCESS { text(&address) } else { String::new() };
-        DeviceInfo { name, pci_address }
-    }
-}
-
-impl Drop for List {
-    fn drop(&mut self) {
-        if let Some((list, _)) = self.entries {
-            // SAFETY: the list is live, and entries are not used after this.
-            unsafe { (self.library.api().doca_devinfo_destroy_list)(list.as_ptr()) };
-        }
-    }
-}
-
-/// Text up to its NUL, or up to the end of the array.
-fn text(chars: &[c_char]) -> String {
-    let bytes: Vec<u8> = chars.iter().flat_map(|c| c.to_ne_bytes()).chain([0]).collect();
-    CStr::from_bytes_until_nul(&bytes)
-        .map(|text| text.to_string_lossy().into_owned())
-        .unwrap_or_default()
+fn describe(api: &Api, device: *mut RawInfo) -> DeviceInfo {
+    let mut name = [0; IBDEV_NAME_SIZE];
+    // SAFETY: the entry is of a live list, and the array has the size that is said.
+    let code = unsafe {
+        (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32)
+    };
+    let name = if code == DocaError::SUCCESS { c_text(&name) } else { String::new() };
+    let mut address = [0; PCI_ADDR_SIZE];
+    // SAFETY: the entry is of a live list, and the array has the size that the call asks for.
+    let code = unsafe { (api.doca_devinfo_get_pci_addr_str)(device, address.as_mut_ptr()) };
+    let pci_address = if code == DocaError::SUCCESS { c_text(&address) } else { String::new() };
+    DeviceInfo { name, pci_address }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use crate::library::c_text;
 
     #[test]
     fn a_name_ends_at_its_nul_or_with_its_array() {
-        assert_eq!(text(&[b'a' as _, 0, b'b' as _]), "a");
-        assert_eq!(text(&[b'a' as _, b'b' as _]), "ab");
+        assert_eq!(c_text(&[b'a' as _, 0, b'b' as _]), "a");
+        assert_eq!(c_text(&[b'a' as _, b'b' as _]), "ab");
     }
 }

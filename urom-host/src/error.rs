@@ -6,18 +6,16 @@ use std::fmt;
 
 use urom_abi::DocaError;
 
-use crate::library::Library;
-
 /// Why something failed.
 ///
-/// The text is one sentence: what failed and on what, the DOCA code, the library's own words where it has some, and
-/// what to do next. [`code`](Self::code) is what a C program would have got.
+/// The text is one sentence: what failed and on what, the DOCA code, the library's own words where
+/// it has some, and what to do next. [`code`](Self::code) is what a C program would have got.
 ///
 /// ```
 /// # fn example(error: urom_host::Error) {
 /// use urom_host::DocaError;
 /// match error.code() {
-///     DocaError::NO_MEMORY => println!("all tasks are in flight, try again after the next completion"),
+///     DocaError::NO_MEMORY => println!("all tasks are in flight, try again later"),
 ///     DocaError::CONNECTION_RESET => println!("the worker is gone: {error}"),
 ///     _ => println!("{error}"),
 /// }
@@ -28,7 +26,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     code: DocaError,
     what: Cow<'static, str>,
-    library: Option<Library>,
+    /// The file of the library that was called.
+    through: Option<String>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
     reply: Option<Box<[u8]>>,
@@ -42,7 +41,7 @@ impl Error {
         Error(Box::new(Inner {
             code,
             what,
-            library: None,
+            through: None,
             why: None,
             hint: None,
             reply: None,
@@ -62,9 +61,9 @@ impl Error {
         self
     }
 
-    /// Adds the library that was called. The built-in one is what everybody expects, and goes without saying.
-    pub(crate) fn through(mut self, library: Library) -> Error {
-        self.0.library = Some(library);
+    /// Adds the file of the library that was called. The built-in library has none.
+    pub(crate) fn through(mut self, file: Option<impl fmt::Display>) -> Error {
+        self.0.through = file.map(|file| file.to_string());
         self
     }
 
@@ -87,13 +86,15 @@ impl Error {
         self.0.code
     }
 
-    /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text is a part of this
-    /// error's, so `source` leaves it out: what prints a chain of errors would print it twice.
+    /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text
+    /// is a part of this error's, so `source` leaves it out: what prints a chain of errors would
+    /// print it twice.
     ///
     /// ```
     /// # fn example(error: urom_host::Error) {
     /// use urom_abi::wire::EncodeError;
-    /// if let Some(EncodeError::TooBig { need, .. }) = error.cause().and_then(|cause| cause.downcast_ref()) {
+    /// let cause = error.cause().and_then(|cause| cause.downcast_ref());
+    /// if let Some(EncodeError::TooBig { need, .. }) = cause {
     ///     println!("{need} bytes are too many");
     /// }
     /// # }
@@ -102,10 +103,12 @@ impl Error {
         self.0.cause.as_deref()
     }
 
-    /// The bytes of the notification, when the plugin sent one together with a status other than `SUCCESS`.
+    /// The bytes of the notification, when the plugin sent one together with a status other than
+    /// `SUCCESS`.
     ///
     /// ```no_run
-    /// # fn example(graph: &graph_protocol::Client<urom_host::Host>, worker: &urom_host::Worker) -> urom_host::Result<()> {
+    /// # use urom_host::{Host, Result, Worker};
+    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
     /// if let Err(error) = graph.task_loopback(worker, 42).submit()?.wait() {
     ///     println!("{error}, with {:?}", error.reply());
     /// }
@@ -120,7 +123,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.what)?;
-        if let Some(file) = self.0.library.and_then(Library::file) {
+        if let Some(file) = &self.0.through {
             write!(f, " through {file}")?;
         }
         write!(f, " failed: {}", self.0.code)?;
@@ -176,8 +179,8 @@ mod tests {
             .hint("set UROM_PLUGIN_PATH");
         assert_eq!(
             error.to_string(),
-            "looking for plugin `a` failed: resource not found (DOCA_ERROR_NOT_FOUND): the service has `b`; set \
-             UROM_PLUGIN_PATH"
+            "looking for plugin `a` failed: resource not found (DOCA_ERROR_NOT_FOUND): the \
+             service has `b`; set UROM_PLUGIN_PATH"
         );
         assert_eq!(error.code(), DocaError::NOT_FOUND);
         assert_eq!(DocaError::from(error), DocaError::NOT_FOUND);

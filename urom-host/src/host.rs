@@ -10,7 +10,7 @@ use crate::task::{self, Completion, TaskHandle};
 use crate::worker::Worker;
 
 /// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
-/// [`Service::plugin`](crate::Service::plugin) makes.
+/// [`Service::plugin`](crate::ServiceHandle::plugin) makes.
 ///
 /// ```no_run
 /// use graph_protocol::Client;
@@ -49,10 +49,12 @@ impl HostSide for Host {
         task::submit(plugin, worker, command, deadline)
     }
 
-    /// The callback runs inside the progress call that completes the task. It may submit further tasks; it cannot wait.
-    /// Up to 32 bytes of it, the echoed fields included, need no memory of their own; more takes one heap allocation.
+    /// The callback runs inside the progress call that completes the task. It may submit further
+    /// tasks; it cannot wait. Up to 32 bytes of it, the echoed fields included, need no memory of
+    /// their own; more takes one heap allocation.
     ///
-    /// A panic in it does not cross the library: it goes on in whoever called for progress, as if that had panicked.
+    /// A panic in it does not cross the library: it goes on in whoever called for progress, as if
+    /// that had panicked.
     fn submit_with<C: Request, F>(
         plugin: &Plugin,
         worker: &Worker,

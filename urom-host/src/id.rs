@@ -1,10 +1,10 @@
 //! The documented convention for worker ids.
 
-/// A worker's id by DOCA's suggested convention: the task (job) in the upper half, the process's local rank modulo the
-/// cores of the service in the lower.
+/// A worker's id by DOCA's suggested convention: the task (job) in the upper half, the process's
+/// local rank modulo the cores of the service in the lower.
 ///
-/// Processes of one task that run on the same host and share a core of the DPU then share a worker, and tasks do not
-/// meet. `cores` is usually `service.cpus().iter().count()`; 0 counts as 1.
+/// Processes of one task that run on the same host and share a core of the DPU then share a worker,
+/// and tasks do not meet. `cores` is usually `service.cpus().iter().count()`; 0 counts as 1.
 ///
 /// ```
 /// use urom_host::worker_id;

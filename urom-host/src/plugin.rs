@@ -6,18 +6,18 @@ use urom_abi::plugin::PluginInfo;
 
 /// A plugin that a service found (`struct doca_urom_service_plugin_info`).
 ///
-/// It belongs to the service that reported it: ids of one service mean nothing to another, and passing one is refused
-/// with `INVALID_VALUE`. It can be copied and sent to other threads freely.
+/// It belongs to the service that reported it: ids of one service mean nothing to another, and
+/// passing one is refused with `INVALID_VALUE`. It can be copied and sent to other threads freely.
 ///
 /// ```no_run
 /// # use urom_host::{Plugin, Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
-/// let by_name = |name: &str| service.plugins().iter().find(|plugin| plugin.name() == name).copied();
-/// let Some(graph): Option<Plugin> = by_name("worker_graph") else { return Ok(()) };
+/// let named = |plugin: &&Plugin| plugin.name() == "worker_graph";
+/// let Some(&graph) = service.plugins().iter().find(named) else { return Ok(()) };
 /// println!("{} version {} is bit {:#x} of the mask", graph.name(), graph.version(), graph.id());
 ///
-/// // It does for a worker that is sent plain bytes; a protocol's client does as well, and has the typed tasks.
+/// // Its commands are bytes; the client of a protocol has typed tasks.
 /// let worker = service.worker().plugin(graph).start().wait()?;
 /// # Ok(())
 /// # }
@@ -44,8 +44,8 @@ impl Plugin {
         self.info.version
     }
 
-    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description. `None` for a plugin
-    /// without one, in C, and with a library that cannot tell: NVIDIA's.
+    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description.
+    /// `None` for a plugin without one, in C, and with a library that cannot tell: NVIDIA's.
     ///
     /// ```
     /// # fn example(plugin: &urom_host::Plugin) {

@@ -1,11 +1,11 @@
 //! Waiting: futures run to their end on this thread, which spins for a moment and then sleeps.
 
 mod notifier;
-mod poll_set;
-mod session;
+pub(crate) mod poll_set;
 mod sync;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::future::Future;
 use std::os::fd::AsRawFd;
 use std::pin::pin;
@@ -16,28 +16,25 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 
 use self::notifier::Notifier;
-pub(crate) use self::poll_set::PollSet;
-use self::session::Session;
-#[cfg(feature = "tokio")]
-pub(crate) use self::session::is_waiting;
-use self::sync::Bell;
-use crate::engine::ProgressEngine;
+use self::poll_set::PollSet;
+pub(crate) use self::sync::Bell;
+use crate::callback;
+use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
-use crate::thread;
 
-/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone would notice. The clock is read
-/// after 16 calls of 16 looks each, so over TCP it is some times as long. To make it exact was tried
-/// together with the same at the worker, and not kept: docs/src/performance.md.
+/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone
+/// notices. The clock is read once in 256 polls, so over TCP, where a poll takes longer, the time
+/// is a multiple of this.
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
-/// How long it sleeps at most when the system has no descriptor left to wake it by.
+/// The longest sleep when the system has no descriptor left that could wake the thread.
 const BLIND_SLEEP: Duration = Duration::from_millis(1);
 
-/// Runs a future to its end, driving every progress engine of this thread meanwhile.
+/// Runs a future to its end, and progresses every engine of this thread meanwhile.
 ///
-/// It polls for about 50 microseconds without progress, or a third of a millisecond with a worker over TCP, where a look takes a
-/// hundred times as long; then it sleeps on the engines' event handles until one of them or a waker from another thread has news.
-/// The future may be of any origin, and may start and await any number of others.
+/// It polls until nothing has moved for about 50 microseconds (300 over TCP). Then it sleeps until
+/// an engine's event handle or a waker from another thread wakes it. The future may be any future,
+/// and may start and await any number of others.
 ///
 /// ```no_run
 /// # use urom_host::{Service, block_on, Result};
@@ -54,7 +51,8 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 /// ```
 ///
 /// # Panics
-/// Inside a completion callback, where nothing can move; and with the panic of a callback that ran meanwhile.
+/// Inside a completion callback, where nothing can move; and with the panic of a callback that ran
+/// meanwhile.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match drive(future, None) {
         Some(output) => output,
@@ -64,8 +62,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// [`block_on`] with a limit.
 ///
-/// Pass `&mut future` to go on with the future after the limit; a future that is passed by value is dropped, which for a
-/// task in flight means that its answer will be thrown away.
+/// Pass `&mut future` to use the future after the limit. A future that is passed by value is
+/// dropped; a task in flight goes on then, and its answer is thrown away.
 ///
 /// # Errors
 /// `TIME_OUT` when the future did not end within `limit`.
@@ -89,44 +87,119 @@ pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> 
     })
 }
 
-fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
-    assert!(
-        !thread::in_callback(),
-        "a completion callback cannot wait: nothing moves until it returns"
-    );
-    let session = Session::begin();
-    let notifier = &session.notifier;
-    let waker = Waker::from(Arc::clone(notifier));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    notifier.begin();
-    let mut idle = Idle::default();
-    loop {
-        if notifier.take()
-            && let Poll::Ready(output) = future.as_mut().poll(&mut context)
-        {
-            return Some(output);
-        }
-        if thread::spin_all() || notifier.is_notified() {
-            idle.restart();
-        }
-        let Some(now) = idle.tick() else { continue };
-        let passed = thread::pass_all(now);
-        thread::resume();
-        if deadline.is_some_and(|deadline| now >= deadline) {
-            return None;
-        }
-        if !passed && idle.is_long(now) {
-            sleep(notifier, until(now, deadline));
-            idle.restart();
+thread_local! {
+    static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
+    /// How many waits are running, one inside the other.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
+struct Wait {
+    notifier: Arc<Notifier>,
+}
+
+impl Wait {
+    fn begin() -> Wait {
+        DEPTH.set(DEPTH.get() + 1);
+        let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
+        Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
+    }
+
+    /// Progresses all engines of this thread until `done` holds, and sleeps while nothing moves;
+    /// `false` when `deadline` passed first.
+    #[inline]
+    fn until(
+        &self,
+        deadline: Option<Instant>,
+        panics: Panics,
+        mut done: impl FnMut() -> bool,
+    ) -> bool {
+        let mut idle = Idle::default();
+        loop {
+            if done() {
+                return true;
+            }
+            // All engines: one that has something ready would not let the thread sleep.
+            let moved = match panics {
+                Panics::GoOn => engine::all::spin(),
+                Panics::Stay => engine::all::pump(),
+            };
+            if moved || self.notifier.is_notified() {
+                idle.restart();
+            }
+            let Some(now) = idle.tick() else { continue };
+            let expired = engine::all::expire(now);
+            if let Panics::GoOn = panics {
+                callback::resume();
+            }
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return false;
+            }
+            if !expired && idle.is_long(now) {
+                sleep(&self.notifier, until(now, deadline));
+                idle.restart();
+            }
         }
     }
 }
 
-/// Refuses to wait where nothing can move.
+/// What becomes of a callback's panic during a wait.
+#[derive(Clone, Copy)]
+enum Panics {
+    /// It ends the wait.
+    GoOn,
+    /// It is kept for the next progress call that may unwind.
+    Stay,
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+        #[cfg(feature = "tokio")]
+        crate::tokio::note_progress();
+        let notifier = Arc::clone(&self.notifier);
+        let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
+    }
+}
+
+/// Whether a wait is under way on this thread.
+#[cfg(feature = "tokio")]
+pub(crate) fn is_waiting() -> bool {
+    DEPTH.get() > 0
+}
+
+fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
+    assert!(
+        !callback::is_running(),
+        "a completion callback cannot wait: nothing moves until it returns"
+    );
+    let wait = Wait::begin();
+    let waker = Waker::from(Arc::clone(&wait.notifier));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    let mut output = None;
+    wait.notifier.begin();
+    wait.until(deadline, Panics::GoOn, || {
+        if wait.notifier.take()
+            && let Poll::Ready(ready) = future.as_mut().poll(&mut context)
+        {
+            output = Some(ready);
+        }
+        output.is_some()
+    });
+    output
+}
+
+/// [`block_on`] for the `wait` methods, which refuse to wait where nothing can move.
+pub(crate) fn run<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    allowed()?;
+    block_on(future)
+}
+
+/// Refuses to wait inside a callback, where nothing moves.
 #[inline]
 pub(crate) fn allowed() -> Result<()> {
-    if thread::in_callback() { Err(forbidden()) } else { Ok(()) }
+    if callback::is_running() { Err(forbidden()) } else { Ok(()) }
 }
 
 #[cold]
@@ -144,13 +217,13 @@ pub(crate) fn undriven(what: impl Into<Cow<'static, str>>) -> Error {
         .hint("await it inside urom_host::tokio::drive(...), or on a HostThread")
 }
 
-/// Progresses until `done` holds, for no longer than a wait spins; whether it does. What it waits for is on `engine`, the
-/// others get a turn now and then.
+/// Progresses until `done` holds, for as long as a wait polls; whether it holds. `engine` is the
+/// one to wait for; the others get a turn now and then.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
-    if engine.deadlines().is_turn() {
-        // Waits that end at once are a stream of completions, too.
-        look_around();
+    if engine.core().deadlines().is_turn() {
+        // Many short waits are a stream of completions, too.
+        progress_all();
     }
     let mut since = None;
     loop {
@@ -158,54 +231,39 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
             return true;
         }
         for _ in 0..LOOK {
-            if engine.spin() && done() {
+            if engine.core().spin() && done() {
                 return true;
             }
         }
-        let now = look_around();
-        // However much has moved: the wait goes on where all engines are equal.
+        let now = progress_all();
+        // The wait goes on with all engines, however much has moved.
         if now.duration_since(*since.get_or_insert(now)) >= SPIN {
             return done();
         }
     }
 }
 
-/// Progresses all engines once, and sees to their deadlines; the time.
+/// Progresses all engines once and checks their deadlines; returns the time.
 #[cold]
-fn look_around() -> Instant {
-    thread::spin_all();
+fn progress_all() -> Instant {
+    engine::all::spin();
     let now = Instant::now();
-    thread::pass_all(now);
-    thread::resume();
+    engine::all::expire(now);
+    callback::resume();
     now
 }
 
-/// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed first.
+/// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed
+/// first.
 ///
-/// For places that must not unwind: a callback's panic is kept for the next progress call that passes it on.
+/// For callers that must not unwind: the panic of a callback is kept for the next progress call.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + limit;
-    let session = Session::begin();
-    let mut idle = Idle::default();
-    loop {
-        // This looks in each turn, woken or not. A flag that stayed up, of an earlier wait's last moment, say, would keep it awake.
-        session.notifier.take();
-        if done() {
-            return true;
-        }
-        // All of them: an engine with something ready lets nobody sleep.
-        if thread::pump_all() {
-            idle.restart();
-        }
-        let Some(now) = idle.tick() else { continue };
-        if now >= deadline {
-            return false;
-        }
-        if !thread::pass_all(now) && idle.is_long(now) {
-            sleep(&session.notifier, until(now, Some(deadline)));
-            idle.restart();
-        }
-    }
+    let wait = Wait::begin();
+    wait.until(Some(Instant::now() + limit), Panics::Stay, || {
+        // A flag that an earlier wait left behind would keep this one awake.
+        wait.notifier.take();
+        done()
+    })
 }
 
 /// After how many polls the clock is read: it takes as long as a poll does.
@@ -241,7 +299,7 @@ impl Idle {
 
 /// How long to sleep at most: until `deadline`, and until the first one of a task.
 fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
-    let next = deadline.into_iter().chain(thread::next_deadline()).min()?;
+    let next = deadline.into_iter().chain(engine::all::next_deadline()).min()?;
     Some(next.saturating_duration_since(now))
 }
 
@@ -258,21 +316,16 @@ fn sleep_armed(bell: Option<&Bell>, limit: Option<Duration>) {
         Some(bell) => set.add(bell.as_raw_fd()),
         None => at_most(BLIND_SLEEP),
     }
-    let mut index = 0;
-    while let Some(engine) = thread::engine(index) {
-        index += 1;
-        let Some(engine) = engine else { continue };
+    for engine in engine::all::each() {
         match engine.request_notification() {
             Ok(()) => set.add(engine.as_fd().as_raw_fd()),
             Err(_) => at_most(BLIND_SLEEP),
         }
     }
     set.poll(limit);
-    let mut index = 0;
-    while let Some(engine) = thread::engine(index) {
-        index += 1;
-        // An engine that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
-        let _ = engine.map(|engine| engine.end_sleep());
+    for engine in engine::all::each() {
+        // An engine that cannot be cleared stays readable, so the next sleep is short.
+        let _ = engine.end_sleep();
     }
 }
 

@@ -1,4 +1,5 @@
-//! The whole path on the embedded service: a real service, real workers on threads, the real graph plugin.
+//! The whole path on the embedded service: a real service, real workers on threads, the real graph
+//! plugin.
 
 mod embedded_support;
 
@@ -6,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use embedded_support::{Graph, LIMIT, connect, plugins, soon, start, until};
+use embedded_support::{Graph, LIMIT, connect, fails, plugins, soon, start, until};
 use graph_protocol::LoopbackDone;
 use urom_host::{DocaError, Error, ProgressEngine, Service, State, block_on_for};
 
@@ -71,9 +72,11 @@ fn a_plugin_found_by_name_takes_commands_as_bytes() {
     assert_eq!((answer.status, answer.bytes), (DocaError::SUCCESS, Some(command.to_vec())));
     assert_eq!(service.handle().plugin_named("worker_graph").unwrap().id(), plugin.id());
     for absent in ["worker_absent", "worker_grap", "", "worker_graph.so"] {
-        let error = service.plugin_named(absent).unwrap_err();
-        assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
-        assert!(error.to_string().contains("the service has `worker_graph`"), "{error}");
+        fails(
+            service.plugin_named(absent),
+            DocaError::NOT_FOUND,
+            &["the service has `worker_graph`"],
+        );
     }
 }
 
@@ -84,8 +87,7 @@ fn sixty_four_in_flight_all_come_back_each_to_its_own_future() {
     for round in 0..50 {
         let submit = |n| graph.task_loopback(&worker, round * 64 + n).submit().unwrap();
         let flights: Vec<_> = (0..64).map(submit).collect();
-        let error = graph.task_loopback(&worker, 0).submit().unwrap_err();
-        assert_eq!(error.code(), DocaError::NO_MEMORY, "{error}");
+        fails(graph.task_loopback(&worker, 0).submit(), DocaError::NO_MEMORY, &[]);
         for (n, flight) in flights.into_iter().enumerate() {
             assert_eq!(soon(flight).unwrap().data, round * 64 + n as u64);
         }
@@ -252,10 +254,11 @@ fn names_and_versions_that_do_not_fit_are_said_in_full() {
     assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
     let text = error.to_string();
     assert!(text.contains("`worker_graph` version 2") && text.contains("has version 1"), "{text}");
-    let error = service.plugin::<absent::Protocol>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("the service has `worker_graph`"), "{error}");
-    assert!(error.to_string().contains("UROM_PLUGIN_PATH"), "{error}");
+    fails(
+        service.plugin::<absent::Protocol>(),
+        DocaError::NOT_FOUND,
+        &["the service has `worker_graph`", "UROM_PLUGIN_PATH"],
+    );
 }
 
 #[test]
@@ -331,9 +334,7 @@ fn a_directory_without_plugins_is_a_service_without_plugins() {
     let empty = urom_tests::PluginDirectory::with(&[]).unwrap();
     let service = Service::builder().plugin_path(empty.path()).connect().unwrap();
     assert!(service.plugins().is_empty());
-    let error = service.plugin::<Graph>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("UROM_PLUGIN_PATH"), "{error}");
+    fails(service.plugin::<Graph>(), DocaError::NOT_FOUND, &["UROM_PLUGIN_PATH"]);
 }
 
 #[test]

@@ -16,7 +16,8 @@ use urom_host::{ProgressEngine, Service, block_on_for};
 
 /// Progresses an engine whenever its handle says so, and counts how often it slept.
 async fn drive(engine: ProgressEngine, slept: Rc<Cell<usize>>) {
-    // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces it.
+    // SAFETY: the engine keeps its descriptor as long as a clone of it lives, and never replaces
+    // it.
     let handle =
         unsafe { AsyncFd::register_with_interest(engine.clone(), Interest::READABLE) }.unwrap();
     loop {

@@ -1,13 +1,16 @@
 //! Backends: where lines go, and up to which level.
 //!
-//! There are two kinds: for what the *program* logs with `doca_log`, and for the library's own messages (*SDK*). A
-//! backend stays until the process ends. What DOCA leaves open is decided like this:
+//! There are two kinds: for what the *program* logs with `doca_log`, and for the library's own
+//! messages (*SDK*). A backend stays until the process ends. What DOCA leaves open is decided like
+//! this:
 //!
 //! - The global limits narrow those of a program's backend, unless its own were set strictly.
-//! - A level set for one SDK backend and the global one override each other; the last one set counts.
-//! - As long as there is no backend of a kind, its warnings and what is graver go to standard error, within the global
-//!   limits: a program that set nothing up shall not fail without a word.
-//! - A second `doca_log_backend_create_standard` changes nothing, so that lines do not appear twice.
+//! - A level set for one SDK backend and the global one override each other; the last one set
+//!   counts.
+//! - As long as there is no backend of a kind, its warnings and what is graver go to standard
+//!   error, within the global limits: a program that set nothing up shall not fail without a word.
+//! - A second `doca_log_backend_create_standard` changes nothing, so that lines do not appear
+//!   twice.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -104,14 +107,16 @@ impl Backends {
         }
     }
 
-    /// `doca_log_backend_create_with_*`. The backend has the limits that hold for all until it gets its own.
+    /// `doca_log_backend_create_with_*`. The backend has the limits that hold for all until it gets
+    /// its own.
     pub fn create(&'static self, kind: Kind, sink: Sink) -> *const Backend {
         let backend = self.add(Backend::new(kind, sink, Level::Crit, Level::Trace));
-        crate::sdk::tell_all();
+        crate::changes::tell_all();
         backend
     }
 
-    /// `doca_log_backend_create_standard`: standard output for what is not graver than INFO, standard error for the rest.
+    /// `doca_log_backend_create_standard`: standard output for what is not graver than INFO,
+    /// standard error for the rest.
     ///
     /// # Errors
     /// `IO_FAILED` in a process without these streams.
@@ -173,7 +178,8 @@ impl Backends {
         (backend.from..=backend.to).contains(&level) && (upper..=lower).contains(&level)
     }
 
-    /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a backend of the program's lines.
+    /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a backend of the program's
+    /// lines.
     ///
     /// # Errors
     /// `INVALID_VALUE`: no such backend, or one for SDK messages, or no level from 10 to 70.
@@ -200,7 +206,7 @@ impl Backends {
     ) -> Result<(), DocaError> {
         let level = checked(level)?;
         self.find(backend, Kind::Sdk)?.lower.store(level | STRICT, Relaxed);
-        crate::sdk::tell_all();
+        crate::changes::tell_all();
         Ok(())
     }
 
@@ -234,7 +240,7 @@ impl Backends {
         self.all()
             .filter(|backend| backend.kind == Kind::Sdk)
             .for_each(|backend| backend.lower.store(0, Relaxed));
-        crate::sdk::tell_all();
+        crate::changes::tell_all();
         Ok(())
     }
 

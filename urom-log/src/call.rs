@@ -23,8 +23,8 @@ pub trait Output: Send + Sync {
 
 static PROCESS: OnceLock<&'static dyn Output> = OnceLock::new();
 
-/// From now on the lines of `doca_log` go to `log`, as those of daemon and workers do, and not to the backends. The first
-/// call wins.
+/// From now on the lines of `doca_log` go to `log`, as those of daemon and workers do, and not to
+/// the backends. The first call wins.
 pub fn set_process_log(log: &'static dyn Output) {
     // A second log in one process is no reason to fail: the first one goes on.
     let _ = PROCESS.set(log);
@@ -34,7 +34,8 @@ unsafe extern "C" {
     /// `doca_log` as the C file has it; only [`export_doca_log`](crate::export_doca_log) uses it.
     ///
     /// # Safety
-    /// As for `printf`: arguments of the format's types. The strings end in NUL, or are null, which is refused.
+    /// As for `printf`: arguments of the format's types. The strings end in NUL, or are null, which
+    /// is refused.
     pub fn urom_doca_log(
         level: u32,
         source: c_int,
@@ -46,8 +47,8 @@ unsafe extern "C" {
     ) -> DocaError;
 }
 
-// The names under which the C file finds the two functions. An attribute would give them the same, but also export them
-// from every C library with this crate in it.
+// The names under which the C file finds the two functions. An attribute would give them the same,
+// but also export them from every C library with this crate in it.
 #[cfg(target_arch = "x86_64")]
 global_asm!(
     ".hidden urom_doca_log_wanted",

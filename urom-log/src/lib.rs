@@ -8,37 +8,45 @@
 //! | `sink` | how a line gets there | - |
 //! | `line` | the form of a line | - |
 //! | [`sdk`] | what a library itself has to say | the SDK's messages |
+//! | `budget` | a limit on lines that others cause | - |
 //! | `guard` | no panic of a function that C calls leaves it | - |
 //!
-//! `libdoca_common.so` exports `doca_log` to host programs: lines go to the program's [backends](backend::BACKENDS). `uromd`
-//! exports it to the plugins of its workers: lines go to [the log of the process](set_process_log).
+//! `libdoca_common.so` exports `doca_log` to host programs: lines go to the program's
+//! [backends](backend::BACKENDS). `uromd` exports it to the plugins of its workers: lines go to
+//! [the log of the process](set_process_log).
 //!
-//! Any thread may call everything here, before any other constructor too: nothing needs to be set up.
+//! Any thread may call everything here, before any other constructor too: nothing needs to be set
+//! up.
 
 pub mod backend;
+mod budget;
 mod call;
+mod changes;
 mod guard;
 mod line;
 pub mod sdk;
 mod sink;
 mod source;
 
+pub use budget::{LeftOut, LineBudget};
 #[doc(hidden)]
 pub use call::urom_doca_log;
 pub use call::{Output, set_process_log};
 pub use guard::{guard, guard_or};
-pub use line::{Origin, level_of, text_of};
+pub use line::{Origin, filter_of, level_of, text_of};
 pub use sink::Sink;
 pub use source::{register, unregister};
 
-/// Exports `doca_log`, `doca_log_register_source` and `doca_log_unregister_source` from the program or C library in which
-/// it stands.
+/// Exports `doca_log`, `doca_log_register_source` and `doca_log_unregister_source` from the program
+/// or C library in which it stands.
 ///
-/// They are not exported by this crate itself: a Rust host that has it built in may use NVIDIA's at the same time.
+/// They are not exported by this crate itself: a Rust host that has it built in may use NVIDIA's at
+/// the same time.
 #[macro_export]
 macro_rules! export_doca_log {
     () => {
-        /// `doca_log`: logs one line. Only C can take the arguments apart, and only Rust symbols are exported: a jump.
+        /// `doca_log`: logs one line. Only C can take the arguments apart, and only Rust symbols
+        /// are exported: a jump.
         // SAFETY: no other symbol here has DOCA's name.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]

@@ -1,12 +1,14 @@
 //! The form of a log line, the same whoever writes it:
 //! `[HH:MM:SS:uuuuuu][process or thread][name][INF][file:line][function] text`.
 //!
-//! The time is UTC: telling local time reads files and takes locks, and lines of hosts and DPUs are compared.
+//! The time is UTC: telling local time reads files and takes locks, and lines of hosts and DPUs are
+//! compared.
 
 use std::fmt::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
 use tracing::{Event, Metadata};
 use urom_abi::log::Level;
 
@@ -68,6 +70,18 @@ impl<'a> Origin<'a> {
 /// The level of a `tracing` event. It has no level for what ends a program.
 pub fn level_of(metadata: &Metadata<'_>) -> Level {
     Level::from_crates(metadata.level().as_str())
+}
+
+/// The filter of `tracing` that lets events up to `level` through.
+pub fn filter_of(level: Level) -> LevelFilter {
+    match level {
+        Level::Crit => LevelFilter::OFF,
+        Level::Error => LevelFilter::ERROR,
+        Level::Warning => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+        Level::Trace => LevelFilter::TRACE,
+    }
 }
 
 /// The text of a `tracing` event: the message as it is; other fields as `name=value` behind it.

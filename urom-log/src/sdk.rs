@@ -1,18 +1,19 @@
-//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK backends.
+//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK
+//! backends.
 //!
-//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and hands its events over. A
-//! Rust host that has the service built in has a subscriber of its own, and none of this.
-
-use std::sync::OnceLock;
+//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and
+//! hands its events over. A Rust host that has the service built in has a subscriber of its own,
+//! and none of this.
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Dispatch, Event, Metadata, Subscriber, callsite, dispatcher};
+use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 
 use crate::Output;
 use crate::backend::{BACKENDS, Kind};
-use crate::line::{Origin, level_of, text_of};
+pub use crate::changes::{also_tell, limits_changed};
+use crate::line::{Origin, filter_of, level_of, text_of};
 
 /// The SDK backends of this copy of the crate.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +29,8 @@ impl Output for SdkBackends {
     }
 }
 
-/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there already stays.
+/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there
+/// already stays.
 pub fn install(output: &'static dyn Output) {
     let _ = dispatcher::set_global_default(Dispatch::new(Events(output)));
 }
@@ -38,38 +40,7 @@ pub fn is_log_of(current: &Dispatch) -> bool {
     current.is::<Events>()
 }
 
-/// Events that nobody wants are skipped where they stand. Call this after `output` came to want others than before.
-pub fn limits_changed() {
-    callsite::rebuild_interest_cache();
-}
-
-static ALSO: OnceLock<extern "C" fn()> = OnceLock::new();
-
-/// Calls `changed` too when the limits of the SDK backends change. The first call wins.
-pub fn also_tell(changed: extern "C" fn()) {
-    let _ = ALSO.set(changed);
-}
-
-pub(crate) fn tell_all() {
-    limits_changed();
-    if let Some(changed) = ALSO.get() {
-        changed();
-    }
-}
-
 struct Events(&'static dyn Output);
-
-/// The same level in the words of `tracing`, which has none for what ends a program.
-fn filter(level: Level) -> LevelFilter {
-    match level {
-        Level::Crit => LevelFilter::OFF,
-        Level::Error => LevelFilter::ERROR,
-        Level::Warning => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Trace => LevelFilter::TRACE,
-    }
-}
 
 impl Subscriber for Events {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -78,7 +49,7 @@ impl Subscriber for Events {
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
         let most = Level::ALL.into_iter().rev().find(|level| self.0.wants(*level));
-        Some(most.map_or(LevelFilter::OFF, filter))
+        Some(most.map_or(LevelFilter::OFF, filter_of))
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

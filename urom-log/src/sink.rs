@@ -33,8 +33,8 @@ impl Sink {
     /// The process's standard error, past the C library.
     pub(super) const STANDARD_ERROR: Sink = Sink(Kind::Descriptor(libc::STDERR_FILENO));
 
-    /// A stream of the C library; `None` for null. Each line is flushed, so that it stands where it belongs among those
-    /// that the program itself prints to the stream.
+    /// A stream of the C library; `None` for null. Each line is flushed, so that it stands where it
+    /// belongs among those that the program itself prints to the stream.
     ///
     /// # Safety
     /// An open stream that stays open for as long as the process logs.
@@ -46,7 +46,8 @@ impl Sink {
     pub(super) fn stdout() -> Option<Sink> {
         // SAFETY: the C library has set it before any code of a program ran.
         let stream = unsafe { STDOUT };
-        // SAFETY: a program that closes it has no standard output any more, and may not log there either.
+        // SAFETY: a program that closes it has no standard output any more, and may not log there
+        // either.
         unsafe { Sink::stream(stream) }
     }
 
@@ -63,8 +64,8 @@ impl Sink {
         (descriptor >= 0).then_some(Sink(Kind::Descriptor(descriptor)))
     }
 
-    /// Writes a whole line in one call, so that lines of several threads do not mix. There is nobody to tell when it
-    /// fails.
+    /// Writes a whole line in one call, so that lines of several threads do not mix. There is
+    /// nobody to tell when it fails.
     pub(super) fn write(&self, line: &str) {
         match self.0 {
             Kind::Stream(stream) => {
@@ -74,8 +75,8 @@ impl Sink {
                 unsafe { libc::fflush(stream.as_ptr()) };
             }
             Kind::Descriptor(descriptor) => {
-                // SAFETY: not negative; and it is not closed here. That it is still what the program meant is the
-                // program's care.
+                // SAFETY: not negative; and it is not closed here. That it is still what the
+                // program meant is the program's care.
                 let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
                 let _ = (&*file).write_all(line.as_bytes());
             }

@@ -1,4 +1,5 @@
-//! `doca_log` as a program exports it, called as C would: whatever the machine's rules for variable arguments are.
+//! `doca_log` as a program exports it, called as C would: whatever the machine's rules for variable
+//! arguments are.
 //!
 //! One test: the backends are those of the whole process.
 

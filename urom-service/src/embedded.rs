@@ -1,4 +1,5 @@
-//! The embedded service: the daemon and its workers on threads of this process, for tests and first steps.
+//! The embedded service: the daemon and its workers on threads of this process, for tests and first
+//! steps.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -15,14 +16,15 @@ use tracing::error;
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::{CpuSet, ParseCpuSetError};
 use urom_abi::signals;
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
 
+use crate::daemon::PLUGIN_PATH_VARIABLE;
 use crate::daemon::config::{DaemonConfig, process_cpus};
-use crate::daemon::discovery::{PLUGIN_PATH_VARIABLE, entries};
+use crate::daemon::discovery::entries;
 use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
 use crate::freshness;
-use crate::key::Key;
 use crate::log::Log;
-use crate::patience::Patience;
 use crate::threads::{Alive, wait_for_all};
 
 /// Names the CPUs hosts are told of, as `uromd --cpus` does.
@@ -31,26 +33,30 @@ const CPUS_VARIABLE: &str = "UROM_CPUS";
 /// What an embedded service starts with.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedOptions {
-    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`. When neither is set, the service looks beside the running program
-    /// (in the folder above when that is cargo's `deps` or `examples`).
+    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`. When neither is set, the service looks
+    /// beside the running program (in the folder above when that is cargo's `deps` or `examples`).
     pub plugin_path: Option<OsString>,
     /// The message limit in bytes; 4096 by default.
     pub max_message: Option<usize>,
-    /// The CPUs hosts are told of; those of the variable `UROM_CPUS` by default, else those of the process.
+    /// The CPUs hosts are told of; those of the variable `UROM_CPUS` by default, else those of the
+    /// process.
     pub cpus: Option<CpuSet>,
 }
 
 /// A running embedded service. Dropping it stops daemon and workers in order.
 ///
-/// It is the same code as `uromd`, with a thread wherever that has a process. So environment and CPU set of a single
-/// worker have no effect (a log line says so), and a plugin that crashes takes the process along.
+/// It is the same code as `uromd`, with a thread wherever that has a process. So environment and
+/// CPU set of a single worker have no effect (a log line says so), and a plugin that crashes takes
+/// the process along.
 ///
-/// A plugin of this kit is listed by what its file says of itself. Any other has to be loaded for that, on a thread.
-/// One that does not come back keeps the loader's lock: the process can load nothing else then, start no worker and not
-/// end. A warning names it after two seconds; behind `uromd` it harms nobody.
+/// A plugin of this kit is listed by what its file says of itself. Any other has to be loaded for
+/// that, on a thread. One that does not come back keeps the loader's lock: the process can load
+/// nothing else then, start no worker and not end. A warning names it after two seconds; behind
+/// `uromd` it harms nobody.
 ///
-/// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a `tracing` subscriber
-/// gets them as events instead, those of plugins under the target `urom_plugin`.
+/// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a
+/// `tracing` subscriber gets them as events instead, those of plugins under the target
+/// `urom_plugin`.
 #[derive(Debug)]
 pub struct Embedded {
     address: SocketAddr,
@@ -65,7 +71,8 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-/// How long a process that exits waits for its services. One of their own threads may be what made it exit.
+/// How long a process that exits waits for its services. One of their own threads may be what made
+/// it exit.
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The services that programs share, and how they were started.
@@ -78,7 +85,8 @@ impl Embedded {
     /// Starts a service on a free port of the loopback address.
     ///
     /// # Errors
-    /// The operating system's: no port, no thread, no random numbers. `InvalidInput` when `UROM_CPUS` is no list of CPUs.
+    /// The operating system's: no port, no thread, no random numbers. `InvalidInput` when
+    /// `UROM_CPUS` is no list of CPUs.
     pub fn start(options: EmbeddedOptions) -> io::Result<Embedded> {
         let cpus = match options.cpus {
             Some(cpus) => cpus,
@@ -121,7 +129,8 @@ impl Embedded {
                 )
                 .await
             });
-            // A plugin that hangs while it is listed keeps its thread; it must not keep the host program.
+            // A plugin that hangs while it is listed keeps its thread; it must not keep the host
+            // program.
             runtime.shutdown_background();
             if let Err(problem) = served {
                 error!("the embedded service ended: {problem}");
@@ -135,8 +144,9 @@ impl Embedded {
         Ok(Embedded { address, key, running: Mutex::new(Some(Running { stop, thread })) })
     }
 
-    /// The service of this process for a plugin path (`None`: see [`EmbeddedOptions::plugin_path`]), a message limit in bytes and the
-    /// CPUs of `UROM_CPUS`: started on first use, stopped when its last user drops it, or the process exits.
+    /// The service of this process for a plugin path (`None`: see
+    /// [`EmbeddedOptions::plugin_path`]), a message limit in bytes and the CPUs of `UROM_CPUS`:
+    /// started on first use, stopped when its last user drops it, or the process exits.
     ///
     /// # Errors
     /// As [`start`](Embedded::start).
@@ -163,7 +173,8 @@ impl Embedded {
         self.address
     }
 
-    /// What its hosts have to know: it was made for this process, so that no other user of the machine comes in.
+    /// What its hosts have to know: it was made for this process, so that no other user of the
+    /// machine comes in.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -186,11 +197,12 @@ impl Drop for Embedded {
     }
 }
 
-/// Has the services that are shared stopped when the process exits: a host may leave without stopping anything, and UCX,
-/// which goes then, must not go under their threads.
+/// Has the services that are shared stopped when the process exits: a host may leave without
+/// stopping anything, and UCX, which goes then, must not go under their threads.
 fn stop_at_exit() {
     REGISTERED.get_or_init(|| {
-        // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered, all is as without it.
+        // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered,
+        // all is as without it.
         unsafe { libc::atexit(at_exit) };
         std::process::id()
     });
@@ -219,7 +231,8 @@ extern "C" fn at_exit() {
 /// Where to look for the reason that a plugin is not served.
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
-/// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for [`EmbeddedOptions`].
+/// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for
+/// [`EmbeddedOptions`].
 ///
 /// For error messages: the service itself says it in its log.
 ///
@@ -247,8 +260,8 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
     (why, format!("{build}{place}; {LOG}"))
 }
 
-/// Where an embedded service looks for plugins: in `plugin_path`, else where `UROM_PLUGIN_PATH` says, else where cargo puts
-/// plugins that it builds together with this program.
+/// Where an embedded service looks for plugins: in `plugin_path`, else where `UROM_PLUGIN_PATH`
+/// says, else where cargo puts plugins that it builds together with this program.
 fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
     let variable = || env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
     if let Some(path) = plugin_path.map(OsStr::to_owned).or_else(variable) {
@@ -259,9 +272,10 @@ fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
     program.and_then(|program| beside(&program, &libraries)).into_iter().collect()
 }
 
-/// The directory in which cargo leaves the libraries of the build that a program is of, such as `target/debug`: the program's
-/// own, or, for a program that lies where cargo builds, the one that `LD_LIBRARY_PATH` names. Cargo sets that variable, whose
-/// value is `libraries`, for what it starts.
+/// The directory in which cargo leaves the libraries of the build that a program is of, such as
+/// `target/debug`: the program's own, or, for a program that lies where cargo builds, the one that
+/// `LD_LIBRARY_PATH` names. Cargo sets that variable, whose value is `libraries`, for what it
+/// starts.
 ///
 /// ```
 /// use std::path::Path;
@@ -272,7 +286,8 @@ fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
 /// ```
 pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
     let directory = program.parent()?;
-    // Where cargo builds, which may be elsewhere than where it leaves what is finished: `deps/NAME`, or `build/PACKAGE/HASH/out/NAME`.
+    // Where cargo builds, which may be elsewhere than where it leaves what is finished:
+    // `deps/NAME`, or `build/PACKAGE/HASH/out/NAME`.
     let profile = if ["deps", "examples"].iter().any(|name| directory.ends_with(name)) {
         directory.parent()?
     } else if directory.ends_with("out") && directory.ancestors().nth(3)?.ends_with("build") {

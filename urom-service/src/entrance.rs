@@ -1,7 +1,8 @@
 //! Where connections come in: a listener and its [`Lobby`].
 //!
-//! When the system has no descriptor left, a connection cannot be accepted and stays where it is. It is tried again a little
-//! later, and whoever waits for connections does other things in between.
+//! When the system has no descriptor left, a connection cannot be accepted and stays where it is.
+//! It is tried again a little later, and whoever waits for connections does other things in
+//! between.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,12 +11,13 @@ use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
 use tracing::error;
+use urom_log::LineBudget;
+use urom_wire::stream::prepare;
 
 use crate::lobby::{Lobby, Seat, UNPROVEN};
-use crate::log::Budget;
-use crate::wire::stream::prepare;
 
-/// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it needs itself.
+/// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it
+/// needs itself.
 const SEND_BUFFER: usize = 128 << 10;
 
 /// How many connections may wait to be accepted, as far as the system allows.
@@ -24,7 +26,8 @@ const BACKLOG: i32 = 4096;
 /// How long to wait before accepting again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Has as many connections wait as may come at once: the standard library's backlog is 128. Where this fails it is as it was.
+/// Has as many connections wait as may come at once: the standard library's backlog is 128. Where
+/// this fails it is as it was.
 pub(crate) fn let_wait(listener: &TcpListener) {
     let _ = rustix::net::listen(listener, BACKLOG);
 }
@@ -36,7 +39,7 @@ pub(crate) struct Entrance {
     lobby: Lobby,
     /// Until when nothing is accepted.
     closed: Option<Instant>,
-    failures: Budget,
+    failures: LineBudget,
 }
 
 impl Entrance {
@@ -46,12 +49,12 @@ impl Entrance {
             listener,
             lobby: Lobby::new(UNPROVEN),
             closed: None,
-            failures: Budget::default(),
+            failures: LineBudget::default(),
         }
     }
 
-    /// The next connection, once there is a place for it among those that have proven nothing. Nothing is lost when this is dropped
-    /// before it is ready.
+    /// The next connection, once there is a place for it among those that have proven nothing.
+    /// Nothing is lost when this is dropped before it is ready.
     pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Seat) {
         loop {
             if let Some(until) = self.closed {
@@ -64,12 +67,13 @@ impl Entrance {
                     // IPv4 that comes to a socket of IPv6 is shown as what it is.
                     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                     prepare(&stream);
-                    // Without this the kernel keeps 4 MiB for a peer that reads nothing, until that is noticed.
+                    // Without this the kernel keeps 4 MiB for a peer that reads nothing, until that
+                    // is noticed.
                     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
                     return (stream, peer, self.lobby.enter(peer.ip()));
                 }
                 Err(problem) => {
-                    if let Some(more) = self.failures.line(std::time::Instant::now()) {
+                    if let Some(more) = self.failures.line() {
                         error!("no host can connect: {problem}{more}");
                     }
                     self.closed = Some(Instant::now() + PAUSE);

@@ -1,9 +1,9 @@
 //! Whether a plugin that lies where cargo put it is older than its sources.
 //!
-//! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left behind. Cargo writes a
-//! list of sources, `libNAME.d`, beside each library that it builds: those of the package, and of every other package that
-//! was found by its path. `cargo urom build` writes such a list beside its copy of a library, too:
-//! [`list_of_copy`].
+//! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left
+//! behind. Cargo writes a list of sources, `libNAME.d`, beside each library that it builds: those
+//! of the package, and of every other package that was found by its path. `cargo urom build` writes
+//! such a list beside its copy of a library, too: [`list_of_copy`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -106,10 +106,11 @@ fn look_for_begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
         .max()
 }
 
-/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources, for the
-/// copy. `None` where cargo wrote no list.
+/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources,
+/// for the copy. `None` where cargo wrote no list.
 ///
-/// Give the copy the library's time of modification: a source may have been changed between the two.
+/// Give the copy the library's time of modification: a source may have been changed between the
+/// two.
 pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
     let library = library.canonicalize().ok()?;
     let list = fs::read(library.with_extension("d")).ok()?;
@@ -133,7 +134,8 @@ fn escaped(path: &Path) -> Vec<u8> {
     })
 }
 
-/// The files that a list names for a library: a rule of make, in which spaces within names are escaped.
+/// The files that a list names for a library: a rule of make, in which spaces within names are
+/// escaped.
 fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
     let rule = list.split(|byte| *byte == b'\n').next()?;
     let mut names = vec![Vec::new()];
@@ -166,8 +168,8 @@ fn base_of<'a>(target: &Path, library: &'a Path) -> Option<&'a Path> {
     library.ancestors().skip(1).find(|base| is_library(&base.join(target)))
 }
 
-/// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence that
-/// begins with `run`. `None` where there is no workspace.
+/// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence
+/// that begins with `run`. `None` where there is no workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
     // Cargo tells those that it starts which package they are of: the directory may be far from it.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
@@ -192,7 +194,8 @@ fn command_in(place: &Path, directory: &Path) -> Option<String> {
     Some(format!("`cargo {verb}{profile}{target}` in {}", root.display()))
 }
 
-/// Whether a directory's name is the triple of a target: the kit is for Linux with its usual C library.
+/// Whether a directory's name is the triple of a target: the kit is for Linux with its usual C
+/// library.
 fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }

@@ -1,6 +1,8 @@
-//! `SIGHUP`: ends daemon and workers in order, unless it was ignored when the program was started, as by `nohup`.
+//! `SIGHUP`: ends daemon and workers in order, unless it was ignored when the program was started,
+//! as by `nohup`.
 //!
-//! UCX installs a handler of its own as it is loaded, before `main`: what was inherited can only be seen earlier.
+//! UCX installs a handler of its own as it is loaded, before `main`: what was inherited can only be
+//! seen earlier.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +15,14 @@ const DEBUG_VARIABLE: &str = "UCX_DEBUG_SIGNO";
 
 /// Has a program remember whether `SIGHUP` was ignored when it was started.
 ///
-/// For executables that call [`main_of`](crate::uromd::main_of): they alone may have what runs before all libraries.
+/// For executables that call [`main_of`](crate::uromd::main_of): they alone may have what runs
+/// before all libraries.
 #[macro_export]
 macro_rules! remember_hangup {
     () => {
         #[used]
-        // SAFETY: the section holds such functions, and this one may be called before any constructor.
+        // SAFETY: the section holds such functions, and this one may be called before any
+        // constructor.
         #[unsafe(link_section = ".preinit_array")]
         static REMEMBER_HANGUP: extern "C" fn() = $crate::remember_hangup_now;
     };
@@ -35,8 +39,8 @@ pub extern "C" fn remember_hangup_now() {
     IGNORED.store(told == 0 && now.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
 }
 
-/// Whether this program is to end in order at `SIGHUP`. Where it is not, the signal is ignored from here on, and by the processes
-/// that are started; who wants UCX's debugger gets it.
+/// Whether this program is to end in order at `SIGHUP`. Where it is not, the signal is ignored from
+/// here on, and by the processes that are started; who wants UCX's debugger gets it.
 pub(crate) fn ends_the_program() -> bool {
     if std::env::var_os(DEBUG_VARIABLE).is_some() {
         return false;

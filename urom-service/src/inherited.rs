@@ -1,4 +1,5 @@
-//! Signals that a program's parent ignored or blocked, which the program has to hear of all the same.
+//! Signals that a program's parent ignored or blocked, which the program has to hear of all the
+//! same.
 
 use std::mem::MaybeUninit;
 use std::ptr;

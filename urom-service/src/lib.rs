@@ -1,26 +1,28 @@
-//! A DOCA UROM service: the daemon, its workers, and the host library that talks to them.
+//! A DOCA UROM service: the daemon and its workers.
 //!
-//! Three kinds of process:
+//! Two kinds of process:
 //!
-//! - the **daemon** ([`daemon`], the program `uromd`) finds plugins and numbers them, starts one worker for each worker id,
-//!   and tells hosts where the workers are. It sees no command;
-//! - a **worker** ([`worker`], the same program started by itself) loads the plugins it was told to, takes commands from
-//!   hosts over UCX, gives them to the plugins, and sends back what those answer. One worker can serve several hosts, and
-//!   ends when the last one has left;
-//! - the **host** program uses this crate's library part (through `urom-host`, or as DOCA's C interface).
+//! - the **daemon** ([`daemon`], the program `uromd`) finds plugins and numbers them, starts one
+//!   worker for each worker id, and tells hosts where the workers are. It sees no command;
+//! - a **worker** ([`worker`], the same program started by itself) loads the plugins it was told
+//!   to, takes commands from hosts over UCX, gives them to the plugins, and sends back what those
+//!   answer. One worker can serve several hosts, and ends when the last one has left.
 //!
-//! What comes from outside a process is checked and never believed: bytes, lengths, slots, a plugin's echo of a command.
-//! A plugin's *code* is believed by its worker alone, which it takes along when it crashes. To list a file, the daemon has a
-//! process of its own load it ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events
-//! wake nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and twenty times
-//! otherwise.
+//! Host programs talk to both through the crate `libdoca-host`: through `urom-host`, or through
+//! DOCA's C interface.
 //!
-//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`wire`] is what the three say to
-//! each other; [`log`] is how daemon and workers say what they do, and [`urom_log`] how C programs and plugins do.
+//! What comes from outside a process is checked and never believed: bytes, lengths, slots, a
+//! plugin's echo of a command. A plugin's *code* is believed by its worker alone, which it takes
+//! along when it crashes. To list a file, the daemon has a process of its own load it
+//! ([`examine`]), so whatever it does then costs a line of the log. A plugin's own events wake
+//! nobody: a worker polls its plugins up to a thousand times a second while they owe answers, and
+//! twenty times otherwise.
+//!
+//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`]
+//! is what host, daemon and worker say to each other; [`log`] is how daemon and workers say what
+//! they do, and [`urom_log`] how C programs and plugins do.
 
-mod awake;
 pub mod daemon;
-mod descriptors;
 pub mod embedded;
 mod entrance;
 pub mod examine;
@@ -32,23 +34,15 @@ pub mod fuzzing;
 mod hangup;
 mod host_names;
 mod inherited;
-pub mod key;
-pub mod library;
 mod loaded;
 mod lobby;
 pub mod log;
-mod mailbox;
 mod own_output;
-mod patience;
 pub mod plugin_elf;
 pub mod plugin_file;
 mod plugin_log;
-mod queue;
-mod session;
-mod sync;
 mod threads;
 pub mod uromd;
-pub mod wire;
 pub mod worker;
 
 #[doc(hidden)]
@@ -56,5 +50,8 @@ pub use hangup::remember_hangup_now;
 #[doc(hidden)]
 pub use inherited::hear_signals;
 pub use own_output::take_stdout;
-pub use patience::{PATIENCE_VARIABLE, ParsePatienceError, Patience};
 pub use urom_log::export_doca_log;
+
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;

@@ -22,6 +22,8 @@ pub(crate) struct Identity {
     inode: u64,
     size: u64,
     modified: (i64, i64),
+    /// Of its inode: a copy may keep the time, and take the place, of what it replaces.
+    changed: (i64, i64),
 }
 
 impl Identity {
@@ -38,6 +40,7 @@ impl Identity {
             inode: metadata.ino(),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 
@@ -109,6 +112,20 @@ fn respell(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_that_keeps_the_time_of_what_it_overwrites_is_another_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let write = |text: &str| {
+            fs::write(&file, text).unwrap();
+            file.as_file().set_modified(std::time::UNIX_EPOCH).unwrap();
+            Identity::of(file.path()).unwrap()
+        };
+        let first = write("one");
+        assert_eq!(Identity::of(file.path()).unwrap(), first);
+        // The file system's clock has ticks.
+        while write("two") == first {}
+    }
 
     #[test]
     fn a_file_in_the_place_of_a_loaded_one_has_a_path_of_its_own() {

@@ -1,23 +1,24 @@
 //! The connections that have proven nothing yet: so many at a time, and no more.
 //!
-//! Further ones wait in the kernel's backlog until there is a place. A connection that had time to greet and did not may lose
-//! its place to one that waits: the oldest of the address that has the most such. A host that is about to greet never does. Who
-//! has as many addresses as there are places pushes out anybody's silent connections: a network of IPv6 counts as one address
-//! for that. Nor do strangers fill the log: each way of not coming in has a budget of lines.
+//! Further ones wait in the kernel's backlog until there is a place. A connection that had time to
+//! greet and did not may lose its place to one that waits: the oldest of the address that has the
+//! most such. A host that is about to greet never does. Who has as many addresses as there are
+//! places pushes out anybody's silent connections: a network of IPv6 counts as one address for
+//! that. Nor do strangers fill the log: each way of not coming in has a budget of lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use tracing::{debug, info, warn};
 
-use crate::awake::sleep;
-use crate::log::Budget;
-use crate::wire::hello::HelloError;
-use crate::wire::stream::StreamError;
+use urom_log::LineBudget;
+use urom_wire::awake::sleep;
+use urom_wire::hello::HelloError;
+use urom_wire::stream::StreamError;
 
 /// How many connections to one listener may be unproven at a time.
 pub(crate) const UNPROVEN: usize = 256;
@@ -42,9 +43,9 @@ struct Guests {
     last: u64,
     /// The oldest first.
     waiting: VecDeque<Guest>,
-    evicted: Budget,
-    strangers: Budget,
-    turned_away: Budget,
+    evicted: LineBudget,
+    strangers: LineBudget,
+    turned_away: LineBudget,
 }
 
 #[derive(Debug)]
@@ -112,7 +113,8 @@ impl Guests {
     }
 }
 
-/// Whose an address is: a network of 64 bits of IPv6 is one's, and IPv4 that is written as IPv6 is IPv4.
+/// Whose an address is: a network of 64 bits of IPv6 is one's, and IPv4 that is written as IPv6 is
+/// IPv4.
 fn owner(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -120,7 +122,8 @@ fn owner(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Which of those that are silent makes room for one more: the oldest of the address that has the most, if the oldest come first.
+/// Which of those that are silent makes room for one more: the oldest of the address that has the
+/// most, if the oldest come first.
 fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> {
     let mut counts: HashMap<IpAddr, usize> = HashMap::new();
     for (_, from) in silent.clone() {
@@ -141,18 +144,18 @@ impl Seat {
         greeting: impl Future<Output = Result<(), StreamError>>,
     ) -> bool {
         let end = self.hold(greeting).await;
-        let (mut guests, now) = (self.lobby.lock(), Instant::now());
+        let mut guests = self.lobby.lock();
         match end {
             Some(Ok(())) => return true,
             None => {
-                if let Some(more) = guests.evicted.line(now) {
+                if let Some(more) = guests.evicted.line() {
                     debug!(
                         "closed the connection from {peer}: it did not greet, and others wait{more}"
                     );
                 }
             }
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
-                if let Some(more) = guests.strangers.line(now) {
+                if let Some(more) = guests.strangers.line() {
                     info!(
                         "closed a connection from {peer}, which sent no greeting of a host{more}"
                     );
@@ -160,12 +163,12 @@ impl Seat {
             }
             // For these there is something to do, so no others may use up their lines.
             Some(Err(error @ (StreamError::Hello(_) | StreamError::Key(_)))) => {
-                if let Some(more) = guests.turned_away.line(now) {
+                if let Some(more) = guests.turned_away.line() {
                     warn!("refused host {peer}: {error}{more}");
                 }
             }
             Some(Err(error)) => {
-                if let Some(more) = guests.strangers.line(now) {
+                if let Some(more) = guests.strangers.line() {
                     info!(
                         "closed a connection from {peer}, whose greeting of a host was not complete: {error}{more}"
                     );
@@ -219,8 +222,14 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::wire::hello::Role;
-    use crate::wire::proof::KeyError;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::{TcpListener, TcpStream};
+    use urom_wire::hello::{HELLO_LEN, Hello, Role};
+    use urom_wire::key::Key;
+    use urom_wire::patience::Patience;
+    use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
+    use urom_wire::stream::greet;
+    use zerocopy::IntoBytes;
 
     fn from(last: u8) -> IpAddr {
         [10, 0, 0, last].into()
@@ -312,12 +321,12 @@ mod tests {
     #[tokio::test]
     async fn only_a_host_that_can_do_something_about_it_is_turned_away() {
         let lobby = Lobby::new(8);
-        let spent = |budget: &Budget| *budget != Budget::default();
+        let spent = |budget: &LineBudget| *budget != LineBudget::default();
         let broken = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
         let strangers = [
             HelloError::NotUrom.into(),
             StreamError::Closed,
-            StreamError::Silent(crate::Patience::default()),
+            StreamError::Silent(urom_wire::patience::Patience::default()),
             StreamError::Garbage("an opening that says 7".to_owned()),
             broken().into(),
         ];
@@ -339,5 +348,46 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A host shows its key to a daemon that hangs up with the proof unread, because another
+    /// connection came.
+    #[tokio::test]
+    async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (lobby, secret) = (Lobby::new(1), Key::random().unwrap().daemon_secret());
+        let host = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            greet(
+                &mut stream,
+                Hello::new(Role::Host),
+                Role::Daemon,
+                Some(&secret),
+                Patience::default(),
+            )
+            .await
+        };
+        let daemon = async {
+            let (mut stream, peer) = listener.accept().await.unwrap();
+            let mut seat = lobby.enter(peer.ip());
+            let hello = Hello::new(Role::Daemon);
+            let opening = Opening { keyed: 1, challenge: [7; 32] };
+            stream.write_all(&[hello.as_bytes(), opening.as_bytes()].concat()).await.unwrap();
+            let mut proof = [0; HELLO_LEN + OPENING_LEN + PROOF_LEN];
+            while stream.peek(&mut proof).await.unwrap() < proof.len() {
+                tokio::task::yield_now().await;
+            }
+            let another = async {
+                lobby.room().await;
+                lobby.enter(peer.ip())
+            };
+            let (admitted, _another) =
+                tokio::join!(seat.admit(peer, std::future::pending()), another);
+            assert!(!admitted);
+            drop(stream);
+        };
+        let (end, ()) = tokio::join!(host, daemon);
+        assert!(matches!(end, Err(StreamError::CutOff(Role::Daemon))), "{end:?}");
     }
 }

@@ -1,10 +1,12 @@
-//! Keeps standard output to what the program itself prints: UCX logs there by default, and a plugin may print.
+//! Keeps standard output to what the program itself prints: UCX logs there by default, and a plugin
+//! may print.
 
 use std::fs::File;
 use std::io;
 
-/// Standard output, taken for the program alone: what anything else of the process, and of the processes that it starts,
-/// writes to standard output from now on goes to standard error. Where standard error is closed, it goes nowhere.
+/// Standard output, taken for the program alone: what anything else of the process, and of the
+/// processes that it starts, writes to standard output from now on goes to standard error. Where
+/// standard error is closed, it goes nowhere.
 ///
 /// For programs whose output another program reads. Call it once, before other threads run.
 ///

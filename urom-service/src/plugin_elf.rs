@@ -1,7 +1,9 @@
-//! What a plugin's file shows before anything of it runs: its machine, its two symbols, its description.
+//! What a plugin's file shows before anything of it runs: its machine, its two symbols, its
+//! description.
 //!
-//! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them first. All of it is
-//! somebody else's bytes: what is read is bounded by the file, and nothing of it is believed beyond what it says.
+//! Loading a file runs its constructors, so whoever goes through files of all kinds looks at them
+//! first. All of it is somebody else's bytes: what is read is bounded by the file, and nothing of
+//! it is believed beyond what it says.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,22 +11,23 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 
-use object::elf::ET_DYN;
-use object::read::elf::{ElfFile64, FileHeader};
+use object::elf::{ET_DYN, STT_FUNC, STT_GNU_IFUNC, STV_DEFAULT, STV_PROTECTED};
+use object::read::elf::{ElfFile64, FileHeader, Sym};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use rustix::fs::{Mode, OFlags};
 use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION};
 use urom_abi::machine;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
 
-/// The most that is read in one piece: a table of symbols, or of their names. Files may be larger, and have holes.
+/// The most that is read in one piece: a table of symbols, or of their names. Files may be larger,
+/// and have holes.
 const MOST: u64 = 1 << 28;
 
 /// What a shared library for this machine shows of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginElf {
-    /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose symbols only the loader
-    /// finds: one without section headers.
+    /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose
+    /// symbols only the loader finds: one without section headers.
     pub missing: Vec<&'static str>,
     /// What it says of itself, if it has the section for that: Rust plugins of this kit do.
     pub description: Option<Result<Description, ReadError>>,
@@ -76,22 +79,49 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     if elf.elf_header().e_type(elf.endian()) != ET_DYN {
         return Err(LookError::NotShared);
     }
-    let description = description(&elf)?;
+    let exports = exports(&elf)?;
     let mut missing = vec![GET_VERSION_SYMBOL, GET_IFACE_SYMBOL];
-    if elf.sections().next().is_none() {
-        missing.clear();
-    }
-    for symbol in elf.dynamic_symbols().filter(|symbol| !symbol.is_undefined()) {
-        if missing.is_empty() {
-            break;
-        }
-        let name = symbol.name_bytes()?;
-        missing.retain(|wanted| wanted.as_bytes() != name);
-    }
-    Ok(PluginElf { missing, description })
+    let is_sectionless = elf.sections().next().is_none();
+    missing.retain(|name| !is_sectionless && exports.iter().all(|export| export.name != *name));
+    Ok(PluginElf { missing, description: description(&elf)? })
 }
 
-/// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer perhaps.
+/// A symbol that the loader finds in a shared object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// Its name, without a version.
+    pub name: String,
+    /// Whether it is a function.
+    pub function: bool,
+}
+
+/// What a file exports, in its order. One name may be there twice, with two versions.
+///
+/// # Errors
+/// The file's tables lead nowhere.
+pub fn exports<'data, R: ReadRef<'data>>(
+    elf: &ElfFile64<'data, Endianness, R>,
+) -> object::Result<Vec<Export>> {
+    let mut exports = Vec::new();
+    for symbol in elf.dynamic_symbols() {
+        let raw = symbol.elf_symbol();
+        // The names of versions are symbols, too, without a section.
+        if symbol.is_local()
+            || raw.is_undefined(elf.endian())
+            || raw.is_absolute(elf.endian())
+            || !matches!(raw.st_visibility(), STV_DEFAULT | STV_PROTECTED)
+        {
+            continue;
+        }
+        let name = String::from_utf8_lossy(symbol.name_bytes()?).into_owned();
+        let function = matches!(raw.st_type(), STT_FUNC | STT_GNU_IFUNC);
+        exports.push(Export { name, function });
+    }
+    Ok(exports)
+}
+
+/// Opens a regular file, and waits for nothing: a pipe that took the place of one has no writer
+/// perhaps.
 ///
 /// # Errors
 /// It cannot be opened, or is something else.
@@ -141,8 +171,8 @@ pub fn description<'data, R: ReadRef<'data>>(
 
 /// What a service calls the plugin in a file: the file's name without `.so`.
 ///
-/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME` when its description states
-/// that name.
+/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME`
+/// when its description states that name.
 ///
 /// # Errors
 /// A service passes over a file of this name; the sentence says why.

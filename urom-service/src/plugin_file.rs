@@ -1,7 +1,7 @@
 //! A plugin's `.so`: opened, and its two symbols called.
 //!
-//! The daemon does this to list plugins, a worker to run them. What is opened stays open: foreign code may have left
-//! pointers to itself anywhere.
+//! The daemon does this to list plugins, a worker to run them. What is opened stays open: foreign
+//! code may have left pointers to itself anywhere.
 
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -53,19 +53,19 @@ fn lookup_hint(text: &str) -> &'static str {
     }
 }
 
-/// The library of DOCA's that was not found, if this is what the loader says. It is a path where the plugin was linked with
-/// one.
+/// The library of DOCA's that was not found, if this is what the loader says. It is a path where
+/// the plugin was linked with one.
 fn missing_of_doca(text: &str) -> Option<&str> {
     let (name, reason) = text.split_once(": ")?;
     let is_of_doca = name.rsplit('/').next().is_some_and(|file| file.starts_with("libdoca_"));
     (is_of_doca && reason.starts_with("cannot open shared object file")).then_some(name)
 }
 
-/// Loads a library from `lib` of the prefix that this program is installed in; whether it is there. It stays loaded, so the
-/// loader finds it under its name from then on.
+/// Loads a library from `lib` of the prefix that this program is installed in; whether it is there.
+/// It stays loaded, so the loader finds it under its name from then on.
 ///
-/// A run path of the program cannot do that: the new kind holds for what the program itself needs alone, and the old kind
-/// goes before `LD_LIBRARY_PATH`, also for UCX.
+/// A run path of the program cannot do that: the new kind holds for what the program itself needs
+/// alone, and the old kind goes before `LD_LIBRARY_PATH`, also for UCX.
 fn load_from_prefix(library: &str) -> bool {
     let Ok(program) = std::env::current_exe() else { return false };
     let Some(prefix) = program.parent().and_then(Path::parent) else { return false };
@@ -88,36 +88,47 @@ pub(crate) struct PluginFile {
     pub(crate) methods: Methods,
 }
 
-/// The names of an interface's methods.
-pub(crate) const METHODS: [&str; 6] =
-    ["open", "close", "addr", "worker_cmd", "progress", "notif_pack"];
+macro_rules! methods {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        /// The names of an interface's methods.
+        pub(crate) const METHODS: [&str; 6] = [$(stringify!($name)),*];
 
-/// Which of [`METHODS`] an interface does not have.
-pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
-    let PluginIface { open, close, addr, worker_cmd, progress, notif_pack, .. } = iface;
-    let none = [
-        open.is_none(),
-        close.is_none(),
-        addr.is_none(),
-        worker_cmd.is_none(),
-        progress.is_none(),
-        notif_pack.is_none(),
-    ];
-    none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
+        /// Which of [`METHODS`] an interface does not have.
+        pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
+            let none = [$(iface.$name.is_none()),*];
+            none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
+        }
+
+        /// A plugin's methods.
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct Methods {
+            $(pub(crate) $name: $type,)*
+        }
+
+        impl Methods {
+            pub(crate) fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
+                if iface.api_version == 0 {
+                    return Err(PluginFileError::NoVersionWord);
+                }
+                Ok(Methods {
+                    $($name: iface.$name.ok_or(PluginFileError::Method(stringify!($name)))?,)*
+                })
+            }
+        }
+    };
 }
 
-/// A plugin's methods.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Methods {
-    pub(crate) open: OpenFn,
-    pub(crate) close: CloseFn,
-    pub(crate) addr: AddrFn,
-    pub(crate) worker_cmd: WorkerCmdFn,
-    pub(crate) progress: ProgressFn,
-    pub(crate) notif_pack: NotifPackFn,
+methods! {
+    open: OpenFn,
+    close: CloseFn,
+    addr: AddrFn,
+    worker_cmd: WorkerCmdFn,
+    progress: ProgressFn,
+    notif_pack: NotifPackFn,
 }
 
-/// The interface with room behind it: a plugin built against a longer one writes there before its version can be read.
+/// The interface with room behind it: a plugin built against a longer one writes there before its
+/// version can be read.
 #[repr(C)]
 struct Roomy {
     iface: PluginIface,
@@ -141,8 +152,8 @@ impl Loaded {
     pub fn load(path: &Path) -> Result<Loaded, PluginFileError> {
         let mut tried = Vec::new();
         let library = loop {
-            // SAFETY: running the constructors of whatever lies in the plugin path is what this function is for; whoever
-            // sets that path answers for what lies there.
+            // SAFETY: running the constructors of whatever lies in the plugin path is what this
+            // function is for; whoever sets that path answers for what lies there.
             let error = match unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) } {
                 Ok(library) => break ManuallyDrop::new(library),
                 Err(error) => loader_text(&error),
@@ -188,7 +199,8 @@ impl Loaded {
         let failed = |code| PluginFileError::Failed { symbol: GET_IFACE_SYMBOL, code };
         let mut roomy = Roomy { iface: PluginIface::EMPTY, _room: [0; 25] };
         let place = (&raw mut roomy).cast::<PluginIface>();
-        // SAFETY: the plugin's function, with a place it may write to, and more room than any interface takes.
+        // SAFETY: the plugin's function, with a place it may write to, and more room than any
+        // interface takes.
         unsafe { (self.get_iface)(place) }.check().map_err(failed)?;
         Ok(roomy.iface)
     }
@@ -215,24 +227,8 @@ fn loader_text(error: &libloading::Error) -> String {
 /// # Safety
 /// If the library exports `name`, it is a function of type `T`.
 unsafe fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, PluginFileError> {
-    // SAFETY: the caller's promise; a symbol that is NULL, which a loader may well have, is a `None` of this type.
+    // SAFETY: the caller's promise; a symbol that is NULL, which a loader may well have, is a
+    // `None` of this type.
     let symbol = unsafe { library.get::<Option<T>>(name) };
     symbol.ok().and_then(|found| *found).ok_or(PluginFileError::Symbol(name))
-}
-
-impl Methods {
-    pub(crate) fn of(iface: &PluginIface) -> Result<Methods, PluginFileError> {
-        if iface.api_version == 0 {
-            return Err(PluginFileError::NoVersionWord);
-        }
-        let missing = PluginFileError::Method;
-        Ok(Methods {
-            open: iface.open.ok_or(missing("open"))?,
-            close: iface.close.ok_or(missing("close"))?,
-            addr: iface.addr.ok_or(missing("addr"))?,
-            worker_cmd: iface.worker_cmd.ok_or(missing("worker_cmd"))?,
-            progress: iface.progress.ok_or(missing("progress"))?,
-            notif_pack: iface.notif_pack.ok_or(missing("notif_pack"))?,
-        })
-    }
 }

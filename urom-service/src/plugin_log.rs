@@ -1,4 +1,5 @@
-//! The log that workers give to plugins of the kit: where the service's own lines go, theirs go too.
+//! The log that workers give to plugins of the kit: where the service's own lines go, theirs go
+//! too.
 //!
 //! | the process | its plugins' lines |
 //! | --- | --- |
@@ -25,8 +26,9 @@ pub(crate) fn worker_log() -> Option<&'static WorkerLog> {
     (!is_of_program).then_some(&WORKER_LOG)
 }
 
-/// Asks the service's own log, if lines of this thread go there. They go to the program's subscriber otherwise:
-/// `tracing` takes no event while it is asked for that, so events come afterwards.
+/// Asks the service's own log, if lines of this thread go there. They go to the program's
+/// subscriber otherwise: `tracing` takes no event while it is asked for that, so events come
+/// afterwards.
 fn of_log<T>(ask: impl Fn(&Log) -> T) -> Option<T> {
     if let Some(log) = Log::of_process() {
         return Some(ask(log));

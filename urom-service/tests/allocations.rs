@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
-use urom_service::wire::control::StartWorker;
+use urom_wire::control::StartWorker;
 
 use support::client::{Client, any, op};
 use support::plugins::Plugins;

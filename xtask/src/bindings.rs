@@ -1,21 +1,24 @@
-//! Makes the committed bindings of `ucx-sys` from the headers of UCX 1.16, or checks that they are what it would make.
+//! Makes the committed bindings of `ucx-sys` from the headers of UCX 1.16, or checks that they are
+//! what it would make.
 //!
-//! Nobody who only uses the kit runs this: it needs libclang, and the headers are fetched once into the build tree.
+//! Nobody who only uses the kit runs this: it needs libclang, and the headers are fetched once into
+//! the build tree.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallbacks};
 
+use crate::committed::{Committed, first_difference};
 use crate::ucx;
 
 /// The oldest rustc the generated code must suit; the workspace's `rust-version`.
 const RUST: (u64, u64) = (88, 0);
 
-/// The functions that the safe layer calls, without their `ucp_`. UCX calls three of them deprecated and has nothing
-/// that does the same: `rkey_pack`, `rkey_buffer_release` and `worker_get_address`.
+/// The functions that the safe layer calls, without their `ucp_`. UCX calls three of them
+/// deprecated and has nothing that does the same: `rkey_pack`, `rkey_buffer_release` and
+/// `worker_get_address`.
 const FUNCTIONS: [&str; 14] = [
     "config_(read|release|modify)",
     "get_version(_string)?|init_version|cleanup|context_query",
@@ -65,24 +68,13 @@ pub(crate) fn run(target_dir: &Path, check: bool) -> Result<()> {
         }
     }
     let path = root.join("ucx-sys/src/bindings/mod.rs");
-    if !check {
-        fs::write(&path, fresh).with_context(|| format!("writing {}", path.display()))?;
-        println!("wrote {}", path.display());
-        return Ok(());
-    }
-    let found = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    if let Some(line) = first_difference(&found, &fresh) {
-        bail!(
-            "{} is not what bindgen makes of the UCX 1.16 headers (first difference in line \
-             {line})\nrun: cargo xtask bindings",
-            path.display()
-        );
-    }
-    println!("{} is up to date", path.display());
-    Ok(())
+    let mut files = Committed::new(check);
+    files.put(&path, &fresh)?;
+    files.finish("UCX's headers by this bindgen", "bindings")
 }
 
-/// The include directory of the UCX 1.16 headers, unpacked on the first use. They are the same for every target.
+/// The include directory of the UCX 1.16 headers, unpacked on the first use. They are the same for
+/// every target.
 fn headers(target_dir: &Path) -> Result<PathBuf> {
     let package = ucx::unpack(target_dir, ucx::OLDEST, crate::target::Target::X86_64)?;
     let include = package.join("libucx/include");
@@ -153,13 +145,4 @@ impl ParseCallbacks for Callbacks {
         matches!(variant, "UCS_MEMORY_TYPE_UNKNOWN" | "UCS_MEMORY_TYPE_LAST")
             .then_some(EnumVariantCustomBehavior::Hide)
     }
-}
-
-/// The number of the first line in which two texts differ.
-pub(crate) fn first_difference(a: &str, b: &str) -> Option<usize> {
-    if a == b {
-        return None;
-    }
-    let same = a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count();
-    Some(same + 1)
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask cross`: host programs of this machine against a service of the other, which an emulator runs.
+//! `cargo xtask cross`: host programs of this machine against a service of the other, which an
+//! emulator runs.
 
 use std::process::ExitCode;
 

@@ -9,8 +9,8 @@ use crate::shell;
 
 /// Something the build needs from the system, how it is recognised, and the packages that bring it.
 ///
-/// It is recognised by what it is for and not by its package, so that a compiler or an emulator from elsewhere will
-/// do, and so that the check costs a few file look-ups.
+/// It is recognised by what it is for and not by its package, so that a compiler or an emulator
+/// from elsewhere will do, and so that the check costs a few file look-ups.
 pub(crate) struct Need {
     found: Found,
     packages: &'static [&'static str],
@@ -22,7 +22,8 @@ enum Found {
     Pip,
 }
 
-/// Links every Rust program and compiles the tests' C programs. Without recommended packages gcc comes without libc's headers.
+/// Links every Rust program and compiles the tests' C programs. Without recommended packages gcc
+/// comes without libc's headers.
 pub(crate) const C_COMPILER: Need =
     Need { found: Found::Program("cc"), packages: &["gcc", "libc6-dev"] };
 /// Reads the generated C headers as C++.
@@ -66,8 +67,8 @@ pub(crate) const MPI_COMPILER: Need =
 /// Starts the tests and examples that use it.
 pub(crate) const MPI_LAUNCHER: Need =
     Need { found: Found::Program("mpirun"), packages: &["openmpi-bin"] };
-/// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX bindings come out the
-/// same everywhere.
+/// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX
+/// bindings come out the same everywhere.
 pub(crate) const LIBCLANG: Need =
     Need { found: Found::File("/usr/lib/llvm-14/lib/libclang.so"), packages: &["libclang-14-dev"] };
 

@@ -51,8 +51,9 @@ pub(crate) fn service(directory: &Path) -> Command {
     service
 }
 
-/// Builds the service, the `wanted` plugins and `programs` with their `features` in release mode; returns where they
-/// lie, plugins linked. Cargo itself is quiet when the programs were built before.
+/// Builds the service, the `wanted` plugins and `programs` with their `features` in release mode;
+/// returns where they lie, plugins linked. Cargo itself is quiet when the programs were built
+/// before.
 pub(crate) fn build(
     workspace: &Workspace,
     programs: &[Program<'_>],
@@ -82,7 +83,8 @@ pub(crate) fn build(
     Ok(directory)
 }
 
-/// Runs what `steps` makes of the address of `service`, which is started before and stopped after it.
+/// Runs what `steps` makes of the address of `service`, which is started before and stopped after
+/// it.
 pub(crate) fn serve_and_run(
     mut service: Command,
     steps: impl FnOnce(&str) -> Result<Vec<Step>>,

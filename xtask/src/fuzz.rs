@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+use fs_err as fs;
 
 use crate::workspace::Workspace;
 use crate::{setup, shell, tools};
@@ -14,7 +15,8 @@ const LONG_PROGRAM: usize = 1024;
 
 /// What to do with the targets.
 pub(crate) enum Work {
-    /// Run each for so many inputs, under the address sanitizer or, about five times as fast, without.
+    /// Run each for so many inputs, under the address sanitizer or, about five times as fast,
+    /// without.
     Run { inputs: u64, sanitized: bool },
     /// Add to the committed inputs what runs found and what reaches something new.
     Merge,
@@ -37,8 +39,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         let committed = directory.join("corpus").join(target);
         let found = build.join("corpus").join(target);
         for made in [&committed, &found] {
-            std::fs::create_dir_all(made)
-                .with_context(|| format!("could not make {}", made.display()))?;
+            fs::create_dir_all(made)?;
         }
         let sanitizer =
             if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
@@ -65,7 +66,8 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         let longest = if has_plugins { LONG_PROGRAM } else { MAX_LEN };
         command.arg(format!("-max_len={longest}")).arg("-print_final_stats=1");
         if has_plugins {
-            // The second descriptor carries the log of plugins that are asked to fail; of other targets it says what failed.
+            // The second descriptor carries the log of plugins that are asked to fail; of other
+            // targets it says what failed.
             command.arg("-close_fd_mask=2");
         }
         command.env("UROM_FUZZ_FAILURES", directory.join("artifacts").join(target));
@@ -76,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
                  hold",
                 committed.display(),
                 if is_of_service(target) {
-                    "-p urom-service --lib fuzzing"
+                    "-p urom-wire -p urom-service -p libdoca-host --lib fuzzing"
                 } else {
                     "-p robustness"
                 }
@@ -95,8 +97,7 @@ fn is_of_service(target: &str) -> bool {
 /// The targets, by their sources.
 fn targets(directory: &Path) -> Result<Vec<String>> {
     let sources = directory.join("fuzz_targets");
-    let entries = std::fs::read_dir(&sources)
-        .with_context(|| format!("could not read {}", sources.display()))?;
+    let entries = fs::read_dir(&sources)?;
     let mut names = Vec::new();
     for entry in entries {
         let file = PathBuf::from(entry?.file_name());
@@ -106,8 +107,8 @@ fn targets(directory: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Cargo with cargo-fuzz on its path. Sanitizers and coverage are unstable, and the project's own Rust has them all the
-/// same.
+/// Cargo with cargo-fuzz on its path. Sanitizers and coverage are unstable, and the project's own
+/// Rust has them all the same.
 fn cargo_fuzz(program: &Path) -> Result<Command> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = program.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));

@@ -2,11 +2,11 @@
 //!
 //! The tests compile C against the same layout of the build in hand, [`for_tests`].
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use fs_err as fs;
 use urom_abi::version::RELEASE;
 
 use crate::demo::SERVICE;
@@ -63,7 +63,8 @@ fn build(target: Option<Target>) -> Result<Command> {
     Ok(command)
 }
 
-/// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing else beside it.
+/// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing
+/// else beside it.
 pub(crate) fn for_tests(workspace: &Workspace, profile_dir: &Path, messages: &[u8]) -> Result<()> {
     let prefix = profile_dir.join("prefix");
     let mut placer = Placer::new(&prefix, Transfer::Link);
@@ -72,7 +73,8 @@ pub(crate) fn for_tests(workspace: &Workspace, profile_dir: &Path, messages: &[u
         .with_context(|| format!("laying out {} for the tests", prefix.display()))
 }
 
-/// The prefix as an absolute path, made if it was not there; before minutes are spent on a build for it.
+/// The prefix as an absolute path, made if it was not there; before minutes are spent on a build
+/// for it.
 fn usable(prefix: &Path) -> Result<PathBuf> {
     let prefix = std::path::absolute(prefix).with_context(|| {
         format!("--prefix {}: which directory is it inside of?", prefix.display())
@@ -102,7 +104,8 @@ fn lay_out(
         placer.symlink(&file, place(&soname))?;
         placer.symlink(&soname, place(&plain))?;
     }
-    // Where configure scripts look on other distributions. One that is there already is somebody's own.
+    // Where configure scripts look on other distributions. One that is there already is somebody's
+    // own.
     if !placer.has_directory("lib64") {
         placer.symlink("lib", "lib64")?;
     }
@@ -112,7 +115,8 @@ fn lay_out(
     for header in headers_of(workspace)? {
         placer.file(&header, in_folder("include", &header)?)?;
     }
-    // A program may have a header of the same name, which must not depend on the order of its include folders.
+    // A program may have a header of the same name, which must not depend on the order of its
+    // include folders.
     for header in headers::committed(&workspace.root) {
         placer.file(&header, in_folder("include/urom", &header)?)?;
     }
@@ -127,8 +131,7 @@ const DEPLOYMENT: &str = "share/urom/deploy";
 fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
     let from = workspace.root.join("deploy");
     let template = from.join("systemd/uromd.service.in");
-    let unit = fs::read_to_string(&template)
-        .with_context(|| format!("could not read {}", template.display()))?;
+    let unit = fs::read_to_string(&template)?;
     let uromd = in_unit(&placer.root().join("bin").join(SERVICE.name));
     placer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
     placer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;

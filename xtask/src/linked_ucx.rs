@@ -1,15 +1,17 @@
-//! The UCX that a build was linked with, as cargo reports it, and what of it goes into an installed prefix.
+//! The UCX that a build was linked with, as cargo reports it, and what of it goes into an installed
+//! prefix.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use fs_err as fs;
 use serde::Deserialize;
 
 use crate::pkgconfig;
 use crate::place::{Placer, files_below};
 
-/// Where the unpacked package lies in a prefix. The `build.rs` of `urom-service` and of `libdoca/urom` look for it there.
+/// Where the unpacked package lies in a prefix. The `build.rs` of `urom-service` and of
+/// `libdoca/urom` look for it there.
 const IN_PREFIX: &str = "lib/urom-ucx";
 
 /// The UCX of a build.
@@ -61,7 +63,8 @@ impl LinkedUcx {
         }
     }
 
-    /// Puts into a prefix what its programs need, with a `ucx.pc` where pkg-config would not find one.
+    /// Puts into a prefix what its programs need, with a `ucx.pc` where pkg-config would not find
+    /// one.
     pub(crate) fn place(&self, placer: &mut Placer) -> Result<()> {
         match self {
             Self::System => Ok(()),
@@ -104,8 +107,9 @@ impl LinkedUcx {
     }
 }
 
-/// Whether a file of the package is needed to run and compile: no static libraries, tools, examples and benchmarks. The
-/// package has each library under three names as three copies; the one with the soname is taken.
+/// Whether a file of the package is needed to run and compile: no static libraries, tools, examples
+/// and benchmarks. The package has each library under three names as three copies; the one with the
+/// soname is taken.
 fn is_needed(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if file.starts_with("libucx/lib") {
@@ -135,8 +139,7 @@ fn soname_end(name: &str) -> Option<usize> {
 /// The version of the headers.
 fn version(include: &Path) -> Result<String> {
     let header = include.join("ucp/api/ucp_version.h");
-    let text = fs::read_to_string(&header)
-        .with_context(|| format!("could not read {}", header.display()))?;
+    let text = fs::read_to_string(&header)?;
     let number = |name: &str| {
         text.lines()
             .find_map(|line| line.strip_prefix("#define ")?.trim().strip_prefix(name))

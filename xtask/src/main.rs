@@ -1,21 +1,21 @@
 //! What a contributor and the CI run, one subcommand each: `cargo xtask help`.
 //!
-//! Everything here works on a machine that has Rust, a C linker and nothing else; what is missing is installed by
-//! the set-up, which every subcommand that needs it runs first and which costs nothing once it is done.
+//! Everything here works on a machine that has Rust, a C linker and nothing else; what is missing
+//! is installed by the set-up, which every subcommand that needs it runs first and which costs
+//! nothing once it is done.
 
 mod abi;
-mod bench;
 mod bindings;
+mod committed;
 mod cross;
 mod debian;
 mod demo;
-mod docs_coverage;
-mod faults;
 mod fuzz;
 mod guide;
 mod headers;
 mod install;
 mod linked_ucx;
+mod measure;
 mod package;
 mod pkgconfig;
 mod place;
@@ -71,8 +71,8 @@ enum Task {
         #[arg(long, value_name = "TRIPLE")]
         target: Option<Target>,
     },
-    /// Builds and installs what C programs need: uromd and what makes a service of it, DOCA's libraries, headers and
-    /// pkg-config files.
+    /// Builds and installs what C programs need: uromd and what makes a service of it, DOCA's
+    /// libraries, headers and pkg-config files.
     Install {
         /// Where to: include, lib and bin are made in it.
         #[arg(long, value_name = "DIR")]
@@ -89,8 +89,9 @@ enum Task {
         /// Tests this package only; may be given more than once.
         #[arg(short, long = "package", value_name = "PACKAGE")]
         package: Vec<String>,
-        /// Runs the tests of `ucx` and `urom-service`, the whole path and the examples on this release of UCX, such as 1.16.0,
-        /// which is unpacked from PyPI. Nothing is built again for it.
+        /// Runs the tests of `ucx`, `urom-wire`, `urom-service` and `libdoca-host`, the whole path
+        /// and the examples on this release of UCX, such as 1.16.0, which is unpacked from PyPI.
+        /// Nothing is built again for it.
         #[arg(long, value_name = "VERSION", value_parser = ucx::release, conflicts_with_all = ["target", "package", "args"])]
         ucx: Option<String>,
         /// Passed on to the test programs.
@@ -99,18 +100,20 @@ enum Task {
     },
     /// Runs host programs of this machine against a service for BlueField's cores, under qemu-user.
     Cross,
-    /// Starts the service and runs the examples against it: the multi-worker bootstrap, and ping pong with mpirun and without.
+    /// Starts the service and runs the examples against it: the multi-worker bootstrap, and ping
+    /// pong with mpirun and without.
     Demo,
     /// Measures the kit against raw UCX.
     Bench {
-        /// Passed on to the benchmark program: `--quick`, `--list`, `--launches N`, `--record`, and the names of suites; `-- --help`
-        /// says more.
+        /// Passed on to the benchmark program: `--quick`, `--list`, `--launches N`, `--record`, and
+        /// the names of suites; `-- --help` says more.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
     /// Breaks processes and links of a running service, and checks what everybody else makes of it.
     Faults {
-        /// Passed on to the program: `--rounds N`, `--seed N`, `--short`, and the names of suites; `-- --help` says more.
+        /// Passed on to the program: `--rounds N`, `--seed N`, `--short`, and the names of suites;
+        /// `-- --help` says more.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
@@ -128,14 +131,13 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Makes the README.md of each crate that is published, and the workspace's own, from the crates' front pages.
+    /// Makes the README.md of each crate that is published, and the workspace's own, from the
+    /// crates' front pages.
     Readme {
         /// Writes nothing and fails when they differ from what is committed.
         #[arg(long)]
         check: bool,
     },
-    /// Lists the public items of the libraries that users touch which no example shows; fails when there are any.
-    DocsCoverage,
     /// Packages the crates that are there to be published, and builds each from its package.
     Package {
         /// Takes changes along that are not committed.
@@ -147,19 +149,23 @@ enum Task {
         /// Two combinations only, and not those that build the kit anew.
         #[arg(long)]
         quick: bool,
-        /// Generates nothing but what is committed: the template's workspace in place, and cargo-urom's copy of it.
+        /// Generates nothing but what is committed: the template's workspace in place, and
+        /// cargo-urom's copy of it.
         #[arg(long, conflicts_with = "quick")]
         bless: bool,
     },
     /// Holds the dependencies to the rules of deny.toml.
     Deny,
-    /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so exports.
+    /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so
+    /// exports.
     Abi,
-    /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and Miri.
+    /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and
+    /// Miri.
     Sanitize {
         /// These checks only.
         checks: Vec<sanitize::Check>,
-        /// With the service's and the host's whole suites, real processes among them, which takes much longer.
+        /// With the service's and the host's whole suites, real processes among them, which takes
+        /// much longer.
         #[arg(long)]
         full: bool,
     },
@@ -175,7 +181,8 @@ enum Task {
         /// Without the address sanitizer, which is five times as fast.
         #[arg(long, conflicts_with = "merge")]
         unsanitized: bool,
-        /// Runs none: adds the inputs that earlier runs found, and that reach something new, to those in fuzz/corpus.
+        /// Runs none: adds the inputs that earlier runs found, and that reach something new, to
+        /// those in fuzz/corpus.
         #[arg(long, conflicts_with = "runs")]
         merge: bool,
     },
@@ -210,8 +217,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Cross => return cross::run(&workspace),
         Task::Demo => demo::run(&workspace)?,
-        Task::Bench { args } => return bench::run(&workspace, &args),
-        Task::Faults { args } => return faults::run(&workspace, &args),
+        Task::Bench { args } => return measure::BENCH.run(&workspace, &args),
+        Task::Faults { args } => return measure::FAULTS.run(&workspace, &args),
         Task::Bindings { check } => {
             setup::for_bindings()?;
             bindings::run(&workspace.target_dir, check)?;
@@ -236,10 +243,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Guide => guide::run(&workspace)?,
         Task::Headers { check } => headers::run(&workspace.root, check)?,
         Task::Readme { check } => readme::run(&workspace, check)?,
-        Task::DocsCoverage => {
-            setup::run(&workspace, None)?;
-            docs_coverage::run(&workspace)?;
-        }
         Task::Package { allow_dirty } => {
             setup::run(&workspace, None)?;
             package::run(&workspace, allow_dirty)?;

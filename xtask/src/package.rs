@@ -1,16 +1,16 @@
 //! `cargo xtask package`: the crates that are there to be published, as they would be uploaded.
 //!
-//! Cargo packages them together and builds each from its package, with the others taken from theirs. What it says about
-//! it beyond that is a fault here: a package goes out once and for all.
+//! Cargo packages them together and builds each from its package, with the others taken from
+//! theirs. What it says about it beyond that is a fault here: a package goes out once and for all.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
+use fs_err as fs;
 
+use crate::place::remove_directory;
 use crate::shell;
 use crate::workspace::{Published, Workspace};
 
@@ -18,7 +18,8 @@ use crate::workspace::{Published, Workspace};
 const MOST_KEYWORDS: usize = 5;
 const LONGEST_KEYWORD: usize = 20;
 
-/// The categories in use, each looked up in the registry's list: it drops those it does not know without an error.
+/// The categories in use, each looked up in the registry's list: it drops those it does not know
+/// without an error.
 const CATEGORIES: &[&str] = &[
     "api-bindings",
     "asynchronous",
@@ -52,20 +53,21 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
     }
 
     let place = workspace.target_dir.join("packaging");
-    remove(&place)?;
+    remove_directory(&place)?;
     let fresh = place.join(unique()?);
     build(&packages, &fresh, allow_dirty)?;
     let kept = workspace.target_dir.join("package");
     keep(&packages, &fresh.join("package"), &kept)?;
-    remove(&place)?;
+    remove_directory(&place)?;
     println!("{} packages are fit to be published, in {}", packages.len(), kept.display());
     Ok(())
 }
 
 /// Packages them in a build tree of its own, and builds each.
 ///
-/// The tree's path has to be new: cargo unpacks what stands in for the registry into its home, by the path of the tree, and
-/// takes what is there, and what was built of it, for unchanged, because a registry never has two packages of one version.
+/// The tree's path has to be new: cargo unpacks what stands in for the registry into its home, by
+/// the path of the tree, and takes what is there, and what was built of it, for unchanged, because
+/// a registry never has two packages of one version.
 fn build(packages: &[Published], tree: &Path, allow_dirty: bool) -> Result<()> {
     let mut command = shell::cargo();
     command
@@ -100,23 +102,13 @@ fn unique() -> Result<String> {
 
 /// Moves the packages to where cargo puts them as a rule.
 fn keep(packages: &[Published], from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).with_context(|| format!("making {}", to.display()))?;
+    fs::create_dir_all(to)?;
     for package in packages {
         let file = format!("{}-{}.crate", package.name, package.version);
         let (from, to) = (from.join(&file), to.join(&file));
-        fs::rename(&from, &to)
-            .with_context(|| format!("moving {} to {}", from.display(), to.display()))?;
+        fs::rename(&from, &to)?;
     }
     Ok(())
-}
-
-fn remove(directory: &Path) -> Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("removing {}", directory.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What goes into a package, a path a line.
@@ -183,8 +175,7 @@ fn faults(package: &Published, licence: &str) -> Vec<String> {
 }
 
 fn read(folder: &Path, file: &str) -> Result<String> {
-    let path = folder.join(file);
-    fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+    Ok(fs::read_to_string(folder.join(file))?)
 }
 
 fn is_keyword(word: &str) -> bool {

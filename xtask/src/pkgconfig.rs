@@ -1,4 +1,5 @@
-//! The pkg-config files of an installed prefix. They hold no path of their own, so that the prefix can be moved.
+//! The pkg-config files of an installed prefix. They hold no path of their own, so that the prefix
+//! can be moved.
 
 use std::path::Path;
 
@@ -52,10 +53,11 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The text of `ucx.pc`. Both directories may begin with `${prefix}`. UCX's headers are somebody else's: a program's own
-/// warnings do not look into them.
+/// The text of `ucx.pc`. Both directories may begin with `${prefix}`. UCX's headers are somebody
+/// else's: a program's own warnings do not look into them.
 ///
-/// pkg-config escapes the spaces of a path that follows its flag at once, and not those of a word of its own.
+/// pkg-config escapes the spaces of a path that follows its flag at once, and not those of a word
+/// of its own.
 pub(crate) fn ucx(version: &str, include: &Path, lib: &Path) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\nincludedir={}\nlibdir={}\n\n\

@@ -1,4 +1,5 @@
-//! Putting files into a directory that may be in use: each appears under its name complete, or not at all.
+//! Putting files into a directory that may be in use: each appears under its name complete, or not
+//! at all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +14,8 @@ use anyhow::{Context, Result};
 pub(crate) enum Transfer {
     /// As copies, which stay when the originals go.
     Copy,
-    /// As hard links where the file system allows it, else as copies. To a program they are the same: where it lies is
-    /// where it was started from, which would not hold for a symbolic link.
+    /// As hard links where the file system allows it, else as copies. To a program they are the
+    /// same: where it lies is where it was started from, which would not hold for a symbolic link.
     Link,
 }
 
@@ -31,7 +32,8 @@ impl Placer {
         Self { root: root.to_owned(), transfer, placed: BTreeSet::new() }
     }
 
-    /// Puts the file `from` at `to`, a path inside the directory. Everybody may read a copy, and start it if its owner may.
+    /// Puts the file `from` at `to`, a path inside the directory. Everybody may read a copy, and
+    /// start it if its owner may.
     pub(crate) fn file(&mut self, from: &Path, to: impl AsRef<Path>) -> Result<()> {
         let transfer = self.transfer;
         let source =
@@ -109,7 +111,8 @@ impl Placer {
     }
 }
 
-/// Makes a directory with those above it, all for everybody to look into, or says what is in the way.
+/// Makes a directory with those above it, all for everybody to look into, or says what is in the
+/// way.
 pub(crate) fn make_directory(directory: &Path) -> Result<()> {
     let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
     let open =
@@ -121,6 +124,14 @@ pub(crate) fn make_directory(directory: &Path) -> Result<()> {
             None => format!("could not create {}", directory.display()),
         }
     })
+}
+
+/// Removes a directory with all that is in it, if it is there. Links in it go, what they lead to stays.
+pub(crate) fn remove_directory(directory: &Path) -> Result<()> {
+    match fs_err::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// The files and links below a directory, as paths inside it, in order.

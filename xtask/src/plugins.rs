@@ -1,12 +1,13 @@
-//! Building plugins and giving them the names a service looks for: cargo builds `libNAME.so`, a plugin is `NAME.so`.
+//! Building plugins and giving them the names a service looks for: cargo builds `libNAME.so`, a
+//! plugin is `NAME.so`.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use fs_err as fs;
 
 use crate::shell;
 use crate::target::Target;
@@ -37,8 +38,8 @@ pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Prof
     Ok(())
 }
 
-/// Links those of the workspace's `plugins` that were `built` into `profile_dir`, each into the directory of its
-/// purpose, and removes links to plugins that no longer exist.
+/// Links those of the workspace's `plugins` that were `built` into `profile_dir`, each into the
+/// directory of its purpose, and removes links to plugins that no longer exist.
 pub(crate) fn link(
     profile_dir: &Path,
     plugins: &[Plugin<'_>],
@@ -46,8 +47,7 @@ pub(crate) fn link(
 ) -> Result<()> {
     for purpose in Purpose::ALL {
         let directory = profile_dir.join(purpose.directory());
-        fs::create_dir_all(&directory)
-            .with_context(|| format!("could not create {}", directory.display()))?;
+        fs::create_dir_all(&directory)?;
         let mut names = HashSet::new();
         for plugin in plugins.iter().filter(|plugin| plugin.purpose == purpose) {
             let name = format!("{}.so", plugin.name);
@@ -70,26 +70,24 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Makes `link` a symbolic link to `to`. One that is right is left alone; a service may be reading it now.
+/// Makes `link` a symbolic link to `to`. One that is right is left alone; a service may be reading
+/// it now.
 fn place(link: &PathBuf, to: &Path) -> Result<()> {
     if fs::read_link(link).is_ok_and(|current| current == to) {
         return Ok(());
     }
     if link.symlink_metadata().is_ok() {
-        fs::remove_file(link).with_context(|| format!("could not replace {}", link.display()))?;
+        fs::remove_file(link)?;
     }
     symlink(to, link)
         .with_context(|| format!("could not link {} to {}", link.display(), to.display()))
 }
 
 fn remove_others(directory: &Path, names: &HashSet<OsString>) -> Result<()> {
-    for entry in fs::read_dir(directory)
-        .with_context(|| format!("could not read {}", directory.display()))?
-    {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_symlink() && !names.contains(&entry.file_name()) {
-            fs::remove_file(entry.path())
-                .with_context(|| format!("could not remove {}", entry.path().display()))?;
+            fs::remove_file(entry.path())?;
         }
     }
     Ok(())

@@ -12,15 +12,16 @@ use crate::shell;
 
 /// A child in a process group of its own.
 ///
-/// Dropping it kills the whole group. When this program ends without dropping it, by Ctrl-C or otherwise, the kernel
-/// sends the child SIGTERM.
+/// Dropping it kills the whole group. When this program ends without dropping it, by Ctrl-C or
+/// otherwise, the kernel sends the child SIGTERM.
 pub(crate) struct Guarded {
     child: Child,
     name: String,
 }
 
 impl Guarded {
-    /// Starts `command`. Must be called on the main thread: the kernel watches the thread that starts the child.
+    /// Starts `command`. Must be called on the main thread: the kernel watches the thread that
+    /// starts the child.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let name = shell::display(command);
         let parent = rustix::process::getpid();
@@ -34,8 +35,9 @@ impl Guarded {
                 Err(std::io::ErrorKind::Other.into())
             }
         };
-        // SAFETY: between fork and exec the closure makes two plain system calls and builds an error without
-        // allocating; it takes no lock and touches no memory but its own copy of `parent`.
+        // SAFETY: between fork and exec the closure makes two plain system calls and builds an
+        // error without allocating; it takes no lock and touches no memory but its own copy of
+        // `parent`.
         unsafe { command.pre_exec(bind_to_parent) };
         let child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
         Ok(Self { child, name })
@@ -46,7 +48,8 @@ impl Guarded {
         &mut self.child
     }
 
-    /// Waits until the child has ended, at most `limit`; a child that has not ended by then is left running.
+    /// Waits until the child has ended, at most `limit`; a child that has not ended by then is left
+    /// running.
     pub(crate) fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + limit;
         let handle = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())

@@ -1,5 +1,5 @@
-//! `cargo xtask test --ucx VERSION`: the tests of what talks UCX, the whole path and the examples, as they are built, on another
-//! release of UCX. `LD_LIBRARY_PATH` chooses it.
+//! `cargo xtask test --ucx VERSION`: the tests of what talks UCX, the whole path and the examples,
+//! as they are built, on another release of UCX. `LD_LIBRARY_PATH` chooses it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -16,7 +16,7 @@ use crate::workspace::{Profile, Purpose, Workspace};
 use crate::{debian, demo, install, shell, ucx};
 
 /// The packages whose test programs are run.
-const PACKAGES: [&str; 2] = ["ucx", "urom-service"];
+const PACKAGES: [&str; 4] = ["ucx", "urom-wire", "urom-service", "libdoca-host"];
 
 /// The programs of the whole path besides the daemon.
 const EXAMPLES: [Program<'static>; 2] = [steps::BOOTSTRAP, steps::PING_PONG];
@@ -47,7 +47,8 @@ struct TestProgram {
     package: PathBuf,
 }
 
-/// Builds what is not built, unpacks the release, and runs all there is to run on it. Everything that fails is told at the end.
+/// Builds what is not built, unpacks the release, and runs all there is to run on it. Everything
+/// that fails is told at the end.
 pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<ExitCode> {
     let packages = PACKAGES.map(str::to_owned);
     if let Prepared::Failed(status) = test::prepare(workspace, None, &packages)? {
@@ -105,7 +106,8 @@ impl On<'_> {
         })
     }
 
-    /// Starts the service and runs the examples against it, with `variable` for all of them. What failed, if something did.
+    /// Starts the service and runs the examples against it, with `variable` for all of them. What
+    /// failed, if something did.
     fn whole_path(
         &self,
         directory: &Path,

@@ -1,37 +1,45 @@
-//! `cargo xtask sanitize` and `cargo xtask miri`: tests under what sees wrong accesses, leaks and races.
+//! `cargo xtask sanitize` and `cargo xtask miri`: tests under what sees wrong accesses, leaks and
+//! races.
 //!
-//! The sanitizers run with the project's own Rust; the thread sanitizer takes the sources of its library, which are brought.
-//! Miri takes a nightly Rust, which is installed when there is none; `sanitize` does without, and says so, when it cannot be
-//! had. UCX is built with none of them: see `tsan.suppressions`, and `lsan.suppressions` for what is kept on purpose.
+//! The sanitizers run with the project's own Rust; the thread sanitizer takes the sources of its
+//! library, which are brought. Miri takes a nightly Rust, which is installed when there is none;
+//! `sanitize` does without, and says so, when it cannot be had. UCX is built with none of them: see
+//! `tsan.suppressions`, and `lsan.suppressions` for what is kept on purpose.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use fs_err as fs;
 
+use crate::place::remove_directory;
 use crate::target::Target;
 use crate::test::{self, Prepared};
 use crate::workspace::Workspace;
 use crate::{debian, setup, shell};
 
-/// What is tested: everything that reads what others wrote, without UCX. The last takes Miri minutes.
+/// What is tested: everything that reads what others wrote, without UCX. The last takes Miri
+/// minutes.
 const PACKAGES: [&str; 4] = ["urom-abi", "test-protocols", "urom-pdk", "robustness"];
 
-/// With threads of their own, and with what other threads call. The service's own tests run the inputs of its fuzz targets.
-const THREADED: [&str; 3] = ["urom-service", "urom-log", "urom-pdk"];
+/// With threads of their own, and with what other threads call. The service's own tests run the
+/// inputs of its fuzz targets.
+const THREADED: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-pdk"];
 
 /// The packages whose whole suites `--full` runs.
-const SUITES: [&str; 3] = ["urom-service", "urom-log", "urom-host"];
+const SUITES: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-host"];
 
-/// The tests that start programs in C, of the package `urom-tests`; and those of programs that misbehave and log, which `--full`
-/// runs as well, because one after the other they take minutes. Not `installed`, which is about where files lie and what
-/// the loader makes of them, and has programs that hang or that the address sanitizer must find out; nor `cross`, whose
-/// programs are another machine's.
+/// The tests that start programs in C, of the package `urom-tests`; and those of programs that
+/// misbehave and log, which `--full` runs as well, because one after the other they take minutes.
+/// Not `installed`, which is about where files lie and what the loader makes of them, and has
+/// programs that hang or that the address sanitizer must find out; nor `cross`, whose programs are
+/// another machine's.
 const IN_C: [&str; 2] = ["c_library", "pairings"];
 const MORE_IN_C: [&str; 2] = ["hostile", "logging"];
 
-/// Tests among them that valgrind does without, and why; and those whose programs are in Rust, which `--full` runs as well.
+/// Tests among them that valgrind does without, and why; and those whose programs are in Rust,
+/// which `--full` runs as well.
 const NOT_FOLLOWED: [(&str, &str); 3] = [
     (
         "threads_of_the_library_leave_signals_to_the_program",
@@ -45,11 +53,13 @@ const NOT_FOLLOWED: [(&str, &str); 3] = [
 ];
 const RUST_HOSTS: (&str, &str) = ("rust_host", "no program in C");
 
-/// What starts these programs. Threads take turns: a host that spins would keep its embedded service from answering in time.
+/// What starts these programs. Threads take turns: a host that spins would keep its embedded
+/// service from answering in time.
 const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --fair-sched=try";
 
-/// What valgrind reads besides, where a test of a program that leaves memory behind can say otherwise. Only what is surely
-/// lost counts as a leak: libraries keep memory until the process ends.
+/// What valgrind reads besides, where a test of a program that leaves memory behind can say
+/// otherwise. Only what is surely lost counts as a leak: libraries keep memory until the process
+/// ends.
 const VALGRIND_OPTIONS: &str =
     "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite";
 
@@ -110,7 +120,7 @@ fn asan(workspace: &Workspace, full: bool) -> Result<()> {
     let mut tests = cargo_test(&build)?;
     tests.args(["--lib", "--tests"]).args(named(&PACKAGES));
     let mut service = cargo_test(&build)?;
-    service.args(["--lib", "-p", "urom-service", "-p", "urom-log"]);
+    service.arg("--lib").args(named(&["urom-wire", "urom-service", "libdoca-host", "urom-log"]));
     setup::run(workspace, None)?;
     let mut runs = vec![tests, service];
     if full {
@@ -150,13 +160,15 @@ fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
     under("the thread sanitizer", &reports, &environment, runs)
 }
 
-/// Builds everything with a sanitizer. Its library is part of each program, and plugins find it there when they are loaded.
-/// For rustdoc as well, which builds the examples of the documentation: they could not be linked with the rest otherwise.
+/// Builds everything with a sanitizer. Its library is part of each program, and plugins find it
+/// there when they are loaded. For rustdoc as well, which builds the examples of the documentation:
+/// they could not be linked with the rest otherwise.
 fn rust_flags(sanitizer: &str) -> String {
     format!("-Zsanitizer={sanitizer} -Clink-arg=-rdynamic")
 }
 
-/// The whole suites of service and host. Plugins and `uromd`, which they load and start, are built in the same way.
+/// The whole suites of service and host. Plugins and `uromd`, which they load and start, are built
+/// in the same way.
 fn suites(build: &Path) -> Result<Command> {
     let xtask = std::env::current_exe().context("this program has no file")?;
     let mut command = Command::new(xtask);
@@ -175,16 +187,13 @@ fn cargo_test(build: &Path) -> Result<Command> {
 /// An empty directory for what a sanitizer finds.
 fn reports(build: &Path) -> Result<PathBuf> {
     let reports = build.join("reports");
-    if reports.is_dir() {
-        std::fs::remove_dir_all(&reports)
-            .with_context(|| format!("could not empty {}", reports.display()))?;
-    }
-    std::fs::create_dir_all(&reports)
-        .with_context(|| format!("could not make {}", reports.display()))?;
+    remove_directory(&reports)?;
+    fs::create_dir_all(&reports)?;
     Ok(reports)
 }
 
-/// Runs commands one after the other, in an environment; what they report counts, whatever they return.
+/// Runs commands one after the other, in an environment; what they report counts, whatever they
+/// return.
 fn under(
     what: &str,
     reports: &Path,
@@ -206,7 +215,8 @@ fn under(
 fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     debian::ensure(&[&debian::VALGRIND])?;
     eprintln!("valgrind, over the programs in C");
-    // As for all tests, so that after these nothing is built anew: the same programs in Rust, and what all of them need.
+    // As for all tests, so that after these nothing is built anew: the same programs in Rust, and
+    // what all of them need.
     let plan = match test::prepare(workspace, None, &[])? {
         Prepared::Plan(plan) => plan,
         Prepared::Failed(status) => bail!("what the programs need does not build: {status}"),
@@ -215,7 +225,8 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     tests.arg("test").args(plan.test).arg("--no-fail-fast");
     let more = if full { &MORE_IN_C[..] } else { &[] };
     tests.args(IN_C.iter().chain(more).flat_map(|name| ["--test", name]));
-    // One at a time: a host waits four seconds for its service, which is not much for two that valgrind slows down.
+    // One at a time: a host waits four seconds for its service, which is not much for two that
+    // valgrind slows down.
     tests.args(["--", "--test-threads=1"]);
     for (test, why) in NOT_FOLLOWED.into_iter().chain((!full).then_some(RUST_HOSTS)) {
         eprintln!("left out: {test}: {why}");
@@ -226,16 +237,13 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     shell::run(tests.env("UROM_C_LAUNCHER", launcher).env("VALGRIND_OPTS", VALGRIND_OPTIONS))
 }
 
-/// Prints the errors that the sanitizers reported, and gives their number. Other reports are warnings of allocations that
-/// tests make too large on purpose.
+/// Prints the errors that the sanitizers reported, and gives their number. Other reports are
+/// warnings of allocations that tests make too large on purpose.
 fn print(reports: &Path) -> Result<usize> {
     let mut count = 0;
-    for entry in std::fs::read_dir(reports)
-        .with_context(|| format!("could not read {}", reports.display()))?
-    {
+    for entry in fs::read_dir(reports)? {
         let file = entry?.path();
-        let text =
-            std::fs::read(&file).with_context(|| format!("could not read {}", file.display()))?;
+        let text = fs::read(&file)?;
         let text = String::from_utf8_lossy(&text);
         if text.contains("ERROR: ") || text.contains("WARNING: ThreadSanitizer") {
             eprintln!("{text}");
@@ -303,12 +311,9 @@ mod tests {
     fn every_test_that_valgrind_does_without_exists() {
         let tests = Workspace::load().expect("cargo knows this workspace").root.join("tests/tests");
         let suites = IN_C.iter().chain(&MORE_IN_C);
-        let files =
-            suites.flat_map(|suite| std::fs::read_dir(tests.join(suite)).expect("it is there"));
+        let files = suites.flat_map(|suite| fs::read_dir(tests.join(suite)).expect("it is there"));
         let sources: String = files
-            .map(|file| {
-                std::fs::read_to_string(file.expect("it is listed").path()).expect("it is text")
-            })
+            .map(|file| fs::read_to_string(file.expect("it is listed").path()).expect("it is text"))
             .collect();
         for (test, _) in NOT_FOLLOWED.into_iter().chain([RUST_HOSTS]) {
             // The whole name of a test, or a part of those that a macro makes.
@@ -334,7 +339,7 @@ mod tests {
             ("report.3", "==9==ERROR: LeakSanitizer: detected memory leaks"),
             ("report.4", "WARNING: ThreadSanitizer: data race (pid=10)"),
         ] {
-            std::fs::write(directory.path().join(name), text).expect("it is writable");
+            fs::write(directory.path().join(name), text).expect("it is writable");
         }
         assert_eq!(print(directory.path()).expect("it is readable"), 3);
         assert!(print(&directory.path().join("nowhere")).is_err());

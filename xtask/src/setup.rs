@@ -1,4 +1,5 @@
-//! Set-up: everything the build needs beyond Rust and a linker. Prints nothing when it is all there.
+//! Set-up: everything the build needs beyond Rust and a linker. Prints nothing when it is all
+//! there.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,7 +23,8 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
             host.triple()
         );
     }
-    // Asked again once pkg-config is sure to be there. The variables are those of ucx-probe: the user brings a UCX.
+    // Asked again once pkg-config is sure to be there. The variables are those of ucx-probe: the
+    // user brings a UCX.
     let named = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
     let has_ucx = || {
         named(&ucx_probe::of_target(ucx_probe::VARIABLE, target.triple()))

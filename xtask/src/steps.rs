@@ -1,4 +1,5 @@
-//! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and without it.
+//! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and
+//! without it.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -73,16 +74,18 @@ fn mpirun(root: bool) -> Command {
     if root {
         command.arg("--allow-run-as-root");
     }
-    // However many cores there are: two processes, neither kept to one core, which the other may need.
+    // However many cores there are: two processes, neither kept to one core, which the other may
+    // need.
     command.args(["--oversubscribe", "--bind-to", "none"]);
-    // Nothing but shared memory, and by the way that works in containers: no warnings about devices that are not there.
+    // Nothing but shared memory, and by the way that works in containers: no warnings about devices
+    // that are not there.
     command.args(["--mca", "pml", "ob1", "--mca", "btl", "self,vader"]);
     command.args(["--mca", "btl_vader_single_copy_mechanism", "none", "-np", "2"]);
     command
 }
 
-/// A place to meet on this machine that was free a moment ago. Its port is below those that the kernel gives to whoever asks for
-/// any: UCX of other processes does so all the time.
+/// A place to meet on this machine that was free a moment ago. Its port is below those that the
+/// kernel gives to whoever asks for any: UCX of other processes does so all the time.
 fn free_place() -> Result<String> {
     let mut places = (20_000..32_000).map(|port| format!("127.0.0.1:{port}"));
     places.find(|place| TcpListener::bind(place).is_ok()).context("no free port on 127.0.0.1")

@@ -1,4 +1,5 @@
-//! The targets the project builds for, and what building and running for each of them takes on this machine.
+//! The targets the project builds for, and what building and running for each of them takes on this
+//! machine.
 
 use clap::ValueEnum;
 
@@ -47,9 +48,11 @@ impl Target {
         self.environment(host).iter().find(is_runner).map(|(_, words)| *words)
     }
 
-    /// What cargo must be told to link and run programs of this target on `host`. Empty for the host itself.
+    /// What cargo must be told to link and run programs of this target on `host`. Empty for the
+    /// host itself.
     ///
-    /// The emulator gets the C library of the cross compiler, so no foreign root file system is needed.
+    /// The emulator gets the C library of the cross compiler, so no foreign root file system is
+    /// needed.
     pub(crate) fn environment(self, host: Self) -> &'static [(&'static str, &'static str)] {
         match (self, host) {
             (Self::Aarch64, Self::X86_64) => &[

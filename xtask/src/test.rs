@@ -10,7 +10,8 @@ use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{install, plugins, ucx};
 
-/// Packages that are left out when the target's programs run under emulation, unless `-p` names them.
+/// Packages that are left out when the target's programs run under emulation, unless `-p` names
+/// them.
 const NOT_EMULATED: &[(&str, &str)] = &[
     ("bench-codec", "counts instructions of this machine"),
     ("bench-peer", "measures the emulator"),
@@ -30,7 +31,8 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("xtask", "runs on this machine only"),
 ];
 
-/// The packages with tests that run under `mpirun`, and their features that say so. Other builds do not ask for an MPI.
+/// The packages with tests that run under `mpirun`, and their features that say so. Other builds do
+/// not ask for an MPI.
 const WITH_MPI: [(&str, &str); 2] =
     [("ping-pong", "ping-pong/mpi"), ("urom-tests", "urom-tests/mpi")];
 
@@ -118,8 +120,9 @@ pub(crate) const TOOL: &str = "cargo-urom";
 
 /// What is given to `cargo build` and to `cargo test`.
 pub(crate) struct Plan {
-    /// One build after another. The last makes what tests load and start, by itself: with test programs in the same build
-    /// it would have the features that those ask for, such as the plugin kit's `test-util`.
+    /// One build after another. The last makes what tests load and start, by itself: with test
+    /// programs in the same build it would have the features that those ask for, such as the plugin
+    /// kit's `test-util`.
     build: Vec<Vec<String>>,
     pub(crate) test: Vec<String>,
     left_out: Vec<(&'static str, &'static str)>,
@@ -139,7 +142,8 @@ impl Plan {
         let plugins = plugins.filter(|package| runs(package, emulated));
         let products: Vec<_> = plugins.chain(started).flat_map(name).collect();
         if !packages.is_empty() {
-            // The tests of one package may load plugins, start the service or compile C, which takes other packages.
+            // The tests of one package may load plugins, start the service or compile C, which
+            // takes other packages.
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
             test.extend(mpi(&|package| packages.iter().any(|chosen| chosen == package)));
             return Self { build: vec![products], test, left_out: Vec::new() };

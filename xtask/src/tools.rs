@@ -1,4 +1,5 @@
-//! Programs from the registry that this project's checks run, each of one version, in the build tree's `tools`.
+//! Programs from the registry that this project's checks run, each of one version, in the build
+//! tree's `tools`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +48,8 @@ pub(crate) const DENY: Tool =
 impl Tool {
     /// Its program, installed unless this version is there.
     ///
-    /// Those that run for moments are built without optimisations. None needs line tables, and they share what they are built of.
+    /// Those that run for moments are built without optimisations. None needs line tables, and they
+    /// share what they are built of.
     pub(crate) fn install(self, workspace: &Workspace) -> Result<PathBuf> {
         let tools = workspace.target_dir.join("tools");
         let program = tools.join("bin").join(self.name);
@@ -72,8 +74,8 @@ impl Tool {
     }
 }
 
-/// Holds what a workspace depends on to the rules of this repository. The check of advisories is left out: it needs a database
-/// from the network at every run.
+/// Holds what a workspace depends on to the rules of this repository. The check of advisories is
+/// left out: it needs a database from the network at every run.
 pub(crate) fn deny(workspace: &Workspace, manifest: &Path) -> Result<Command> {
     let mut deny = Command::new(DENY.install(workspace)?);
     deny.arg("--manifest-path").arg(manifest).arg("--config").arg(workspace.root.join("deny.toml"));

@@ -1,13 +1,14 @@
-//! UCX: the system's when it is new enough, else the pinned PyPI package unpacked into the build tree.
+//! UCX: the system's when it is new enough, else the pinned PyPI package unpacked into the build
+//! tree.
 //!
 //! `ucx-probe` looks for the two in the same order and in the same places.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use fs_err as fs;
 
 use crate::debian;
 use crate::shell;
@@ -16,10 +17,12 @@ use crate::target::Target;
 /// The version that is unpacked when the system has none.
 pub(crate) const VERSION: &str = ucx_probe::PINNED;
 
-/// The oldest UCX that the kit runs with, as PyPI has it: bindings made from its headers work with every later one.
+/// The oldest UCX that the kit runs with, as PyPI has it: bindings made from its headers work with
+/// every later one.
 pub(crate) const OLDEST: &str = "1.16.0.post2";
 
-/// Without them programs start 0.4 s sooner: UCX patches the C library for its cache of memory that is registered with a device.
+/// Without them programs start 0.4 s sooner: UCX patches the C library for its cache of memory that
+/// is registered with a device.
 pub(crate) const HOOKS: (&str, &str) = ("UCX_MEM_EVENTS", "n");
 
 /// A release as it is given on a command line, and as UCX itself tells it.
@@ -36,8 +39,8 @@ pub(crate) fn package(version: &str) -> &str {
     if version == "1.16.0" { OLDEST } else { version }
 }
 
-/// What tests find in their environment besides this program's, where their UCX is an unpacked one, which has no devices, and is
-/// of a release that does not crash without [`HOOKS`].
+/// What tests find in their environment besides this program's, where their UCX is an unpacked one,
+/// which has no devices, and is of a release that does not crash without [`HOOKS`].
 pub(crate) fn short_starts(
     target_dir: &Path,
     target: Target,
@@ -62,16 +65,15 @@ pub(crate) fn directory(target_dir: &Path, version: &str, target: Target) -> Pat
 
 /// Unpacks `version` for `target` unless it is there, and returns its directory.
 ///
-/// The directory appears under its name only when it is complete, so one that is there needs no further check.
-/// Needs [`debian::PIP`].
+/// The directory appears under its name only when it is complete, so one that is there needs no
+/// further check. Needs [`debian::PIP`].
 pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result<PathBuf> {
     let directory = directory(target_dir, version, target);
     if directory.is_dir() {
         return Ok(directory);
     }
     let parent = target_dir.join("ucx");
-    fs::create_dir_all(&parent)
-        .with_context(|| format!("could not create {}", parent.display()))?;
+    fs::create_dir_all(&parent)?;
     remove_abandoned(&parent)?;
     let partial = parent.join(format!("{PARTIAL}{}", std::process::id()));
     let python =
@@ -99,8 +101,9 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     Ok(directory)
 }
 
-/// Given as variables, because a pip that does not know one of them ignores it, while it would refuse the option.
-/// The packages go into a directory of their own: Debian's guard of the system's python is not concerned.
+/// Given as variables, because a pip that does not know one of them ignores it, while it would
+/// refuse the option. The packages go into a directory of their own: Debian's guard of the system's
+/// python is not concerned.
 const PIP_ENVIRONMENT: [(&str, &str); 3] = [
     ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
     ("PIP_ROOT_USER_ACTION", "ignore"),
@@ -128,12 +131,10 @@ fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsStrin
 
 const PARTIAL: &str = "partial-";
 
-/// Removes what set-ups that were interrupted left behind. The process id in the name tells those from one that is
-/// at work now.
+/// Removes what set-ups that were interrupted left behind. The process id in the name tells those
+/// from one that is at work now.
 fn remove_abandoned(parent: &Path) -> Result<()> {
-    for entry in
-        fs::read_dir(parent).with_context(|| format!("could not read {}", parent.display()))?
-    {
+    for entry in fs::read_dir(parent)? {
         let path = entry?.path();
         let owner = path
             .file_name()
@@ -142,8 +143,7 @@ fn remove_abandoned(parent: &Path) -> Result<()> {
         if let Some(owner) = owner
             && !Path::new("/proc").join(owner).exists()
         {
-            fs::remove_dir_all(&path)
-                .with_context(|| format!("could not remove {}", path.display()))?;
+            fs::remove_dir_all(&path)?;
         }
     }
     Ok(())

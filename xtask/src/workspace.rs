@@ -1,4 +1,5 @@
-//! What cargo knows about this workspace: its packages, the plugins among them, and where the build goes.
+//! What cargo knows about this workspace: its packages, the plugins among them, and where the build
+//! goes.
 
 use std::path::{Path, PathBuf};
 
@@ -160,7 +161,8 @@ impl Workspace {
         directory.join(profile.directory())
     }
 
-    /// The plugins: the C libraries in the folders that [`Purpose`] names. A C library elsewhere is something else.
+    /// The plugins: the C libraries in the folders that [`Purpose`] names. A C library elsewhere is
+    /// something else.
     pub(crate) fn plugins(&self) -> Vec<Plugin<'_>> {
         self.packages.iter().filter_map(|package| self.plugin(package)).collect()
     }
@@ -176,7 +178,8 @@ impl Workspace {
         Some(Plugin { package: &package.name, name: &library.name, purpose })
     }
 
-    /// The packages that are there to be published: those without `publish = false`, as the workspace lists them.
+    /// The packages that are there to be published: those without `publish = false`, as the
+    /// workspace lists them.
     pub(crate) fn published(&self) -> Vec<Published<'_>> {
         self.packages.iter().filter_map(Package::published).collect()
     }
@@ -184,16 +187,6 @@ impl Workspace {
     /// Whether there is a package of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.packages.iter().any(|package| package.name == name)
-    }
-
-    /// The programs of a package.
-    pub(crate) fn programs(&self, package: &str) -> Vec<&str> {
-        let package = self.packages.iter().find(|candidate| candidate.name == package);
-        let targets = package.into_iter().flat_map(|package| &package.targets);
-        targets
-            .filter(|target| target.kind.iter().any(|kind| kind == "bin"))
-            .map(|t| t.name.as_str())
-            .collect()
     }
 }
 
@@ -227,7 +220,8 @@ impl Package {
 pub(crate) mod tests {
     use super::*;
 
-    /// A workspace in the shape `cargo metadata` prints it, fields this program does not read included.
+    /// A workspace in the shape `cargo metadata` prints it, fields this program does not read
+    /// included.
     pub(crate) fn sample() -> Workspace {
         let package = |name: &str, path: &str, library: &str, kind: &str| {
             let publish = if path == name { "null" } else { "[]" };
@@ -296,10 +290,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn programs_are_found_by_their_package() {
+    fn packages_are_found_by_name() {
         let workspace = sample();
-        assert_eq!(workspace.programs("urom-service"), ["urom-service-tool"]);
-        assert!(workspace.programs("no-such-package").is_empty());
         assert!(workspace.has_package("urom-abi") && !workspace.has_package("no-such-package"));
     }
 

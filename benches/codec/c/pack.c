@@ -1,10 +1,12 @@
 /*
- * What the generated code is measured against: the messages packed and unpacked by hand, as C does it.
+ * What the generated code is measured against: the messages packed and unpacked by hand, as C does
+ * it.
  *
- * A message is the structure as it travels, with a pointer where its payload is. Packing copies it and the payload behind
- * it; unpacking checks every length against the bytes there are, copies the structure out, and points at the payload.
- * All functions have one type, so that one loop measures them: `length` holds the room or the bytes there are, and what was
- * written; they return 0, or -1 for what does not fit or is no such message.
+ * A message is the structure as it travels, with a pointer where its payload is. Packing copies it
+ * and the payload behind it; unpacking checks every length against the bytes there are, copies the
+ * structure out, and points at the payload. All functions have one type, so that one loop measures
+ * them: `length` holds the room or the bytes there are, and what was written; they return 0, or -1
+ * for what does not fit or is no such message.
  */
 #include <stddef.h>
 #include <stdint.h>

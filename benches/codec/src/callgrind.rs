@@ -1,6 +1,5 @@
 //! Counting the instructions of this program's own loops.
 
-use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -40,7 +39,7 @@ fn codec_counted_rounds(count: usize, round: &mut dyn FnMut() -> bool) {
 ///
 /// # Errors
 /// When valgrind is not there, or the program fails under it.
-pub(crate) fn per_round(arguments: &[OsString], count: usize) -> Result<f64> {
+pub(crate) fn per_round(arguments: &[&str], count: usize) -> Result<f64> {
     // Side by side: instructions do not depend on what else runs.
     let (once, twice) = std::thread::scope(|scope| {
         let once = scope.spawn(|| collected(arguments, count));
@@ -55,15 +54,15 @@ pub(crate) fn per_round(arguments: &[OsString], count: usize) -> Result<f64> {
     Ok((twice - once) as f64 / count as f64)
 }
 
-fn collected(arguments: &[OsString], count: usize) -> Result<u64> {
+fn collected(arguments: &[&str], count: usize) -> Result<u64> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.arg(format!("--toggle-collect={COUNTED}"));
     command.arg(program).args(arguments).arg(count.to_string());
-    // What a sandbox plugin in Rust and one in C both use when there is nothing else. With `self` as well that in C would take
-    // it to reach itself; the other cannot, because it asks to be told of lost peers, and `self` has none to tell of. UCX's
-    // hooks on memory do not get along with valgrind.
+    // The sandbox plugins in Rust and in C both use shared memory alone. With `self` as well, that
+    // in C would use it to reach itself; that in Rust cannot, because it asks to be told of lost
+    // peers. UCX's hooks on memory do not work under valgrind.
     command.env("UCX_TLS", "shm").env("UCX_MEM_EVENTS", "n");
     let output =
         command.output().context("cannot start valgrind: `cargo xtask setup` installs it")?;

@@ -1,21 +1,19 @@
-//! Counts instructions: what messages and plugins take, against the same in C.
+//! Counts the instructions of messages and plugins, against the same in C.
 //!
 //! ```text
-//! codec                                     measures everything; prints figures as JSON
-//! codec message NAME encode|decode SIDE COUNT      what is measured: COUNT messages
-//! codec plugin FILE WORK COMMANDS TURNS            what is measured: TURNS turns of COMMANDS commands each
+//! codec                                        measures everything; prints figures as JSON
+//! codec message NAME encode|decode SIDE COUNT  the measured part: COUNT messages
+//! codec plugin FILE WORK COMMANDS TURNS        the measured part: TURNS turns of COMMANDS commands
 //! ```
 //!
-//! An instruction count does not depend on what else the machine does, so one run is enough. It is taken with callgrind, of
-//! the loop alone, twice: of N and of 2N rounds, so that what happens once cancels out.
+//! Instruction counts do not depend on what else the machine does, so one run is enough. They are
+//! taken with callgrind, of the loop alone, twice: of N and of 2N rounds, so that what happens once
+//! cancels out.
 
 mod callgrind;
-mod figure;
+mod figures;
 mod message;
-mod plugin;
-mod suite;
 mod turns;
-mod twin;
 
 use std::path::PathBuf;
 
@@ -47,7 +45,7 @@ fn main() -> Result<()> {
             turns::run(&file, work, commands, turns)
         }
         None => {
-            println!("{}", serde_json::to_string_pretty(&suite::run()?)?);
+            println!("{}", serde_json::to_string_pretty(&figures::all()?)?);
             Ok(())
         }
     }

@@ -1,4 +1,5 @@
-//! Messages, each written and read by the generated code and by hand-written C, through functions of one type.
+//! Messages, each written and read by the generated code and by hand-written C, through functions
+//! of one type.
 
 use std::ffi::{c_int, c_void};
 use std::hint::black_box;
@@ -19,29 +20,29 @@ pub(crate) enum Direction {
     Decode,
 }
 
-/// Whose code does it.
+/// Whose code is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Side {
     Rust,
     C,
-    /// Nobody's: what the loop costs.
+    /// The loop alone.
     Nothing,
 }
 
-/// `int f(message, bytes, length)`: `length` holds the room or the bytes there are, and what was written. 0 is success.
+/// `int f(message, bytes, length)`: `length` is the room or the number of bytes, and then the
+/// number of bytes written. 0 is success.
 type Function = unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize) -> c_int;
 
-unsafe extern "C" {
-    fn c_nothing(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_pack_loopback(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_unpack_loopback(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_pack_mem_map(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_unpack_mem_map(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_pack_tag_send(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_unpack_tag_send(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_pack_tag_recv(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
-    fn c_unpack_tag_recv(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;
+macro_rules! in_c {
+    ($($name:ident),*) => {
+        unsafe extern "C" {
+            $(fn $name(message: *mut c_void, bytes: *mut u8, length: *mut usize) -> c_int;)*
+        }
+    };
 }
+
+in_c!(c_nothing, c_pack_loopback, c_unpack_loopback, c_pack_mem_map, c_unpack_mem_map);
+in_c!(c_pack_tag_send, c_unpack_tag_send, c_pack_tag_recv, c_unpack_tag_recv);
 
 /// A command as both sides have it.
 struct Subject {
@@ -49,17 +50,21 @@ struct Subject {
     /// [`encode`] and [`decode`] of its type.
     rust: [Function; 2],
     c: [Function; 2],
-    message: Message,
+    /// A value of its type.
+    message: Place,
 }
 
-/// A value for each of the types.
+/// Room for a message of either side, aligned for all.
 #[derive(Clone, Copy)]
-enum Message {
-    Loopback(Loopback),
-    MemMap(MemMap<'static>),
-    TagSend(TagSend<'static>),
-    TagRecv(TagRecv),
+#[repr(C, align(16))]
+struct Place([u8; 256]);
+
+impl Place {
+    const EMPTY: Place = Place([0; 256]);
 }
+
+/// Room for the bytes of a message.
+const ROOM: usize = 4096;
 
 /// A command type, with some lifetime.
 trait Command: Request {
@@ -108,7 +113,8 @@ unsafe extern "C" fn encode<T: Command>(
 /// As the C functions: reads the command into `message`.
 ///
 /// # Safety
-/// `message` is writable as a `T`, and `bytes` has as many as `length` says, which stay as long as what is read.
+/// `message` is writable as a `T`, and `bytes` has as many as `length` says, which live as long as
+/// what is read.
 unsafe extern "C" fn decode<T: Command>(
     message: *mut c_void,
     bytes: *mut u8,
@@ -128,7 +134,7 @@ unsafe extern "C" fn decode<T: Command>(
     }
 }
 
-/// What no message here comes to: out of the way of those that are measured.
+/// No message here is refused: out of the way of the measured code.
 #[cold]
 #[inline(never)]
 fn refused() -> c_int {
@@ -137,69 +143,44 @@ fn refused() -> c_int {
 
 const PAYLOAD: &[u8; 1000] = &[7; 1000];
 
+/// A value with the functions of both sides.
+fn subject<T: Command + Copy>(name: &'static str, value: T, c: [Function; 2]) -> Subject {
+    const { assert!(size_of::<T>() <= size_of::<Place>()) };
+    const { assert!(align_of::<T>() <= align_of::<Place>()) };
+    let mut message = Place::EMPTY;
+    // SAFETY: there is room, aligned, for the value.
+    unsafe { (&raw mut message).cast::<T>().write(value) };
+    Subject { name, rust: [encode::<T>, decode::<T>], c, message }
+}
+
 /// All commands of both protocols, with and without payloads.
 fn subjects() -> Vec<Subject> {
-    let send = |data| Message::TagSend(TagSend { context: 1, dest: 2, data, tag: 3 });
-    let inline = |length| send(Data::Inline(&PAYLOAD[..length]));
-    let memory = std::num::NonZeroU64::MIN;
-    let registered = send(Data::Registered(Registered { memory, address: 0x1000, len: 4096 }));
-    let map = |exported_memh| {
-        let map_params = MapParams::allocate(0x1000, 1 << 20);
-        Message::MemMap(MemMap { context: 1, map_params, exported_memh })
+    let send = |name, data| {
+        let value = TagSend { context: 1, dest: 2, data, tag: 3 };
+        subject(name, value, [c_pack_tag_send, c_unpack_tag_send])
     };
+    let map = |name, exported_memh| {
+        let map_params = MapParams::allocate(0x1000, 1 << 20);
+        let value = MemMap { context: 1, map_params, exported_memh };
+        subject(name, value, [c_pack_mem_map, c_unpack_mem_map])
+    };
+    let memory = std::num::NonZeroU64::MIN;
+    let registered = Registered { memory, address: 0x1000, len: 4096 };
     let receive = TagRecv { context: 1, buffer: 2, count: 3, tag: 4, tag_mask: 5, memh_id: 6 };
-    let loopback = ([encode::<Loopback>, decode::<Loopback>], [c_pack_loopback, c_unpack_loopback]);
-    let mem_map: ([Function; 2], [Function; 2]) =
-        ([encode::<MemMap>, decode::<MemMap>], [c_pack_mem_map, c_unpack_mem_map]);
-    let tag_send: ([Function; 2], [Function; 2]) =
-        ([encode::<TagSend>, decode::<TagSend>], [c_pack_tag_send, c_unpack_tag_send]);
-    let tag_recv: ([Function; 2], [Function; 2]) =
-        ([encode::<TagRecv>, decode::<TagRecv>], [c_pack_tag_recv, c_unpack_tag_recv]);
-    let loopback: ([Function; 2], [Function; 2]) =
-        (loopback.0.map(|f| f as Function), loopback.1.map(|f| f as Function));
-    let all = [
-        ("loopback", loopback, Message::Loopback(Loopback { data: 7 })),
-        ("mem-map", mem_map, map(&[])),
-        ("mem-map-200", mem_map, map(&PAYLOAD[..200])),
-        ("tag-send-8", tag_send, inline(8)),
-        ("tag-send-1000", tag_send, inline(1000)),
-        ("tag-send-registered", tag_send, registered),
-        ("tag-recv", tag_recv, Message::TagRecv(receive)),
-    ];
-    all.into_iter().map(|(name, (rust, c), message)| Subject { name, rust, c, message }).collect()
+    vec![
+        subject("loopback", Loopback { data: 7 }, [c_pack_loopback, c_unpack_loopback]),
+        map("mem-map", &[]),
+        map("mem-map-200", &PAYLOAD[..200]),
+        send("tag-send-8", Data::Inline(&PAYLOAD[..8])),
+        send("tag-send-1000", Data::Inline(PAYLOAD)),
+        send("tag-send-registered", Data::Registered(registered)),
+        subject("tag-recv", receive, [c_pack_tag_recv, c_unpack_tag_recv]),
+    ]
 }
 
 /// The names that [`run`] knows.
 pub(crate) fn names() -> Vec<&'static str> {
     subjects().iter().map(|subject| subject.name).collect()
-}
-
-/// Room for a message of either side, aligned for all.
-#[repr(C, align(16))]
-struct Place([u8; 256]);
-
-/// Room for the bytes of a message.
-const ROOM: usize = 4096;
-
-impl Message {
-    /// Puts the value where the Rust functions find it.
-    fn put(&self, place: &mut Place) {
-        fn write<T: Copy>(place: &mut Place, value: &T) {
-            const {
-                assert!(
-                    size_of::<T>() <= size_of::<Place>() && align_of::<T>() <= align_of::<Place>()
-                )
-            };
-            // SAFETY: there is room, aligned, for any of the commands.
-            unsafe { (&raw mut *place).cast::<T>().write(*value) };
-        }
-        match self {
-            Message::Loopback(value) => write(place, value),
-            Message::MemMap(value) => write(place, value),
-            Message::TagSend(value) => write(place, value),
-            Message::TagRecv(value) => write(place, value),
-        }
-    }
 }
 
 /// A message at its place, and its bytes.
@@ -214,18 +195,18 @@ impl Prepared {
     fn call(&mut self, function: Function, length: usize) -> Result<()> {
         self.length = length;
         let (message, bytes) = ((&raw mut self.message).cast(), self.bytes.as_mut_ptr());
-        // SAFETY: the message is one of the function's own type, or room for it, and there are at least so many bytes.
+        // SAFETY: the message is one of the function's own type, or room for it, and there are at
+        // least so many bytes.
         let code = unsafe { function(black_box(message), black_box(bytes), &mut self.length) };
         ensure!(black_box(code) == 0, "a message was refused");
         Ok(())
     }
 }
 
-/// The message for one side: in C its structure as it travels, with the address of its payload.
+/// The message for one side: in C the structure that travels, with the address of its payload.
 fn prepare(subject: &Subject, side: Side) -> Result<Prepared> {
     let [encode, _] = subject.rust;
-    let mut prepared = Prepared { message: Place([0; 256]), bytes: vec![0; ROOM], length: 0 };
-    subject.message.put(&mut prepared.message);
+    let mut prepared = Prepared { message: subject.message, bytes: vec![0; ROOM], length: 0 };
     prepared.call(encode, ROOM)?;
     if side == Side::C {
         // Unpacking the same bytes gives C's message, which points at a payload of its own.
@@ -259,11 +240,12 @@ pub(crate) fn run(name: &str, direction: Direction, side: Side, count: usize) ->
     };
     let bytes = prepared.bytes.clone();
     callgrind::rounds(count, || prepared.call(function, length))?;
-    // In C a word says where the payload was. The Rust side reads that, and writes what it would itself.
+    // In C a word is the payload's address. The Rust side reads the message, and writes its own
+    // bytes.
     let [encode, decode] = subject.rust;
-    let mut read = Prepared { message: Place([0; 256]), bytes: prepared.bytes.clone(), length: 0 };
+    let mut read = Prepared { message: Place::EMPTY, bytes: prepared.bytes.clone(), length: 0 };
     read.call(decode, written)?;
-    prepared.message = Place(read.message.0);
+    prepared.message = read.message;
     prepared.call(encode, ROOM)?;
     ensure!(
         prepared.length == written && prepared.bytes == bytes,

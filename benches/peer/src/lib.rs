@@ -1,12 +1,9 @@
-//! Raw UCX inside a worker process, so that the kit and raw UCX are measured between the same two processes and on the
-//! same threads: while it serves, the worker's thread belongs to the raw loop.
+//! Raw UCX inside a worker process: the kit and raw UCX are measured between the same two processes
+//! and on the same threads. While it serves, the worker's thread belongs to the raw loop.
 
 use std::cell::RefCell;
 
-use bench_protocol::{
-    ADDRESS, Connect, Connected, Forward, HandOn, Handler, Prepare, Prepared, Relay, Serve, Served,
-    Take,
-};
+use bench_protocol::{ADDRESS, Connect, Connected, Handler, Prepare, Prepared, Serve, Served};
 use bench_raw::{Kind, Peer, Style};
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
 
@@ -15,23 +12,15 @@ struct BenchPeer {
     peers: [RefCell<Option<Peer>>; Kind::COUNT],
 }
 
-fn driver(what: String) -> Error {
-    Error::new(DocaError::DRIVER, what)
+fn driver(error: impl std::fmt::Display) -> Error {
+    Error::new(DocaError::DRIVER, format!("{error:#}"))
 }
 
 impl BenchPeer {
-    /// Uses the one of a kind, if it was prepared.
+    /// Uses the peer of a kind, if it was prepared.
     fn with<T>(&self, kind: u64, work: impl FnOnce(&mut Peer) -> Result<T>) -> Result<T> {
         let peer = self.peers.get(kind as usize).ok_or(DocaError::INVALID_VALUE)?;
         work(peer.borrow_mut().as_mut().ok_or(DocaError::BAD_STATE)?)
-    }
-
-    /// The same until its stop message has come.
-    fn serve_until_stopped(&self, kind: u64, serve: impl FnOnce(&Peer)) -> Result<Served> {
-        self.with(kind, |peer| {
-            serve(peer);
-            Ok(Served {})
-        })
     }
 }
 
@@ -63,26 +52,7 @@ impl Handler for BenchPeer {
 
     async fn serve(&self, _: &Context, command: Serve) -> Result<Served> {
         let style = Style::of(command.style).ok_or(DocaError::INVALID_VALUE)?;
-        self.with(command.kind, |peer| peer.serve(style).map_err(driver))?;
+        self.with(command.kind, |peer| peer.serve(style, command.bytes as usize).map_err(driver))?;
         Ok(Served {})
-    }
-
-    async fn forward(&self, _: &Context, command: Forward) -> Result<Served> {
-        let bytes = vec![0x5a; command.bytes as usize];
-        self.serve_until_stopped(command.kind, |peer| peer.forward(&bytes))
-    }
-
-    async fn relay(&self, _: &Context, command: Relay) -> Result<Served> {
-        let Relay { head, bytes, kind } = command;
-        self.serve_until_stopped(kind, |peer| peer.relay(head as usize, bytes as usize))
-    }
-
-    async fn take(&self, _: &Context, command: Take) -> Result<Served> {
-        let mut room = vec![0; command.bytes as usize];
-        self.serve_until_stopped(command.kind, |peer| peer.take(&mut room))
-    }
-
-    async fn hand_on(&self, _: &Context, command: HandOn) -> Result<Served> {
-        self.serve_until_stopped(command.kind, |peer| peer.hand_on(command.bytes as usize))
     }
 }

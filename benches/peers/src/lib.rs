@@ -1,8 +1,8 @@
-//! What a user might build in place of a UROM plugin: a small service that is asked and answers.
+//! What a user might build in place of a UROM plugin: a small service that answers requests.
 //!
-//! Each peer is a server, which a process runs until it is killed, and a client, which makes one round trip after the
-//! other. Both run on one thread, because that is the quickest for one request at a time. They sleep in the kernel
-//! between messages, as every program on these libraries does.
+//! Each peer is a server, which runs until its process is killed, and a client, which makes one
+//! round trip after the other. Both run on one thread, because that is the fastest for one request
+//! at a time. They sleep in the kernel between messages, as every program on these libraries does.
 
 pub mod tonic_echo;
 pub mod unix_echo;
@@ -12,10 +12,10 @@ use std::future::Future;
 use anyhow::{Context, Result};
 use tokio::runtime::{Builder, Runtime};
 
-/// How many bytes a request and an answer carry.
+/// The bytes of a request and of an answer.
 pub const MESSAGE_LEN: usize = 64;
 
-/// A client that is connected.
+/// A connected client.
 #[derive(Debug)]
 pub struct Client<C> {
     runtime: Runtime,
@@ -35,7 +35,7 @@ fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot start a tokio runtime")
 }
 
-/// A request whose answer must be the same.
+/// A request. Its answer must be the same.
 fn message(number: u64) -> [u8; MESSAGE_LEN] {
     let mut bytes = [0x5a; MESSAGE_LEN];
     bytes[..8].copy_from_slice(&number.to_le_bytes());

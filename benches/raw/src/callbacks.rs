@@ -1,25 +1,27 @@
-//! What UCX calls in a peer when a message comes, and when one is sent.
+//! The callbacks of a peer: for a message that came, and for one that was sent.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
+use anyhow::Result;
 use ucx_sys as sys;
 
 use crate::{STOP, check};
 
-/// What the receive callback counts: the messages of one sender, which are known by their active-message id.
+/// An endpoint, an active-message id and a message.
+pub(crate) type Reply = (sys::ucp_ep_h, u32, &'static [u8]);
+
+/// The counts of one sender's messages, which have an active-message id of their own.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) received: Cell<u64>,
     pub(crate) stopped: Cell<bool>,
-    /// The last message, where [it is kept](Peer::keep).
-    pub(crate) copy: RefCell<Vec<u8>>,
-    /// Where it is [answered at once](Style::ShortAtOnce): on which endpoint, with which id and what.
-    pub(crate) answer: Cell<Option<(sys::ucp_ep_h, u32, &'static [u8])>>,
+    /// The reply [at once](crate::Style::AtOnce).
+    pub(crate) reply: Cell<Option<Reply>>,
 }
 
-pub(crate) unsafe extern "C" fn on_message(
+unsafe extern "C" fn on_message(
     arg: *mut c_void,
     _header: *const c_void,
     _header_length: usize,
@@ -31,61 +33,18 @@ pub(crate) unsafe extern "C" fn on_message(
     let counters = unsafe { &*arg.cast::<Counters>() };
     if length == STOP.len() {
         counters.stopped.set(true);
-    } else {
-        counters.received.set(counters.received.get() + 1);
+        return sys::UCS_OK;
+    }
+    counters.received.set(counters.received.get() + 1);
+    if let Some((endpoint, number, reply)) = counters.reply.get() {
+        // SAFETY: the endpoint lives while its peer serves, and the reply for ever.
+        unsafe { send(endpoint, number, reply) };
     }
     sys::UCS_OK
 }
 
-/// UCX's `ucp_am_recv_callback_t`.
-pub(crate) type OnMessage = unsafe extern "C" fn(
-    *mut c_void,
-    *const c_void,
-    usize,
-    *mut c_void,
-    usize,
-    *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t;
-
-/// The same, and keeps what came.
-pub(crate) unsafe extern "C" fn on_message_to_copy(
-    arg: *mut c_void,
-    header: *const c_void,
-    header_length: usize,
-    data: *mut c_void,
-    length: usize,
-    param: *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t {
-    // SAFETY: as in `on_message`.
-    let counters = unsafe { &*arg.cast::<Counters>() };
-    // SAFETY: UCX says that `length` bytes are there until this returns.
-    let message = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) };
-    counters.copy.replace(message.to_vec());
-    // SAFETY: with the arguments of this one, which has the same contract.
-    unsafe { on_message(arg, header, header_length, data, length, param) }
-}
-
-/// The same, and answers.
-pub(crate) unsafe extern "C" fn on_message_to_answer(
-    arg: *mut c_void,
-    header: *const c_void,
-    header_length: usize,
-    data: *mut c_void,
-    length: usize,
-    param: *const sys::ucp_am_recv_param_t,
-) -> sys::ucs_status_t {
-    // SAFETY: as in `on_message`.
-    let counters = unsafe { &*arg.cast::<Counters>() };
-    if let Some((endpoint, number, reply)) = counters.answer.get()
-        && length != STOP.len()
-    {
-        // SAFETY: the endpoint is live while its peer serves, and a reply lives for ever.
-        unsafe { send(endpoint, number, reply) };
-    }
-    // SAFETY: with the arguments of this one, which has the same contract.
-    unsafe { on_message(arg, header, header_length, data, length, param) }
-}
-
+/// Sends an active message.
+///
 /// # Safety
 /// The endpoint is live, and the message stays as it is until UCX has sent it.
 ///
@@ -97,18 +56,10 @@ pub(crate) unsafe fn send(endpoint: sys::ucp_ep_h, number: u32, message: &[u8]) 
     let mut param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
     param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_CALLBACK;
     param.cb.send = Some(on_sent);
+    let (header, bytes) = (ptr::null(), message.as_ptr().cast());
     // SAFETY: the caller promises the endpoint, and that the message outlives the request.
-    let request = unsafe {
-        sys::ucp_am_send_nbx(
-            endpoint,
-            number,
-            ptr::null(),
-            0,
-            message.as_ptr().cast(),
-            message.len(),
-            &param,
-        )
-    };
+    let request =
+        unsafe { sys::ucp_am_send_nbx(endpoint, number, header, 0, bytes, message.len(), &param) };
     assert!(
         !sys::UCS_PTR_IS_ERR(request),
         "ucp_am_send_nbx: UCX status {}",
@@ -121,13 +72,8 @@ unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _
     unsafe { sys::ucp_request_free(request) }
 }
 
-/// Has `on_message` count the messages of one sender.
-pub(crate) fn receive(
-    worker: sys::ucp_worker_h,
-    number: u32,
-    counters: &Counters,
-    on_message: OnMessage,
-) -> Result<(), String> {
+/// Counts the messages of one sender.
+pub(crate) fn receive(worker: sys::ucp_worker_h, number: u32, counters: &Counters) -> Result<()> {
     // SAFETY: a C structure of integers and pointers, for which zero is a value.
     let mut handler: sys::ucp_am_handler_param_t = unsafe { std::mem::zeroed() };
     handler.field_mask = u64::from(

@@ -1,14 +1,15 @@
-//! What a peer's UCX is made for, and how it is set up.
+//! The features and settings of a peer's UCX.
 
 use std::ffi::CString;
 use std::ptr;
 
+use anyhow::Result;
 use ucx_sys as sys;
 
 use crate::check;
 
-/// What the kit sets for shared memory, beside what the environment says: with queues as the kit has them. A test of the benchmark's
-/// holds this against the kit.
+/// The kit's settings for shared memory, beside those of the environment. A test of the benchmark
+/// compares them with the kit.
 pub const SETTINGS: [(&str, &str); 6] = [
     ("POSIX_ERROR_HANDLING", "y"),
     ("KEEPALIVE_INTERVAL", "500ms"),
@@ -18,32 +19,32 @@ pub const SETTINGS: [(&str, &str); 6] = [
     ("POSIX_SEG_SIZE", "8256"),
 ];
 
-/// The kit's kind of shared memory. By itself UCX takes `sysv`, which these settings are not about.
+/// The kit's kind of shared memory. By itself UCX uses `sysv`, which these settings do not affect.
 const TRANSPORTS: (&str, &str) = ("TLS", "self,posix,cma,tcp");
 
-/// What a peer is made for, and how. Peers of one kind are connected with each other: over shared memory a sender takes its
-/// peer's queue to be like its own.
+/// Peers of one kind are connected with each other: over shared memory a sender assumes that its
+/// peer's queue is like its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind {
-    /// For tag messages, and not for active messages only.
+    /// Tag messages besides active messages.
     pub tags: bool,
-    /// With the kit's [`SETTINGS`], and not as UCX comes.
+    /// The kit's [`SETTINGS`].
     pub same_settings: bool,
-    /// With UCX's wake-up, and asleep when nothing comes: it serves in [`Style::ShortAtOnce`](crate::Style::ShortAtOnce) alone.
+    /// Asleep while nothing comes: it serves in [`Style::AtOnce`](crate::Style::AtOnce) only.
     pub sleeps: bool,
 }
 
 impl Kind {
-    /// How many there are.
+    /// The number of kinds.
     pub const COUNT: usize = 8;
 
-    /// As a command to a worker has it: below [`COUNT`](Self::COUNT).
+    /// The kind's number in a command to a worker: below [`COUNT`](Self::COUNT).
     #[must_use]
     pub fn number(self) -> u64 {
         u64::from(self.tags) + 2 * u64::from(self.same_settings) + 4 * u64::from(self.sleeps)
     }
 
-    /// The kind of a number; nothing when there is none.
+    /// The kind of a number. `None` when there is none.
     #[must_use]
     pub fn of(number: u64) -> Option<Kind> {
         let is = |bit| number & bit != 0;
@@ -55,7 +56,7 @@ impl Kind {
     }
 
     /// A context of this kind.
-    pub(crate) fn context(self) -> Result<sys::ucp_context_h, String> {
+    pub(crate) fn context(self) -> Result<sys::ucp_context_h> {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
         let tags = if self.tags { sys::UCP_FEATURE_TAG } else { 0 };
@@ -65,7 +66,8 @@ impl Kind {
         let config = self.same_settings.then(Config::with_settings).transpose()?;
         let config = config.as_ref().map_or(ptr::null_mut(), |config| config.0);
         let mut context = ptr::null_mut();
-        // SAFETY: the parameters say which field is set; a null configuration is the environment's, and another is live.
+        // SAFETY: the parameters say which field is set; a null configuration is the environment's,
+        // and another is live.
         check("ucp_init", unsafe { sys::ucp_init(&params, config, &mut context) })?;
         Ok(context)
     }
@@ -76,16 +78,14 @@ struct Config(*mut sys::ucp_config_t);
 
 impl Config {
     /// That of the environment, and the kit's settings over it.
-    fn with_settings() -> Result<Config, String> {
+    fn with_settings() -> Result<Config> {
         let mut config = ptr::null_mut();
         // SAFETY: no prefix and no file means the environment; the result can be written to.
         let status = unsafe { sys::ucp_config_read(ptr::null(), ptr::null(), &mut config) };
         check("ucp_config_read", status)?;
         let config = Config(config);
         for setting in SETTINGS.into_iter().chain([TRANSPORTS]) {
-            let [name, value] = [setting.0, setting.1].map(CString::new);
-            let (name, value) =
-                (name.map_err(|e| e.to_string())?, value.map_err(|e| e.to_string())?);
+            let (name, value) = (CString::new(setting.0)?, CString::new(setting.1)?);
             // SAFETY: the configuration is live, and UCX copies both strings.
             let status = unsafe { sys::ucp_config_modify(config.0, name.as_ptr(), value.as_ptr()) };
             check(setting.0, status)?;

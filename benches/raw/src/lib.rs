@@ -1,5 +1,5 @@
-//! UCX active messages as a C program would use them: a request and a reply of fixed sizes between two processes,
-//! with nothing on top. The kit's figures are ratios to this.
+//! UCX active messages as a C program would use them: requests and replies of fixed sizes between
+//! two processes, with nothing on top. The kit's figures are ratios to this.
 //!
 //! One thread uses a [`Peer`] from beginning to end.
 
@@ -9,26 +9,25 @@ mod kind;
 mod style;
 mod tag;
 
-use std::cell::RefCell;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use anyhow::{Result, ensure};
 use ucx_sys as sys;
 
-use self::callbacks::{Counters, on_message, on_message_to_answer, receive, send};
+use self::callbacks::{Counters, receive, send};
 pub use kind::{Kind, SETTINGS};
 pub use style::Style;
-pub use tag::FORWARDED;
 
 /// Ends [`Peer::serve`] at the other end.
 pub const STOP: &[u8] = &[0; 1];
 
-/// How many may be connected to one that serves.
+/// The most hosts of one that serves.
 pub const MOST: usize = 8;
 
-/// One end: a context, a worker, and endpoints as it is connected. One that asks has one endpoint, one that serves has one
-/// for each of those.
+/// One end: a context, a worker, and an endpoint for each connection. One that asks has one
+/// endpoint, one that serves has one for each host.
 #[derive(Debug)]
 pub struct Peer {
     context: sys::ucp_context_h,
@@ -37,41 +36,32 @@ pub struct Peer {
     /// How often it has slept.
     slept: Arc<AtomicU64>,
     endpoints: Vec<sys::ucp_ep_h>,
-    /// The active-message id of what it sends.
+    /// The active-message id of its messages.
     number: u32,
-    /// What it [sends from](Self::send_copied).
-    task: RefCell<Vec<u8>>,
     /// By sender.
     counters: Box<[Counters; MOST]>,
 }
 
-fn check(what: &str, status: sys::ucs_status_t) -> Result<(), String> {
-    if status == sys::UCS_OK {
-        Ok(())
-    } else {
-        Err(format!("{what} failed with UCX status {}", status.0))
-    }
+fn check(what: &str, status: sys::ucs_status_t) -> Result<()> {
+    ensure!(status == sys::UCS_OK, "{what} failed with UCX status {}", status.0);
+    Ok(())
 }
 
 impl Peer {
-    /// Starts UCX, configured by the environment but for what its kind says. Those that ask one that serves are numbered in
-    /// the order in which it connects to them, from 0; it is 0 itself.
+    /// Starts UCX, with the settings of the environment and of the kind. The peers of one that
+    /// serves are numbered in the order in which it connects to them, from 0; its own number is 0.
     ///
     /// # Errors
-    /// Which call failed, and UCX's status; a number that is too high.
-    pub fn new(number: usize, kind: Kind) -> Result<Peer, String> {
-        if number >= MOST {
-            return Err(format!("peer {number} is one too many: there may be {MOST}"));
-        }
-        let context = kind.context()?;
+    /// The call of UCX that failed, with the status; a number that is too high.
+    pub fn new(number: usize, kind: Kind) -> Result<Peer> {
+        ensure!(number < MOST, "peer {number} is one too many: there may be {MOST}");
         let mut peer = Peer {
-            context,
+            context: kind.context()?,
             worker: ptr::null_mut(),
             sleeps: kind.sleeps,
             slept: Arc::default(),
             endpoints: Vec::new(),
             number: number as u32,
-            task: RefCell::default(),
             counters: Box::default(),
         };
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
@@ -80,20 +70,19 @@ impl Peer {
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
         // SAFETY: the context is live and the parameters say which field is set.
         check("ucp_worker_create", unsafe {
-            sys::ucp_worker_create(context, &params, &mut peer.worker)
+            sys::ucp_worker_create(peer.context, &params, &mut peer.worker)
         })?;
-
         for (number, counters) in peer.counters.iter().enumerate() {
-            receive(peer.worker, number as u32, counters, on_message)?;
+            receive(peer.worker, number as u32, counters)?;
         }
         Ok(peer)
     }
 
-    /// The address the other end connects to.
+    /// The address that the other end connects to.
     ///
     /// # Errors
     /// UCX's status.
-    pub fn address(&self) -> Result<Vec<u8>, String> {
+    pub fn address(&self) -> Result<Vec<u8>> {
         let (mut address, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the worker is live and both results can be written to.
         let status = unsafe { sys::ucp_worker_get_address(self.worker, &mut address, &mut length) };
@@ -109,100 +98,77 @@ impl Peer {
     ///
     /// # Errors
     /// UCX's status.
-    pub fn connect(&mut self, address: &[u8]) -> Result<(), String> {
+    pub fn connect(&mut self, address: &[u8]) -> Result<()> {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_ep_params_t = unsafe { std::mem::zeroed() };
-        // As a program has it that asks UCX for nothing: without handling of lost peers, which the kit has.
+        // Without the handling of lost peers, which the kit has: a plain program asks for nothing.
         params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS);
         params.address = address.as_ptr().cast();
         let mut endpoint = ptr::null_mut();
-        // SAFETY: the worker is live; the address is one that the other end's UCX wrote.
+        // SAFETY: the worker is live; the other end's UCX wrote the address.
         check("ucp_ep_create", unsafe { sys::ucp_ep_create(self.worker, &params, &mut endpoint) })?;
         self.endpoints.push(endpoint);
         Ok(())
     }
 
-    /// Sends a message that lives for ever to whom it was connected first.
+    /// Sends a message on the first endpoint.
     ///
     /// # Panics
-    /// When UCX fails, or it is not connected: a measurement with a lost message is none.
+    /// When UCX fails, or there is no endpoint: a measurement with a lost message is none.
     #[inline]
     pub fn send(&self, message: &'static [u8]) {
-        // SAFETY: it lives for ever.
-        unsafe { self.send_on(self.endpoints[0], message) };
+        self.send_to(0, message);
     }
 
-    /// Sends a message to whom it was connected first from a copy, as a host's command is sent from its task's memory.
-    ///
-    /// # Safety
-    /// What was sent so before is answered.
+    /// Sends a message on the endpoint that was connected as number `to`, from 0.
     ///
     /// # Panics
     /// As [`send`](Self::send).
-    pub unsafe fn send_copied(&self, message: &[u8]) {
-        let mut task = self.task.borrow_mut();
-        task.clear();
-        task.extend_from_slice(message);
-        // SAFETY: the copy changes with the next one, when this was answered, as the caller promises, or goes after the worker.
-        unsafe { self.send_on(self.endpoints[0], &task) };
-    }
-
-    /// # Safety
-    /// The message stays as it is until UCX has sent it.
     #[inline]
-    unsafe fn send_on(&self, endpoint: sys::ucp_ep_h, message: &[u8]) {
-        // SAFETY: the peer's endpoints live as long as it does, and the caller promises the message.
-        unsafe { send(endpoint, self.number, message) };
-    }
-
-    /// Sends a message that lives for ever on the endpoint that was connected as number `to`, from 0.
-    ///
-    /// # Panics
-    /// As [`send`](Self::send).
     pub fn send_to(&self, to: usize, message: &'static [u8]) {
-        // SAFETY: it lives for ever.
-        unsafe { self.send_on(self.endpoints[to], message) };
+        // SAFETY: the peer's endpoints live as long as it does, and the message lives for ever.
+        unsafe { send(self.endpoints[to], self.number, message) };
     }
 
-    /// Lets UCX work. Whether there was anything to do.
+    /// Lets UCX work. Returns whether there was anything to do.
     #[inline]
     pub fn progress(&self) -> bool {
         // SAFETY: the worker is live and used by this thread only.
         unsafe { sys::ucp_worker_progress(self.worker) != 0 }
     }
 
-    /// How many messages came from number `from`.
+    /// The number of messages from peer `from`.
     ///
     /// # Panics
-    /// When there can be none of that number.
+    /// When `from` is [`MOST`] or more.
     #[inline]
     pub fn received(&self, from: usize) -> u64 {
         self.counters[from].received.get()
     }
 
-    /// Answers every request until [`STOP`] comes from number 0. Spins, unless it is of a kind that sleeps.
+    /// Serves until [`STOP`] comes from peer 0. Spins, unless it is of a kind that sleeps. Tag
+    /// messages have `bytes` bytes.
     ///
     /// # Errors
-    /// UCX's status; a style in which who sleeps does not answer.
-    pub fn serve(&self, style: Style) -> Result<(), String> {
-        if style == Style::ShortAtOnce {
-            return self.serve_at_once(style.reply());
+    /// UCX's status; a style that a kind that sleeps does not have.
+    pub fn serve(&self, style: Style, bytes: usize) -> Result<()> {
+        ensure!(
+            !self.sleeps || style == Style::AtOnce,
+            "it sleeps: that takes {:?}",
+            Style::AtOnce
+        );
+        match style {
+            Style::AtOnce => return self.serve_at_once(style.reply()),
+            Style::Forward => return self.forward(&vec![0x5a; bytes]),
+            Style::Receive => return self.receive(&mut vec![0; bytes]),
+            Style::Doca => {}
         }
-        if self.sleeps {
-            return Err(format!("who sleeps answers in no style but {:?}", Style::ShortAtOnce));
-        }
-        let mut answered = [0; MOST];
-        for (answered, counters) in answered.iter_mut().zip(&*self.counters) {
-            *answered = counters.received.get();
-        }
+        let mut answered = self.counters.each_ref().map(|counters| counters.received.get());
         while !self.counters[0].stopped.take() {
             self.progress();
-            for ((endpoint, counters), answered) in
-                self.endpoints.iter().zip(&*self.counters).zip(&mut answered)
-            {
-                while *answered < counters.received.get() {
-                    // SAFETY: it lives for ever.
-                    unsafe { self.send_on(*endpoint, style.reply()) };
+            for (to, answered) in answered.iter_mut().enumerate().take(self.endpoints.len()) {
+                while *answered < self.received(to) {
+                    self.send_to(to, style.reply());
                     *answered += 1;
                 }
             }
@@ -210,27 +176,25 @@ impl Peer {
         Ok(())
     }
 
-    fn serve_at_once(&self, reply: &'static [u8]) -> Result<(), String> {
-        for (number, (endpoint, counters)) in self.endpoints.iter().zip(&*self.counters).enumerate()
-        {
-            counters.answer.set(Some((*endpoint, self.number, reply)));
-            receive(self.worker, number as u32, counters, on_message_to_answer)?;
+    fn serve_at_once(&self, reply: &'static [u8]) -> Result<()> {
+        for (endpoint, counters) in self.endpoints.iter().zip(&*self.counters) {
+            counters.reply.set(Some((*endpoint, self.number, reply)));
         }
         let stopped = || self.counters[0].stopped.take();
-        if self.sleeps {
-            self.sleep_until(stopped)?;
+        let result = if self.sleeps {
+            self.sleep_until(stopped)
         } else {
             while !stopped() {
                 self.progress();
             }
-        }
-        for (number, counters) in self.counters.iter().enumerate() {
-            receive(self.worker, number as u32, counters, on_message)?;
-        }
-        Ok(())
+            Ok(())
+        };
+        self.counters.iter().for_each(|counters| counters.reply.set(None));
+        result
     }
 
-    /// Makes `count` round trips with up to `depth` requests in flight, against an end that [serves](Self::serve) in this style.
+    /// Makes `count` round trips with up to `depth` requests in flight, against an end that
+    /// [serves](Self::serve) in this style.
     pub fn round_trips(&self, style: Style, count: u64, depth: u64) {
         let received = &self.counters[0].received;
         let first = received.get();
@@ -252,7 +216,6 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         if !self.worker.is_null() {
-            // Destroying the worker closes its endpoint.
             // SAFETY: the worker is live and nobody else uses it.
             unsafe { sys::ucp_worker_destroy(self.worker) };
         }
@@ -267,6 +230,8 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    const SPINNING: [Style; 2] = [Style::Doca, Style::AtOnce];
 
     #[test]
     fn requests_of_several_are_answered_until_the_first_says_stop() {
@@ -283,7 +248,7 @@ mod tests {
                 back.send(address.clone()).unwrap();
                 server.connect(&addresses.recv().unwrap()).unwrap();
             }
-            Style::ALL.into_iter().for_each(|style| server.serve(style).unwrap());
+            SPINNING.into_iter().for_each(|style| server.serve(style, 0).unwrap());
         });
         let hosts = [0, 1].map(|number| {
             let mut host = Peer::new(number, kind).unwrap();
@@ -291,7 +256,7 @@ mod tests {
             tell.send(host.address().unwrap()).unwrap();
             host
         });
-        for style in Style::ALL {
+        for style in SPINNING {
             for depth in [1, 64] {
                 for host in &hosts {
                     host.round_trips(style, 500, depth);
@@ -299,7 +264,7 @@ mod tests {
             }
             hosts[0].send(STOP);
         }
-        assert_eq!(hosts.each_ref().map(|host| host.counters[0].received.get()), [3000, 3000]);
+        assert_eq!(hosts.each_ref().map(|host| host.counters[0].received.get()), [2000, 2000]);
         while !server.is_finished() {
             hosts[0].progress();
         }
@@ -318,8 +283,8 @@ mod tests {
             let mut server = Peer::new(0, kind).unwrap();
             back.send((server.address().unwrap(), Arc::clone(&server.slept))).unwrap();
             server.connect(&addresses.recv().unwrap()).unwrap();
-            assert!(server.serve(Style::Doca).unwrap_err().contains("ShortAtOnce"));
-            server.serve(Style::ShortAtOnce).unwrap();
+            assert!(server.serve(Style::Doca, 0).unwrap_err().to_string().contains("AtOnce"));
+            server.serve(Style::AtOnce, 0).unwrap();
         });
         let mut host = Peer::new(0, kind).unwrap();
         let (address, slept) = server_address.recv().unwrap();
@@ -356,6 +321,6 @@ mod tests {
 
     #[test]
     fn a_number_that_is_too_high_is_refused() {
-        assert!(Peer::new(MOST, Kind::default()).unwrap_err().contains("one too many"));
+        assert!(Peer::new(MOST, Kind::default()).unwrap_err().to_string().contains("one too many"));
     }
 }

@@ -1,24 +1,179 @@
-//! What is made of the figures: a summary for programs, a page and a table for people.
+//! The results of a run: a summary for programs, a page and a table for people.
 
-mod page;
-mod record;
+mod plots;
+mod quantity;
 mod summary;
-pub(crate) mod table;
-mod text;
+mod tables;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
+use pulldown_cmark::{Options, Parser, html};
 
-pub(crate) use page::page;
-pub(crate) use record::{record, too_few};
 pub(crate) use summary::Summary;
+pub(crate) use tables::budgets;
 
-/// `target/bench`, of the build tree that this program lies in.
+/// The guide's page, from this package's folder.
+const GUIDE: &str = "../docs/src/performance.md";
+
+/// `target/bench`, in the build tree of this program.
 ///
 /// # Errors
 /// When the system does not say where this program is.
-pub(crate) fn directory() -> Result<PathBuf> {
+fn directory() -> Result<PathBuf> {
     let profile = urom_tests::profile_directory()?;
     Ok(profile.parent().context("a profile's directory lies in the build tree")?.join("bench"))
+}
+
+/// Writes `summary.json` and `report.html`. Returns the page's file.
+///
+/// # Errors
+/// When they cannot be written.
+pub(crate) fn write(summary: &Summary) -> Result<PathBuf> {
+    let directory = directory()?;
+    let cannot = || format!("cannot write into {}", directory.display());
+    fs::create_dir_all(&directory).with_context(cannot)?;
+    let json = serde_json::to_string_pretty(summary)? + "\n";
+    fs::write(directory.join("summary.json"), json).with_context(cannot)?;
+    let file = directory.join("report.html");
+    fs::write(&file, page(summary)?).with_context(cannot)?;
+    Ok(file)
+}
+
+/// `report.html`: one page with nothing from elsewhere, and no scripts.
+fn page(summary: &Summary) -> Result<String> {
+    let head = include_str!("head.html").to_owned();
+    let mut text = format!("# Measurements of the UROM kit\n\n{}\n\n", summary.line());
+    text += "Medians of the launches. Both sides of a comparison are measured in the same \
+             processes, pinned, in rounds of alternating order, and spin unless the name says \
+             otherwise. Compare a figure with its peer only: the cores of a virtual machine may be \
+             near or far from each other, and change.\n\n";
+    if summary.quick {
+        text += "**This was a first look (`--quick`): no figures to quote.**\n\n";
+    }
+    for reason in summary.reasons() {
+        text += &format!("**{reason}**\n\n");
+    }
+    let of = |met| summary.budgets.iter().filter(|verdict| verdict.met == met).count();
+    let (met, missed, open) = (of(Some(true)), of(Some(false)), of(None));
+    text += &format!("## Budgets: {met} met, {missed} missed, {open} not measured\n\n");
+    text += &budgets(summary);
+    let plots = plots::all(&summary.figures)?;
+    let figures = format!("## All figures\n\n{}", tables::figures(&summary.figures));
+    Ok(head + &to_html(&text) + &plots + &to_html(&figures) + "</body></html>\n")
+}
+
+fn to_html(markdown: &str) -> String {
+    let mut text = String::new();
+    html::push_html(&mut text, Parser::new_ext(markdown, Options::ENABLE_TABLES));
+    text
+}
+
+/// Writes machine and budget table of the last full run into the guide.
+///
+/// # Errors
+/// When the run was no full run or failed, and when the page cannot be written.
+pub(crate) fn record(summary: &Summary) -> Result<()> {
+    ensure!(!summary.quick, "the last run was a first look: run `cargo xtask bench` in full first");
+    ensure!(
+        summary.all_suites,
+        "the last run was of some suites only: run `cargo xtask bench` without naming any first"
+    );
+    if let Some(why) = summary.too_few() {
+        bail!("the last run is not to be quoted: {why}");
+    }
+    ensure!(summary.failures.is_empty(), "the last run failed: {}", summary.failures.join("; "));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(GUIDE);
+    let cannot = || file.display().to_string();
+    let page = fs::read_to_string(&file).with_context(cannot)?;
+    fs::write(&file, filled(&page, summary)?).with_context(cannot)?;
+    println!("wrote {}", file.display());
+    Ok(())
+}
+
+/// The page with the run's results between its two marks.
+fn filled(page: &str, summary: &Summary) -> Result<String> {
+    const BEGIN: &str = "<!-- cargo xtask bench --record -->\n";
+    const END: &str = "<!-- end -->";
+    let missing = || format!("{GUIDE} has no `{}` ... `{END}`", BEGIN.trim_end());
+    let (before, rest) = page.split_once(BEGIN).with_context(missing)?;
+    let (_, after) = rest.split_once(END).with_context(missing)?;
+    let line = summary.line();
+    Ok(format!("{before}{BEGIN}\n{line}.\n\n{}\n{END}{after}", budgets(summary)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::Recorder;
+    use crate::figure::Figure;
+    use crate::machine::Machine;
+
+    const ROUND_TRIP: &str = "loopback/round-trip/shm/uromd/1-host/1";
+
+    fn summary() -> Summary {
+        let mut recorder = Recorder::new();
+        (100..500).for_each(|sample| recorder.record(sample));
+        let samples = Some(recorder.finish());
+        let round_trip = Figure::new(ROUND_TRIP, "ns", 200.0)
+            .against("raw <UCX>", 164.0)
+            .histograms(samples.clone(), samples);
+        let rate = |depth: f64| {
+            let name = format!("loopback/rate/shm/uromd/1-host/{depth}");
+            Figure::new(name, "/s", depth * 1e6).against("raw UCX", depth * 2e6)
+        };
+        Summary {
+            machine: Machine::find().unwrap(),
+            quick: false,
+            all_suites: true,
+            launches: 5,
+            seconds: 600.0,
+            failures: Vec::new(),
+            figures: vec![round_trip, rate(1.0), rate(8.0)],
+            budgets: Vec::new(),
+        }
+        .judged()
+    }
+
+    #[test]
+    fn the_page_has_tables_and_plots_and_escapes_what_it_shows() {
+        let page = page(&summary()).unwrap();
+        for part in [
+            "<h2>Budgets: 1 met, 0 missed, ",
+            "<td style=\"text-align: right\">1.220 x</td>",
+            "raw &lt;UCX&gt;",
+            "<svg",
+            "<polygon",
+            "<polyline",
+            &format!("<code>{ROUND_TRIP}</code>"),
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert_eq!(page.matches("<svg").count(), 2);
+        assert!(!page.contains("<UCX>"), "{page}");
+    }
+
+    #[test]
+    fn the_guide_can_be_filled_more_than_once() {
+        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(GUIDE)).unwrap();
+        let once = filled(&page, &summary()).unwrap();
+        assert!(once.contains(" 1.220 x |"), "{once}");
+        assert_eq!(filled(&once, &summary()).unwrap(), once);
+        let error = filled("nothing", &summary()).unwrap_err().to_string();
+        assert!(error.contains("cargo xtask bench --record"), "{error}");
+    }
+
+    #[test]
+    fn only_a_whole_run_is_recorded() {
+        let failures = vec!["suite x: it broke".to_owned()];
+        for summary in [
+            Summary { quick: true, ..summary() },
+            Summary { all_suites: false, ..summary() },
+            Summary { failures, ..summary() },
+            Summary { launches: 4, ..summary() },
+        ] {
+            assert!(record(&summary).unwrap_err().to_string().starts_with("the last run "));
+        }
+    }
 }

@@ -1,36 +1,25 @@
-//! Instructions of writing and reading each kind of command, against a pack by hand in C: what the program `codec` counts.
+//! Instructions of messages and plugins, against the same in C: the figures of the program `codec`.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use urom_tests::profile_directory;
+use urom_tests::built;
 
-use super::Suite;
-use crate::extent::Extent;
+use super::{Part, Suite};
 use crate::figure::Figure;
+use crate::launch::Launch;
 
 pub(crate) const SUITE: Suite = Suite {
-    name: NAME,
-    about: "instructions to write and read each kind of command, against C",
-    run,
-    child: None,
+    name: "codec",
+    about: "instructions of each kind of command, and of whole plugins, against C",
+    // Instructions do not differ from launch to launch.
+    parts: &[Part::once(measure)],
+    process: None,
 };
 
-const NAME: &str = "codec";
-/// Built beside this program.
-const PROGRAM: &str = "codec";
-
-/// Once: instructions do not differ from launch to launch.
-fn run(_: &Extent) -> Result<Vec<Figure>> {
-    let program = profile_directory()?.join(PROGRAM);
-    let mut command = Command::new(&program);
-    let output = command.stderr(Stdio::inherit()).output();
-    let output = output.with_context(|| {
-        format!("cannot start {}: `cargo xtask bench` builds it", program.display())
-    })?;
-    ensure!(output.status.success(), "{} ended with {}", program.display(), output.status);
-    let figures: Vec<Figure> = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("{} printed no figures", program.display()))?;
-    ensure!(!figures.is_empty(), "{} measured nothing", program.display());
-    Ok(figures)
+fn measure(_: &Launch) -> Result<Vec<Figure>> {
+    let mut command = Command::new(built("codec")?);
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "codec ended with {}", output.status);
+    serde_json::from_slice(&output.stdout).context("codec printed no figures")
 }

@@ -1,128 +1,147 @@
-//! Processes that count what they do, with a library before glibc's and UCX's own: every active message, and every malloc, of
-//! Rust, of UCX and of C alike, of the threads that send such messages.
+//! Processes that count their active messages and allocations: a library before glibc and UCX
+//! counts every active message, and every malloc, of Rust, of UCX and of C alike, of the threads
+//! that send such messages.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use tempfile::TempDir;
+use rustix::process::{Pid, getpid};
+use urom_host::{Host, Service, Worker};
+use urom_tests::PluginDirectory;
 
-use super::pair::Pair;
-use crate::extent::Extent;
-use crate::statistics::median;
-use crate::transport::Transport;
+use super::Part;
+use super::loopback::round::{self, Work};
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::launch::{Daemon, Launch, worker};
+use crate::processes;
+use crate::statistics::of_rounds;
+use crate::transport::{Environment, Transport};
 
-/// What counts, and the variable that says where to.
-const LIBRARY: &str = env!("COUNTS");
-const DIRECTORY: &str = "COUNT_IN";
+/// The variable that says where counts go. Each launch has a directory.
+pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
+const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
-/// How often it is counted. What belongs to a command is in every count; buffers that grow with use, and regions of memory that UCX
-/// remembers, are in a few.
+/// The number of counts, of which the median is taken. A command's own share is in every count;
+/// buffers that grow with use, and memory that UCX remembers, are in a few.
 pub(super) const TIMES: usize = 5;
 
-/// What some processes have done by now.
+/// The counts of a process, or a difference of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counts {
-    pub(super) allocations: u64,
-    pub(super) messages: u64,
-}
-
-/// What they did for each of some commands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Each {
     pub(super) allocations: f64,
     pub(super) messages: f64,
 }
 
-/// Variables with which a process counts into a directory.
-pub(super) fn variables(directory: &Path) -> [(&'static str, String); 2] {
-    [("LD_PRELOAD", LIBRARY.to_owned()), (DIRECTORY, directory.display().to_string())]
+/// A part whose launches count.
+pub(super) const fn part(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
+    let environments = &[
+        Environment {
+            transport: Transport::SharedMemory,
+            variables: &[("UCX_TLS", "self,sm"), PRELOAD],
+        },
+        Environment { transport: Transport::Tcp, variables: &[("UCX_TLS", "tcp"), PRELOAD] },
+    ];
+    Part { environments, once: false, processes: 1, measure }
 }
 
-/// The sums of all processes that have counted into a directory.
-///
-/// # Errors
-/// When there are none.
-pub(super) fn sums(directory: &Path) -> Result<Counts> {
-    let mut sums = Counts { allocations: 0, messages: 0 };
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        let bytes =
-            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let words: Vec<u64> =
-            bytes.as_chunks().0.iter().map(|word: &[u8; 8]| u64::from_ne_bytes(*word)).collect();
-        let [allocations, messages] = words[..] else {
-            anyhow::bail!("{} is no counts", path.display())
-        };
-        sums.allocations += allocations;
-        sums.messages += messages;
+/// Reads the counts of a process, without an allocation.
+pub(super) struct Counter(File);
+
+impl Counter {
+    pub(super) fn of(pid: Pid) -> Result<Counter> {
+        let directory = std::env::var_os(COUNTS_DIRECTORY).context("a launch has a directory")?;
+        let file = Path::new(&directory).join(pid.as_raw_nonzero().to_string());
+        let open = File::open(&file);
+        Ok(Counter(open.with_context(|| format!("process {pid:?} does not count"))?))
     }
-    ensure!(sums.messages > 0, "no process counts: is {LIBRARY} still there?");
-    Ok(sums)
+
+    pub(super) fn of_this_process() -> Result<Counter> {
+        Counter::of(getpid())
+    }
+
+    pub(super) fn read(&self) -> Result<Counts> {
+        let mut bytes = [0; 16];
+        self.0.read_exact_at(&mut bytes, 0)?;
+        let (words, _) = bytes.as_chunks();
+        let [allocations, messages] =
+            [words[0], words[1]].map(|word| u64::from_ne_bytes(word) as f64);
+        Ok(Counts { allocations, messages })
+    }
 }
 
-/// A host and its worker.
+/// A daemon whose workers count.
+pub(super) fn daemon(plugins: &[&str]) -> Result<Daemon> {
+    let plugins = PluginDirectory::with(plugins)?;
+    let variables = [PRELOAD.0, COUNTS_DIRECTORY];
+    Daemon::start(plugins, |command| {
+        command.args(variables.iter().flat_map(|name| ["--worker-env", name]))
+    })
+}
+
+/// A host that counts, this process, and its worker.
 pub(super) struct Counted {
-    pair: Pair,
-    hosts: TempDir,
-    workers: TempDir,
+    pub(super) graph: graph_protocol::Client<Host>,
+    pub(super) worker: Worker,
+    _service: Service,
+    /// Of the host and of the worker.
+    pub(super) counters: [Counter; 2],
+    // After its hosts.
+    _daemon: Daemon,
 }
 
 impl Counted {
-    pub(super) fn start(extent: &Extent, transport: Transport) -> Result<Counted> {
-        let (hosts, workers) = (TempDir::new()?, TempDir::new()?);
-        let for_workers = variables(workers.path()).map(|(name, value)| format!("{name}={value}"));
-        let pair = Pair::start(
-            extent,
-            transport,
-            |daemon| {
-                daemon.args(for_workers.iter().flat_map(|variable| ["--worker-env", variable]))
-            },
-            |mut host: Command| {
-                host.envs(variables(hosts.path()));
-                host
-            },
-        )?;
-        Ok(Counted { pair, hosts, workers })
+    pub(super) fn start(launch: &Launch) -> Result<Counted> {
+        let daemon = daemon(&["worker_graph"])?;
+        let service = daemon.connect()?;
+        let graph = service.plugin::<graph_protocol::Protocol>()?;
+        let worker = worker(&service, &[graph.plugin()], launch.cores.worker())?;
+        pin(launch.cores.host(0))?;
+        let pid = processes::only_child(daemon.pid())?;
+        let counters = [Counter::of_this_process()?, Counter::of(pid)?];
+        Ok(Counted { graph, worker, _service: service, counters, _daemon: daemon })
     }
 
-    /// What each of `commands`, `depth` at a time, takes at the host and in the worker: the median of some counts. What happens once
-    /// a round cancels out: so many are counted, then twice as many.
-    pub(super) fn each(&mut self, commands: u64, depth: u64) -> Result<[Each; 2]> {
-        // Most of what grows has its size then.
-        self.count(commands, depth)?;
-        let mut counts = Vec::new();
-        for _ in 0..TIMES {
-            counts.push((self.count(commands, depth)?, self.count(2 * commands, depth)?));
-        }
-        let each = |of: &dyn Fn(&[Counts; 2]) -> u64| -> Result<f64> {
-            let more = counts.iter().map(|(once, twice)| of(twice) as f64 - of(once) as f64);
-            let more = median(&more.collect::<Vec<_>>()).context("nothing was counted")?;
-            Ok(more / commands as f64)
+    /// The counts of one command at the host and in the worker, with `depth` commands in flight.
+    /// Counts of a round cancel out: a round of some commands is counted, and one of twice as many.
+    pub(super) fn each(&self, launch: &Launch, depth: u64) -> Result<[Counts; 2]> {
+        let commands = match launch.transport {
+            Transport::SharedMemory => 10_000,
+            Transport::Tcp => 2_000,
         };
-        let of = |side: usize| -> Result<Each> {
-            Ok(Each {
-                allocations: each(&|counts| counts[side].allocations)?,
-                messages: each(&|counts| counts[side].messages)?,
-            })
+        let count = |trips| -> Result<[Counts; 2]> {
+            let read = || Ok([self.counters[0].read()?, self.counters[1].read()?]);
+            let before: [Counts; 2] = read()?;
+            round::kit(&self.graph, &self.worker, Work { trips, depth, single: false })?;
+            let after: Result<[Counts; 2]> = read();
+            let after = after?;
+            Ok([0, 1].map(|side| difference(after[side], before[side])))
+        };
+        // Buffers grow first.
+        count(commands)?;
+        let mut more = Vec::new();
+        for _ in 0..TIMES {
+            let (once, twice) = (count(commands)?, count(2 * commands)?);
+            more.push([0, 1].map(|side| difference(twice[side], once[side])));
+        }
+        let each = |side: usize, of: fn(&Counts) -> f64| -> Result<f64> {
+            let counts: Vec<f64> = more.iter().map(|counts| of(&counts[side])).collect();
+            Ok(of_rounds(&counts)? / commands as f64)
+        };
+        let of = |side| -> Result<Counts> {
+            let messages = each(side, |counts| counts.messages)?;
+            ensure!(messages > 0.0, "no message is counted: is {} still there?", PRELOAD.1);
+            Ok(Counts { allocations: each(side, |counts| counts.allocations)?, messages })
         };
         Ok([of(0)?, of(1)?])
     }
+}
 
-    fn count(&mut self, commands: u64, depth: u64) -> Result<[Counts; 2]> {
-        let now =
-            |counted: &Counted| Ok([sums(counted.hosts.path())?, sums(counted.workers.path())?]);
-        let before: [Counts; 2] = now(self)?;
-        self.pair.loopbacks(commands, depth)?;
-        let after: Result<[Counts; 2]> = now(self);
-        let after = after?;
-        Ok([0, 1].map(|side| Counts {
-            allocations: after[side].allocations - before[side].allocations,
-            messages: after[side].messages - before[side].messages,
-        }))
-    }
-
-    pub(super) fn finish(self) -> Result<()> {
-        self.pair.finish()
+pub(super) fn difference(after: Counts, before: Counts) -> Counts {
+    Counts {
+        allocations: after.allocations - before.allocations,
+        messages: after.messages - before.messages,
     }
 }

@@ -1,19 +1,19 @@
-//! Sends of the sandbox plugin's whose bytes travel with the command, from one worker of a domain to another, in batches: the
-//! receives of a batch are under way before, and their answers come after.
+//! Sends of the sandbox plugin whose bytes travel with the command, from one worker of a domain to
+//! another, in batches: the receives of a batch are started before its sends.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use sandbox_protocol::{Client, TagRecv};
 use urom_host::gather::InProcess;
-use urom_host::{Completion, CpuSet, Domain, Host, Plugin, Received, Service, Worker, block_on};
+use urom_host::{Completion, Domain, Host, Received, Service, Worker, block_on};
 
-/// How many messages are sent one after the other while their receiver need not run: few enough for what UCX has
-/// between two processes to hold all of them.
+/// The messages that are sent one after the other while their receiver need not run: UCX has room
+/// for that many between two processes.
 pub(super) const BATCH: usize = 16;
 /// Any tag does.
 pub(super) const TAG: u64 = 9;
-/// What is sent: no message is longer.
+/// As long as the longest message.
 static DATA: [u8; 4096] = [0x5a; 4096];
 /// The receiver's number in the domain.
 const RECEIVER: u64 = 1;
@@ -26,26 +26,7 @@ pub(super) struct Pair {
     pub(super) receiver: Worker,
 }
 
-/// Starts a worker on a core, with all of `plugins`.
-///
-/// # Errors
-/// When it does not start.
-pub(super) fn worker(service: &Service, plugins: &[&Plugin], core: usize) -> Result<Worker> {
-    let cpus: CpuSet = [core].into_iter().collect();
-    let builder = service.worker().any_id().cpus(cpus).max_inflight(64);
-    Ok(block_on(plugins.iter().fold(builder, |builder, plugin| builder.plugin(**plugin)).start())?)
-}
-
 impl Pair {
-    /// Starts both, each on a core and with all of `plugins`, and joins them into a domain.
-    ///
-    /// # Errors
-    /// When they do not start.
-    pub(super) fn start(service: &Service, plugins: &[&Plugin], cores: [usize; 2]) -> Result<Pair> {
-        let [sender, receiver] = cores;
-        Pair::of(service, worker(service, plugins, sender)?, worker(service, plugins, receiver)?)
-    }
-
     /// Joins both into a domain.
     ///
     /// # Errors
@@ -56,10 +37,10 @@ impl Pair {
         Ok(Pair { _domain: block_on(domain.start())?, sender, receiver })
     }
 
-    /// Sends a batch; adds how many nanoseconds each send took, from the host's call to its answer.
+    /// Sends a batch. Adds the nanoseconds of each send, from the host's call to its answer.
     ///
     /// # Errors
-    /// When a message does not come as it was sent.
+    /// When a message does not arrive as it was sent.
     pub(super) fn batch(
         &self,
         sandbox: &Client<Host>,
@@ -76,7 +57,7 @@ impl Pair {
         collect(&mut receives, size)
     }
 
-    /// Has the receiver wait for a batch, and adds its receives.
+    /// Starts the receives of a batch, and adds them.
     ///
     /// # Errors
     /// When the worker is gone.
@@ -96,7 +77,7 @@ impl Pair {
     /// Sends a message, and waits for the answer.
     ///
     /// # Errors
-    /// When it says that it was not sent.
+    /// When it was not sent.
     #[inline]
     pub(super) fn send(&self, sandbox: &Client<Host>, size: usize) -> Result<()> {
         let sent = sandbox
@@ -109,10 +90,10 @@ impl Pair {
     }
 }
 
-/// Waits for the answers of a batch's receives, and takes them out.
+/// Waits for the answers of a batch's receives, and removes them.
 ///
 /// # Errors
-/// When one received something else than a message of that size.
+/// When a message of another size came.
 pub(super) fn collect(receives: &mut Vec<Completion<TagRecv>>, size: usize) -> Result<()> {
     for receive in receives.drain(..) {
         let received = receive.wait()?;

@@ -2,15 +2,12 @@
 
 mod allocations;
 mod codec;
-mod counted;
-mod host_in_c;
+pub(crate) mod counted;
 mod idle;
-mod in_c;
 mod inline;
 mod loopback;
 mod losses;
 mod messages;
-mod pair;
 mod peers;
 mod perftest;
 mod plugin_in_c;
@@ -23,19 +20,43 @@ mod system_calls;
 
 use anyhow::{Context, Result};
 
-use crate::extent::Extent;
 use crate::figure::Figure;
+use crate::launch::Launch;
+use crate::transport::Environment;
 
-/// Something that is measured as a whole.
+/// Figures that are measured together.
 pub(crate) struct Suite {
-    /// What it is called on the command line and how its figures' names begin.
+    /// Its name on the command line, and the beginning of its figures' names.
     pub(crate) name: &'static str,
-    /// What it measures, in a few words.
     pub(crate) about: &'static str,
-    /// Measures it.
-    pub(crate) run: fn(&Extent) -> Result<Vec<Figure>>,
-    /// Its part as a [`Child`](crate::child::Child), given the arguments it was started with.
-    pub(crate) child: Option<fn(&str) -> Result<()>>,
+    pub(crate) parts: &'static [Part],
+    /// Its processes beside the launches, given their arguments.
+    pub(crate) process: Option<fn(&str) -> Result<()>>,
+}
+
+/// What one launch measures.
+pub(crate) struct Part {
+    /// One launch for each.
+    pub(crate) environments: &'static [Environment],
+    /// Measured in the first launch only.
+    pub(crate) once: bool,
+    /// The processes in each launch.
+    pub(crate) processes: usize,
+    pub(crate) measure: fn(&Launch) -> Result<Vec<Figure>>,
+}
+
+impl Part {
+    /// Measured over shared memory and TCP, in each launch.
+    pub(crate) const fn new(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
+        let environments = &[Environment::SHARED_MEMORY, Environment::TCP];
+        Part { environments, once: false, processes: 1, measure }
+    }
+
+    /// Measured in one process of the run: counts, and what takes long.
+    pub(crate) const fn once(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
+        let environments = &[Environment::SHARED_MEMORY];
+        Part { environments, once: true, processes: 1, measure }
+    }
 }
 
 /// All of them, in the order in which they run.
@@ -43,7 +64,6 @@ pub(crate) const SUITES: &[Suite] = &[
     loopback::SUITE,
     perftest::SUITE,
     plugin_in_c::SUITE,
-    host_in_c::SUITE,
     sandbox::SUITE,
     stages::SUITE,
     codec::SUITE,
@@ -60,7 +80,7 @@ pub(crate) const SUITES: &[Suite] = &[
 /// The suites of these names; all when there are none.
 ///
 /// # Errors
-/// When there is no such suite; with those there are.
+/// When there is no such suite; the error lists those there are.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Suite>> {
     if names.is_empty() {
         return Ok(SUITES.iter().collect());
@@ -74,9 +94,8 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Suite>> {
 /// As [`select`].
 pub(crate) fn find(name: &str) -> Result<&'static Suite> {
     SUITES.iter().find(|suite| suite.name == name).with_context(|| {
-        let all: Vec<String> =
-            SUITES.iter().map(|suite| format!("{}: {}", suite.name, suite.about)).collect();
-        format!("no suite `{name}`. There are\n{}", all.join("\n"))
+        let all = SUITES.iter().map(|suite| format!("\n{}: {}", suite.name, suite.about));
+        format!("no suite `{name}`. There are{}", all.collect::<String>())
     })
 }
 

@@ -1,8 +1,9 @@
-//! This project's raw loop against UCX's own `ucx_perftest`: an active-message ping-pong of the command's size, between the same two
-//! cores, in the same launch.
+//! This project's raw loop against UCX's own `ucx_perftest`: an active-message ping-pong of the
+//! command's size, between the same two cores, in the same launch.
 //!
-//! Perftest's figure is half a round trip of messages that have the same size both ways, so it is doubled here. Both are
-//! means of all trips: a median, which perftest tells as well, leaves out what a loop timed as a whole has in it.
+//! Raw UCX would be too easy a peer for the kit if its loop were slower than UCX's own. Perftest
+//! reports half a round trip of messages that have the same size both ways, so it is doubled here.
+//! Both are means of all trips, as the loop is timed as a whole.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -11,29 +12,35 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use bench_raw::Style;
 
-use super::Suite;
-use super::pair::Pair;
-use crate::extent::Extent;
+use super::loopback::host::Party;
+use super::loopback::round::{Side, Work};
+use super::{Part, Suite};
 use crate::figure::Figure;
+use crate::launch::Launch;
 use crate::transport::Transport;
 
-pub(crate) const SUITE: Suite =
-    Suite { name: NAME, about: "the raw loop against ucx_perftest", run, child: None };
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "the raw loop against ucx_perftest",
+    parts: &[Part::new(measure)],
+    process: None,
+};
 
 const NAME: &str = "ucx_perftest";
 const PROGRAM: &str = "ucx_perftest";
 /// The size of a command with DOCA's header, as in the raw loops.
 const SIZE: usize = Style::Doca.request().len();
-/// How many trips the first round has.
+/// The trips of the first round.
 const FIRST: u64 = 200;
-/// How long one run may take, on a machine that has other things to do.
+/// The longest that a run may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn run(extent: &Extent) -> Result<Vec<Figure>> {
-    let tool = Tool::find()?;
-    extent.launches(NAME, |_| {
-        Transport::ALL.into_iter().map(|transport| tool.measure(extent, transport)).collect()
-    })
+fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let raw = raw_round_trip(launch)?;
+    let perftest = Tool::find()?.round_trip(launch)?;
+    let name = format!("{NAME}/round-trip/{}/{SIZE}", launch.transport.name());
+    let note = "twice the one-way latency that `ucx_perftest -t ucp_am_lat` reports";
+    Ok(vec![Figure::new(name, "ns", raw).against(NAME, perftest).note(note)])
 }
 
 /// Where UCX has its programs, and what they need.
@@ -43,7 +50,7 @@ struct Tool {
 }
 
 impl Tool {
-    /// Beside the libraries that this program is linked with; else on the search path.
+    /// Looks beside the libraries that this program is linked with, then on the search path.
     fn find() -> Result<Tool> {
         let maps = std::fs::read_to_string("/proc/self/maps")
             .context("cannot read which libraries are loaded")?;
@@ -68,44 +75,34 @@ impl Tool {
         Ok(Tool { program, libraries: None })
     }
 
-    fn command(&self, transport: Transport, core: usize) -> Command {
+    fn command(&self, core: usize) -> Command {
         let mut command = Command::new(&self.program);
-        let (variable, value) = transport.variable();
-        command.env(variable, value).args(["-c", &core.to_string()]);
+        command.args(["-c", &core.to_string()]);
         if let Some(libraries) = &self.libraries {
             command.env("LD_LIBRARY_PATH", libraries);
         }
         command
     }
 
-    fn measure(&self, extent: &Extent, transport: Transport) -> Result<Figure> {
-        let raw = raw_round_trip(extent, transport)?;
-        let perftest = self.round_trip(extent, transport)?;
-        Ok(Figure::new(format!("{NAME}/round-trip/{}/{SIZE}", transport.name()), "ns", raw)
-            .against(NAME, perftest)
-            .note("the raw loop, beside twice the overall one-way latency that ucx_perftest -t ucp_am_lat tells"))
-    }
-
-    /// Nanoseconds, as perftest tells them.
-    fn round_trip(&self, extent: &Extent, transport: Transport) -> Result<f64> {
-        let iterations = match (transport, extent.quick) {
+    /// In nanoseconds.
+    fn round_trip(&self, launch: &Launch) -> Result<f64> {
+        let iterations = match (launch.transport, launch.quick) {
             (Transport::SharedMemory, false) => 1_000_000,
             (Transport::SharedMemory, true) => 200_000,
             (Transport::Tcp, false) => 50_000,
             (Transport::Tcp, true) => 10_000,
         };
         let port = free_port()?.to_string();
-        let mut server = self.command(transport, extent.cores.worker());
+        let mut server = self.command(launch.cores.worker());
         server.args(["-p", &port]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut server = Ended(
-            server.spawn().with_context(|| format!("cannot start {}", self.program.display()))?,
-        );
-        let mut client = self.command(transport, extent.cores.host(0));
+        let cannot = || format!("cannot start {}", self.program.display());
+        let mut server = Ended(server.spawn().with_context(cannot)?);
+        let mut client = self.command(launch.cores.host(0));
         client.args(["127.0.0.1", "-p", &port, "-t", "ucp_am_lat", "-s", &SIZE.to_string()]);
         client.args(["-n", &iterations.to_string(), "-f"]);
         let deadline = Instant::now() + LIMIT;
         let one_way = loop {
-            let output = client.output().context("cannot start ucx_perftest")?;
+            let output = client.output().with_context(cannot)?;
             let text = String::from_utf8_lossy(&output.stdout);
             if output.status.success() {
                 break overall(&text).with_context(|| format!("ucx_perftest said {text:?}"))?;
@@ -122,32 +119,33 @@ impl Tool {
 }
 
 /// Nanoseconds of the raw loop: the mean of some rounds.
-fn raw_round_trip(extent: &Extent, transport: Transport) -> Result<f64> {
-    let mut pair = Pair::start(extent, transport, |daemon| daemon, |host| host)?;
-    // The first round tells how many trips are enough, and warms everything.
-    let each = pair.raw_round_trip(FIRST)?;
-    let trips = ((extent.round().as_nanos() as f64 / each) as u64).max(FIRST);
-    let mut sum = 0.0;
-    for _ in 0..extent.rounds() {
-        sum += pair.raw_round_trip(trips)?;
-    }
-    pair.finish()?;
-    Ok(sum / extent.rounds() as f64)
+fn raw_round_trip(launch: &Launch) -> Result<f64> {
+    let daemon = launch.daemon(&["worker_graph", "worker_benchpeer"])?;
+    let mut party = Party::of(launch, &daemon)?;
+    let mut round = |trips| -> Result<f64> {
+        let work = Work { trips, depth: 1, single: false };
+        Ok(party.whole_round(Side::Raw, work)?.each(trips))
+    };
+    let trips = launch.trips(round(FIRST)?, FIRST);
+    let sum =
+        (0..launch.rounds()).try_fold(0.0, |sum, _| Ok::<_, anyhow::Error>(sum + round(trips)?))?;
+    Ok(sum / launch.rounds() as f64)
 }
 
-/// The mean one-way time in microseconds, of the last line: iterations, the median, the mean since the line before, and that of all.
+/// The mean one-way time in microseconds, from the last line: iterations, the median, the mean
+/// since the line before, and that of all.
 fn overall(text: &str) -> Option<f64> {
     let line = text.lines().rev().find(|line| line.split_whitespace().count() >= 4)?;
     line.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// A port that nobody has at the moment.
+/// A port that is free at the moment.
 fn free_port() -> Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("no port is free")?;
     Ok(listener.local_addr()?.port())
 }
 
-/// A process that does not outlive its use.
+/// Kills the process when dropped.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -164,10 +162,9 @@ mod tests {
 
     #[test]
     fn the_budgets_are_about_messages_of_this_size() {
-        let names = Transport::ALL
-            .map(|transport| format!("{NAME}/round-trip/{}/{SIZE}", transport.name()));
-        for row in crate::budget::ROWS.iter().filter(|row| row.suite == NAME) {
-            assert!(names.iter().any(|name| name == row.figures), "{}", row.figures);
+        for name in ["shm", "tcp"].map(|transport| format!("{NAME}/round-trip/{transport}/{SIZE}"))
+        {
+            assert!(crate::budget::rows().iter().any(|row| row.figures == name), "{name}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Two threads that sleep and wake each other through the kernel: the least that can be had of who sleeps between messages. Neither
-//! UCX nor the kit is between them.
+//! Two threads that sleep and wake each other through the kernel, with neither UCX nor the kit: the
+//! least that a service can take that sleeps between messages.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -11,10 +11,8 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use crate::cores::pin;
 use crate::transport::Transport;
 
-/// A thread on the worker's core that wakes whoever has woken it. It ends with the process.
-pub(super) struct Sleeper {
-    end: End,
-}
+/// A thread on the worker's core that wakes whoever woke it. It ends with the process.
+pub(super) struct Sleeper(End);
 
 /// What one thread wakes the other by, and is woken by.
 struct End {
@@ -23,23 +21,24 @@ struct End {
 }
 
 impl Sleeper {
-    /// Starts it: with events in place of shared memory, and with a connection over the loopback device in place of UCX's TCP.
+    /// Starts it: with events in place of shared memory, with a connection over the loopback device
+    /// in place of UCX's TCP.
     ///
     /// # Errors
-    /// When the system gives no thread or no descriptors.
+    /// The system's.
     pub(super) fn start(transport: Transport, core: usize) -> Result<Sleeper> {
         let (end, theirs) = match transport {
             Transport::SharedMemory => End::of_events()?,
             Transport::Tcp => End::of_a_connection()?,
         };
-        std::thread::spawn(move || -> rustix::io::Result<()> {
+        std::thread::spawn(move || -> Result<()> {
             pin(core)?;
             loop {
                 theirs.wait()?;
                 theirs.ring()?;
             }
         });
-        Ok(Sleeper { end })
+        Ok(Sleeper(end))
     }
 
     /// Wakes it, and sleeps until it has woken the caller.
@@ -47,24 +46,22 @@ impl Sleeper {
     /// # Errors
     /// When its end of the connection is gone.
     pub(super) fn wake(&self) -> Result<()> {
-        self.end.ring()?;
-        Ok(self.end.wait()?)
+        self.wake_and_look(Duration::ZERO)
     }
 
-    /// The same, and looks for so long before it sleeps, as a host of the kit does.
+    /// The same, and polls for some time before it sleeps, as a host of the kit does.
     ///
     /// # Errors
     /// As [`wake`](Self::wake).
     pub(super) fn wake_and_look(&self, time: Duration) -> Result<()> {
         let begin = Instant::now();
-        self.end.ring()?;
-        while begin.elapsed() < time && !self.end.is_rung()? {}
-        Ok(self.end.wait()?)
+        self.0.ring()?;
+        while !time.is_zero() && begin.elapsed() < time && !self.0.is_rung()? {}
+        Ok(self.0.wait()?)
     }
 }
 
 impl End {
-    /// Through the kernel and nothing else.
     fn of_events() -> Result<(End, End)> {
         let event = || eventfd(0, EventfdFlags::CLOEXEC);
         let (there, back) = (event()?, event()?);
@@ -72,7 +69,6 @@ impl End {
         Ok((End { to: there, from: back }, theirs))
     }
 
-    /// Through a connection over the loopback device.
     fn of_a_connection() -> Result<(End, End)> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let ours = TcpStream::connect(listener.local_addr()?)?;

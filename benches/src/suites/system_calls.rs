@@ -1,7 +1,7 @@
-//! System calls of a command in steady state, at the host and in the worker, as strace counts them.
+//! System calls of a command in steady state, at the host and in the worker, counted by strace.
 //!
-//! What happens once cancels out: a run does so many commands, another one twice as many. A traced call takes many times as long as
-//! another, so who waits for a message over TCP asks the kernel less often than it would.
+//! Calls of a start cancel out: one run makes some commands, another twice as many. A traced call
+//! takes many times as long, so a process that waits for a message over TCP makes fewer calls.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,57 +10,59 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
+use urom_tests::PluginDirectory;
 
-use super::Suite;
-use super::pair::{DEPTH, Pair};
-use crate::extent::Extent;
+use super::loopback::host::{Arguments, Order, Place};
+use super::loopback::round::{Done, Side, Work};
+use super::{Part, Suite, loopback};
+use crate::child::{self, Child};
 use crate::figure::Figure;
+use crate::launch::{DEPTH, Daemon, Launch};
 use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "system calls of a command, at the host and in the worker",
-    run,
-    child: None,
+    parts: &[Part { once: true, ..Part::new(measure) }],
+    process: None,
 };
 
 const NAME: &str = "system-calls";
-/// Counts the system calls of all threads of what is behind it, and writes a summary into a file.
+/// Counts the system calls of all threads of a program, and writes a summary into a file.
 const STRACE: [&str; 4] = ["strace", "-f", "-c", "-o"];
-/// While UCX tries its hooks on memory, for 0.4 s once, it asks the kernel thousands of times whether somebody else wants the core:
-/// how often differs from start to start, so it does not cancel out.
+/// While UCX tries its hooks on memory, for 0.4 s, it yields its core thousands of times: how often
+/// differs from start to start, so it does not cancel out.
 const NO_HOOKS: (&str, &str) = ("UCX_MEM_EVENTS", "n");
-/// How long the summary may take to appear after its process has ended.
+/// The time in which the summary of a process that has ended must appear.
 const LIMIT: Duration = Duration::from_secs(30);
-/// With less of a call than this a command, it is no part of a command.
+/// Calls that are made less often than this in a command are no part of it.
 const SELDOM: f64 = 0.01;
 
 /// Calls by name.
 type Counts = BTreeMap<String, u64>;
 
-fn run(extent: &Extent) -> Result<Vec<Figure>> {
+fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for transport in Transport::ALL {
-        let commands = match (transport, extent.quick) {
-            (Transport::SharedMemory, _) => 20_000,
-            (Transport::Tcp, true) => 1_000,
-            (Transport::Tcp, false) => 5_000,
+    let commands = match (launch.transport, launch.quick) {
+        (Transport::SharedMemory, _) => 20_000,
+        (Transport::Tcp, true) => 1_000,
+        (Transport::Tcp, false) => 5_000,
+    };
+    for depth in [1, DEPTH] {
+        let count = |commands| {
+            counted(launch, commands, depth)
+                .context("under strace: `cargo xtask setup` installs it")
         };
-        for depth in [1, DEPTH] {
-            let once = counted(extent, transport, commands, depth)?;
-            let twice = counted(extent, transport, 2 * commands, depth)?;
-            for (side, once, twice) in
-                [("host", &once[0], &twice[0]), ("worker", &once[1], &twice[1])]
-            {
-                let name = format!("{NAME}/{}/{side}/{depth}", transport.name());
-                figures.push(figure(name, once, twice, commands));
-            }
+        let (once, twice) = (count(commands)?, count(2 * commands)?);
+        for (at, side) in ["host", "worker"].into_iter().enumerate() {
+            let name = format!("{NAME}/{}/{side}/{depth}", launch.transport.name());
+            figures.push(figure(name, &once[at], &twice[at], commands));
         }
     }
     Ok(figures)
 }
 
-/// What `commands` more commands have taken in calls.
+/// The calls of `commands` more commands.
 fn figure(name: String, once: &Counts, twice: &Counts, commands: u64) -> Figure {
     let each = twice.iter().map(|(call, count)| {
         let before = once.get(call).copied().unwrap_or_default();
@@ -73,34 +75,28 @@ fn figure(name: String, once: &Counts, twice: &Counts, commands: u64) -> Figure 
     Figure::new(name, "calls", often.iter().fold(0.0, |sum, (_, each)| sum + each)).note(note)
 }
 
-/// The calls of a host and of its worker, from their first to their last.
-fn counted(
-    extent: &Extent,
-    transport: Transport,
-    commands: u64,
-    depth: u64,
-) -> Result<[Counts; 2]> {
+/// The calls of a host and of its worker in their whole lives.
+fn counted(launch: &Launch, trips: u64, depth: u64) -> Result<[Counts; 2]> {
     let directory = TempDir::new()?;
-    let [host, worker] = ["host", "worker"].map(|name| directory.path().join(name));
-    let launcher = format!("{} {}", STRACE.join(" "), worker.display());
-    let mut pair = Pair::start(
-        extent,
-        transport,
-        |daemon| daemon.args(["--worker-launcher", &launcher]).env(NO_HOOKS.0, NO_HOOKS.1),
-        |own| {
-            let mut command = Command::new(STRACE[0]);
-            command.args(&STRACE[1..]).arg(&host).arg(own.get_program()).args(own.get_args());
-            command.env(NO_HOOKS.0, NO_HOOKS.1);
-            command
-        },
-    )
-    .context("under strace, which `cargo xtask setup` installs")?;
-    pair.loopbacks(commands, depth)?;
-    pair.finish()?;
-    Ok([summary(&host)?, summary(&worker)?])
+    let [of_host, of_worker] = ["host", "worker"].map(|name| directory.path().join(name));
+    let launcher = format!("{} {}", STRACE.join(" "), of_worker.display());
+    let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
+    let daemon = Daemon::start(plugins, |daemon| {
+        daemon.args(["--worker-launcher", &launcher]).env(NO_HOOKS.0, NO_HOOKS.1)
+    })?;
+    let place = Place::Uromd { address: daemon.address().to_owned() };
+    let own = child::of_suite(loopback::NAME, &Arguments::first(launch, place, DEPTH))?;
+    let mut command = Command::new(STRACE[0]);
+    command.args(&STRACE[1..]).arg(&of_host).arg(own.get_program()).args(own.get_args());
+    command.env(NO_HOOKS.0, NO_HOOKS.1);
+    let mut host = Child::start(command)?;
+    let _: Done = host.ask(&Order::Round(Side::Kit, Work { trips, depth, single: false }))?;
+    host.finish()?;
+    drop(daemon);
+    Ok([summary(&of_host)?, summary(&of_worker)?])
 }
 
-/// What strace has written, which it does when its process has ended.
+/// The summary, which strace writes when its process has ended.
 fn summary(file: &Path) -> Result<Counts> {
     let begin = Instant::now();
     loop {
@@ -108,17 +104,14 @@ fn summary(file: &Path) -> Result<Counts> {
         if let Some(counts) = parse(&text) {
             return Ok(counts);
         }
-        ensure!(
-            begin.elapsed() < LIMIT,
-            "strace wrote no summary into {} but {text:?}",
-            file.display()
-        );
+        let file = file.display();
+        ensure!(begin.elapsed() < LIMIT, "strace wrote no summary into {file} but {text:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// The table between two ruled lines: share, seconds, microseconds a call, calls, errors if any, name. Nothing while the lower line is
-/// missing.
+/// The table between two ruled lines: share, seconds, microseconds of a call, calls, errors if any,
+/// name. `None` while the lower line is missing.
 fn parse(text: &str) -> Option<Counts> {
     let mut lines = text.lines().skip_while(|line| !line.starts_with('-')).skip(1);
     let mut counts = Counts::new();

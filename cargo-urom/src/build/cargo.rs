@@ -1,8 +1,8 @@
-//! One run of `cargo build`, and the file it made.
+//! What cargo is asked: to build the plugin, and whether UCX is linked into it.
 
 use std::ffi::OsString;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use cargo_metadata::{ArtifactDebuginfo, Message};
 
 use super::package::PluginPackage;
 
-/// What a build made.
+/// The result of a build.
 #[derive(Debug)]
 pub(super) struct Made {
     /// The shared object.
@@ -19,32 +19,31 @@ pub(super) struct Made {
     pub(super) has_lines: bool,
 }
 
+const CANNOT_RUN: &str = "cannot run cargo";
+
+/// The cargo that this program is a subcommand of, else the one on the PATH.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// Builds a plugin's library; cargo and the compiler say what they do on standard error.
 ///
 /// # Errors
-/// Cargo cannot be run, or fails, for reasons it has told by then.
+/// Cargo cannot be run, or fails; it has printed why.
 pub(super) fn build(
     package: &PluginPackage,
     arguments: &[OsString],
     environment: Vec<(String, String)>,
 ) -> Result<Made> {
-    // Set by the cargo that this program is a subcommand of.
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut child = Command::new(&cargo)
-        .args([
-            "build",
-            "--lib",
-            "--message-format",
-            "json-render-diagnostics",
-            "--package",
-            &package.id.repr,
-        ])
+    let mut child = cargo()
+        .args(["build", "--lib", "--message-format", "json-render-diagnostics", "--package"])
+        .arg(&package.id.repr)
         .args(arguments)
         .envs(environment)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("cannot run {}", cargo.display()))?;
+        .context(CANNOT_RUN)?;
     let output = child.stdout.take().context("cargo has no output")?;
     let mut made = None;
     for message in Message::parse_stream(BufReader::new(output)) {
@@ -52,23 +51,73 @@ pub(super) fn build(
             && artifact.package_id == package.id
             && artifact.target.is_cdylib()
         {
-            let has_lines = !matches!(
-                artifact.profile.debuginfo,
-                ArtifactDebuginfo::None | ArtifactDebuginfo::LineDirectivesOnly
-            );
+            let without = [ArtifactDebuginfo::None, ArtifactDebuginfo::LineDirectivesOnly];
+            let has_lines = !without.contains(&artifact.profile.debuginfo);
             let mut files = artifact.filenames.into_iter();
-            made = files.find(|file| file.extension() == Some("so")).map(|file| (file, has_lines));
+            let file = files.find(|file| file.extension() == Some("so"));
+            made = file.map(|file| Made { file: file.into(), has_lines });
         }
     }
     let status = child.wait().context("waiting for cargo")?;
+    let name = &package.name;
     if !status.success() {
-        bail!("cargo did not build the package `{}` ({status}); it says why above", package.name);
+        bail!("cargo did not build the package `{name}` ({status}); it says why above");
     }
-    let (file, has_lines) = made.with_context(|| {
-        format!(
-            "cargo built the package `{}` and made no .so: is the target one of Linux?",
-            package.name
-        )
-    })?;
-    Ok(Made { file: file.into(), has_lines })
+    made.with_context(|| {
+        format!("cargo built the package `{name}` and made no .so: is the target one of Linux?")
+    })
+}
+
+/// The one crate that links with UCX.
+const UCX_SYS: &str = "ucx-sys";
+
+/// Whether a package, built by itself for a target with its default features, is linked with UCX.
+///
+/// # Errors
+/// Cargo cannot tell; it has said why on standard error.
+pub(super) fn uses_ucx(package: &str, manifest: Option<&Path>, triple: &str) -> Result<bool> {
+    let mut command = cargo();
+    // `cargo metadata` would count the features that other packages of the workspace and their
+    // tests ask for.
+    command.args(["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
+    command.args(["--package", package, "--target", triple]);
+    if let Some(manifest) = manifest {
+        command.args([OsString::from("--manifest-path"), manifest.into()]);
+    }
+    let output =
+        command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context(CANNOT_RUN)?;
+    if !output.status.success() {
+        bail!("cargo does not tell what the package depends on; it says why above");
+    }
+    // Each line is a name, a version, and where it comes from.
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().any(|line| line.split(' ').next() == Some(UCX_SYS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a package of this workspace.
+    fn of(package: &str) -> Result<bool> {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        uses_ucx(package, Some(Path::new(manifest)), "aarch64-unknown-linux-gnu")
+    }
+
+    #[test]
+    fn plugins_that_use_ucx_are_told_from_those_that_do_not() -> Result<()> {
+        assert!(of("sandbox-plugin")? && of("reader-plugin")?);
+        // The first has tests with the kit for tests.
+        assert!(!of("graph-plugin")? && !of("graph-protocol")?);
+        Ok(())
+    }
+
+    #[test]
+    fn a_package_that_nobody_knows_is_an_error() {
+        assert!(of("no-such-package").is_err());
+        assert!(
+            uses_ucx("ucx", Some(Path::new("/nowhere/Cargo.toml")), "aarch64-unknown-linux-gnu")
+                .is_err()
+        );
+    }
 }

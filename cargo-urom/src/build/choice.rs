@@ -1,5 +1,5 @@
-//! What cargo is told to build: a profile and a target, from this verb's options, from arguments that are passed on to cargo, or
-//! from cargo's own configuration.
+//! What cargo is told to build: a profile and a target, from this verb's options, from arguments
+//! that are passed on to cargo, or from cargo's own configuration.
 
 use std::ffi::OsString;
 
@@ -9,44 +9,30 @@ use cargo_config2::Config;
 use super::Args;
 use crate::exit::usage;
 
-/// What `cargo build` is run with.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The target triple, where cargo builds for one.
-    pub(super) target: Option<String>,
-    /// Cargo's arguments.
-    pub(super) arguments: Vec<OsString>,
-}
-
-impl Choice {
-    /// Puts the options together.
-    ///
-    /// # Errors
-    /// Cargo's configuration cannot be read, or it names several targets.
-    pub(super) fn of(args: &Args) -> Result<Choice> {
-        Choice::with(args, Config::load)
+/// The target triple, if cargo builds for one. `configuration` reads cargo's own.
+///
+/// # Errors
+/// Cargo's configuration cannot be read, or it names several targets.
+pub(super) fn target(
+    args: &Args,
+    configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
+) -> Result<Option<String>> {
+    if let Some(target) = args.target.clone().or_else(|| last_value(&args.cargo, "--target")) {
+        return Ok(Some(target));
     }
-
-    /// The same with cargo's configuration, where it matters.
-    fn with(
-        args: &Args,
-        configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
-    ) -> Result<Choice> {
-        let passed_target = last_value(&args.cargo, "--target");
-        let configured = match (&args.target, &passed_target) {
-            (None, None) => {
-                configured_target(&configuration().context("cannot read cargo's configuration")?)?
-            }
-            _ => None,
-        };
-        Ok(Choice {
-            target: args.target.clone().or(passed_target).or(configured),
-            arguments: arguments(args),
-        })
+    let config = configuration().context("cannot read cargo's configuration")?;
+    match &config.build_target_for_cli(None::<&str>)?[..] {
+        [] => Ok(None),
+        [target] => Ok(Some(target.clone())),
+        several => Err(usage(format!(
+            "cargo's configuration names several targets: say which with --target ({})",
+            several.join(", ")
+        ))),
     }
 }
 
-fn arguments(args: &Args) -> Vec<OsString> {
+/// The arguments of `cargo build`.
+pub(super) fn arguments(args: &Args) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let passed_profile = args.cargo.iter().any(|word| word == "--release" || word == "-r")
         || last_value(&args.cargo, "--profile").is_some();
@@ -65,29 +51,13 @@ fn arguments(args: &Args) -> Vec<OsString> {
     arguments
 }
 
-/// The target that cargo builds for without being told: that of `CARGO_BUILD_TARGET`, or of `build.target`.
-fn configured_target(config: &Config) -> Result<Option<String>> {
-    let mut targets = config.build_target_for_cli(None::<&str>)?;
-    match (targets.pop(), targets.is_empty()) {
-        (target, true) => Ok(target),
-        (last, false) => {
-            targets.extend(last);
-            Err(usage(format!(
-                "cargo's configuration names several targets: say which with --target ({})",
-                targets.join(", ")
-            )))
-        }
-    }
-}
-
-/// The value of an option among cargo's arguments: `--option value` or `--option=value`, the last one.
+/// The value of an option among cargo's arguments: `--option value` or `--option=value`, the last
+/// one.
 fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-    let value = |(at, word): (usize, &std::borrow::Cow<'_, str>)| match word.split_once('=') {
-        Some((name, value)) => (name == option).then(|| value.to_owned()),
-        None => words.get(at + 1).filter(|_| *word == option).map(|next| next.clone().into_owned()),
-    };
-    words.iter().enumerate().rev().find_map(value)
+    let words: Vec<_> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
+    let mut pairs = words.windows(2).rev();
+    pairs.find(|pair| pair[0] == option).map(|pair| pair[1].to_owned())
 }
 
 #[cfg(test)]
@@ -107,8 +77,8 @@ mod tests {
         args: Args,
     }
 
-    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured by
-    /// `file` and `variables` alone.
+    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured
+    /// by `file` and `variables` alone.
     fn configured(
         words: &str,
         file: &str,
@@ -121,9 +91,10 @@ mod tests {
         let options = ResolveOptions::default()
             .env(variables.iter().copied())
             .cargo_home(place.path().join("home"));
-        let choice = Choice::with(&verb.args, || Config::load_with_options(place.path(), options))?;
-        let words = choice.arguments.iter().map(|word| word.to_string_lossy().into_owned());
-        Ok((words.collect::<Vec<_>>().join(" "), choice.target))
+        let target = target(&verb.args, || Config::load_with_options(place.path(), options))?;
+        let arguments = arguments(&verb.args);
+        let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+        Ok((words.collect::<Vec<_>>().join(" "), target))
     }
 
     fn choice(words: &str) -> (String, Option<String>) {

@@ -1,9 +1,10 @@
-//! What building for another machine takes: Rust's standard library for it, a linker with its C library, and UCX for plugins
-//! that use it. Everything that is missing is said at once. Nothing of the target's is run.
+//! What building for another machine takes: Rust's standard library for it, a linker with its C
+//! library, and UCX for plugins that use it. Everything that is missing is said at once. Nothing of
+//! the target's is run.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
+use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,14 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_config2::{Config, ResolveOptions};
 
-/// The environment with which cargo builds for `triple`, in the working directory. `ucx` is cargo's target directory when the
-/// plugin is linked with UCX.
+use crate::elf::Machine;
+
+/// The environment with which cargo builds for `triple`, in the working directory. `ucx` is cargo's
+/// target directory when the plugin is linked with UCX.
 ///
 /// # Errors
-/// What is missing, and how to install it; or that rustc or cargo's configuration cannot be understood.
+/// What is missing, and how to install it; or that rustc or cargo's configuration cannot be
+/// understood.
 pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("cannot tell the working directory")?;
     let here = Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?;
@@ -32,32 +36,21 @@ struct Here {
     variable: Box<Variables>,
 }
 
-/// Something that the build needs and that is not there.
-struct Missing {
-    what: String,
-    /// What brings it: one of these.
-    remedies: Vec<String>,
+/// A line on what the build needs and is not there, with what brings it: one of these.
+fn lack(what: impl Display, remedies: &[String]) -> String {
+    let remedies: String = remedies.iter().map(|remedy| format!("\n      {remedy}")).collect();
+    format!("\n  - {what}{remedies}")
 }
 
-/// What is known of a kind of machine.
-struct Machine {
-    /// The C compilers that build for it, by the names that Debian, crosstool-NG and Arm give them.
-    compilers: [String; 3],
-    /// Debian's packages of the first of them, and of its C library.
-    packages: [&'static str; 2],
-}
-
-impl Machine {
-    fn of(triple: &str) -> Result<Machine> {
-        let (arch, packages) = match triple.split('-').next() {
-            Some("aarch64") => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
-            Some("x86_64") => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
-            _ => bail!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux"),
-        };
-        let compilers = ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"]
-            .map(|end| format!("{arch}-{end}-gcc"));
-        Ok(Machine { compilers, packages })
-    }
+/// The C compilers that build for a machine, by the names that Debian, crosstool-NG and Arm give
+/// them, and Debian's packages of the first of them, and of its C library.
+fn compilers(machine: Machine) -> ([String; 3], [&'static str; 2]) {
+    let (arch, packages) = match machine {
+        Machine::Aarch64 => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
+        Machine::X86_64 => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
+    };
+    let ends = ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"];
+    (ends.map(|end| format!("{arch}-{end}-gcc")), packages)
 }
 
 impl Here {
@@ -76,18 +69,18 @@ impl Here {
         triple: &str,
         ucx: Option<&ucx_probe::Search>,
     ) -> Result<Vec<(String, String)>> {
-        let machine = Machine::of(triple)?;
+        let machine = Machine::of_target(triple).with_context(|| {
+            format!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux")
+        })?;
+        let (compilers, packages) = compilers(machine);
         let linker_variable =
             format!("CARGO_TARGET_{}_LINKER", triple.replace('-', "_").to_uppercase());
-        let mut missing = Vec::new();
+        let mut missing: Vec<String> = self.without_standard_library(triple)?.into_iter().collect();
         let mut environment = Vec::new();
-        missing.extend(self.without_standard_library(triple)?);
         if self.has_linker_of_the_users(triple)? {
             missing.extend(self.without_configured_linker(triple)?);
-        } else if let Some(compiler) =
-            machine.compilers.iter().find(|name| self.on_path(name).is_some())
-        {
-            missing.extend(self.without_c_library(compiler, &machine));
+        } else if let Some(compiler) = compilers.iter().find(|name| self.on_path(name).is_some()) {
+            missing.extend(self.without_c_library(compiler, packages[1]));
             environment.push((linker_variable, compiler.clone()));
             let names = [
                 format!("CC_{triple}"),
@@ -98,29 +91,28 @@ impl Here {
                 environment.push((names[1].clone(), compiler.clone()));
             }
         } else {
-            missing.push(Missing {
-                what: format!(
-                    "a linker for it: none of {} is on the PATH",
-                    machine.compilers.join(", ")
-                ),
-                remedies: vec![
-                    format!("apt-get install {}", machine.packages.join(" ")),
+            missing.push(lack(
+                format!("a linker for it: none of {} is on the PATH", compilers.join(", ")),
+                &[
+                    format!("apt-get install {}", packages.join(" ")),
                     format!("{linker_variable}=PROGRAM, for one with another name"),
                 ],
-            });
+            ));
         }
         if let Some(Err(not_found)) = ucx.map(ucx_probe::Search::find) {
             let tried = not_found.attempts().join("; ");
-            let remedies = not_found.remedies().to_vec();
-            missing.push(Missing {
-                what: format!("UCX for it, which the plugin uses: {tried}"),
-                remedies,
-            });
+            missing.push(lack(
+                format!("UCX for it, which the plugin uses: {tried}"),
+                not_found.remedies(),
+            ));
         }
-        if missing.is_empty() { Ok(environment) } else { bail!(report(triple, &missing)) }
+        if missing.is_empty() {
+            return Ok(environment);
+        }
+        bail!("cannot build for {triple} yet; this machine lacks{}", missing.concat())
     }
 
-    fn without_standard_library(&self, triple: &str) -> Result<Option<Missing>> {
+    fn without_standard_library(&self, triple: &str) -> Result<Option<String>> {
         let mut rustc = Command::from(self.config.rustc());
         rustc.args(["--print", "target-libdir", "--target", triple]);
         let output = rustc.output().context("cannot run rustc")?;
@@ -131,20 +123,17 @@ impl Here {
         if !output.status.success() {
             bail!("rustc does not know the target {triple}: {}", first(&output.stderr));
         }
-        let directory = PathBuf::from(first(&output.stdout));
         let is_std =
             |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"libstd-");
-        if fs::read_dir(directory).into_iter().flatten().flatten().any(is_std) {
+        if fs::read_dir(first(&output.stdout)).into_iter().flatten().flatten().any(is_std) {
             return Ok(None);
         }
         // Rustup tells which of its toolchains this is.
+        let toolchain = (self.variable)("RUSTUP_TOOLCHAIN");
         let toolchain =
-            (self.variable)("RUSTUP_TOOLCHAIN").and_then(|name| name.into_string().ok());
-        let toolchain = toolchain.map_or_else(String::new, |name| format!("--toolchain {name} "));
-        Ok(Some(Missing {
-            what: "Rust's standard library for it".to_owned(),
-            remedies: vec![format!("rustup target add {toolchain}{triple}")],
-        }))
+            toolchain.map_or_else(String::new, |name| format!("--toolchain {} ", name.display()));
+        let remedy = format!("rustup target add {toolchain}{triple}");
+        Ok(Some(lack("Rust's standard library for it", &[remedy])))
     }
 
     /// Whether a variable or cargo's configuration says how to link for the target.
@@ -156,34 +145,28 @@ impl Here {
         Ok(in_flags || self.config.linker(triple).with_context(about)?.is_some())
     }
 
-    fn without_configured_linker(&self, triple: &str) -> Result<Option<Missing>> {
-        let Some(linker) = self.config.linker(triple)? else { return Ok(None) };
-        if self.on_path(&linker).is_some() {
-            return Ok(None);
-        }
-        Ok(Some(Missing {
-            what: format!(
-                "the linker `{}`, which cargo's configuration names for it",
-                linker.display()
-            ),
-            remedies: vec![
-                "install it, or take its name out of the configuration or the environment"
-                    .to_owned(),
-            ],
+    fn without_configured_linker(&self, triple: &str) -> Result<Option<String>> {
+        let linker = self.config.linker(triple)?;
+        Ok(linker.filter(|linker| self.on_path(linker).is_none()).map(|linker| {
+            lack(
+                format!(
+                    "the linker `{}`, which cargo's configuration names for it",
+                    linker.display()
+                ),
+                &["install it, or take its name out of the configuration or the environment"
+                    .into()],
+            )
         }))
     }
 
     /// Without recommended packages, Debian's cross compiler comes without a C library.
-    fn without_c_library(&self, compiler: &str, machine: &Machine) -> Option<Missing> {
+    fn without_c_library(&self, compiler: &str, package: &str) -> Option<String> {
         let program = self.on_path(compiler)?;
         let output = Command::new(program).arg("-print-file-name=libc.so").output();
         // It answers with the bare name when there is none.
         let has_one = output.is_ok_and(|output| output.stdout.contains(&b'/'));
-        let missing = || Missing {
-            what: format!("the C library that {compiler} links with"),
-            remedies: vec![format!("apt-get install {}", machine.packages[1])],
-        };
-        (!has_one).then(missing)
+        let remedy = format!("apt-get install {package}");
+        (!has_one).then(|| lack(format!("the C library that {compiler} links with"), &[remedy]))
     }
 
     /// Where a program is: on the PATH, or where its own path says.
@@ -196,18 +179,6 @@ impl Here {
                 .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
         })
     }
-}
-
-fn report(triple: &str, missing: &[Missing]) -> String {
-    let mut text = format!("cannot build for {triple} yet; this machine lacks");
-    for Missing { what, remedies } in missing {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  - {what}");
-        for remedy in remedies {
-            let _ = write!(text, "\n      {remedy}");
-        }
-    }
-    text
 }
 
 #[cfg(test)]

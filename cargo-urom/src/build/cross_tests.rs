@@ -45,7 +45,8 @@ impl Sample {
         fs::write(self.path(relative), text).expect("a file");
     }
 
-    /// Written by another process: a file that this one has open for writing, in a child of another test too, cannot be run.
+    /// Written by another process: a file that this one has open for writing, in a child of another
+    /// test too, cannot be run.
     fn tool(&self, name: &str, script: &str) {
         let mut shell = Command::new("sh");
         shell.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(self.path("bin").join(name));

@@ -5,45 +5,31 @@ mod choice;
 pub(crate) mod cross;
 mod package;
 mod strip;
-mod ucx;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use cargo_config2::Config;
 use urom_service::freshness;
 
 use cargo::Made;
-use choice::Choice;
 
 use crate::check::{self, Image};
 use crate::elf::{ElfFile, Machine};
 use crate::{exit, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom build
-  cargo urom build --target aarch64-unknown-linux-gnu --image ubuntu-22.04
-  cargo urom build -p graph-plugin --debug -- --offline
-  cargo urom build --profile dist --strip
-  scp $(cargo urom build --target aarch64-unknown-linux-gnu) bluefield:plugins/
-
-The file is target/[TRIPLE/]release/urom/NAME.so. It has all that cargo put into it, so that the backtrace of a panic has
-functions, files and lines: a worker logs it where RUST_BACKTRACE=1 is set for the service. --strip leaves that out.
-Exit codes: 0 when the file is there and fit for a service, 1 when not, 2 for a wrong command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// The plugin's package; needed where a workspace has several.
     #[arg(short, long, value_name = "NAME")]
     package: Option<String>,
-    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; if not given, cargo's own (build.target in
-    /// its configuration, CARGO_BUILD_TARGET), else this machine.
+    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; if not given,
+    /// cargo's own (build.target in its configuration, CARGO_BUILD_TARGET), else this machine.
     #[arg(long, value_name = "TRIPLE", value_parser = triple)]
     target: Option<String>,
     /// The operating system of the BlueField it is for, as `cargo urom check` takes it.
@@ -55,7 +41,8 @@ pub(crate) struct Args {
     /// Builds with a profile of the workspace's; `release` if not given.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Takes symbol table and debug information off the file: it is smaller, and the backtrace of a panic has addresses alone.
+    /// Takes symbol table and debug information off the file: it is smaller, and the backtrace of a
+    /// panic has addresses alone.
     #[arg(long)]
     strip: bool,
     /// The Cargo.toml of the workspace or of the plugin.
@@ -64,7 +51,8 @@ pub(crate) struct Args {
     /// Prints what `cargo urom check --json` prints, and not the file's path alone.
     #[arg(long)]
     json: bool,
-    /// More arguments for `cargo build`; a profile or a target among them counts as if it was given to this command.
+    /// More arguments for `cargo build`; a profile or a target among them counts as if it was given
+    /// to this command.
     #[arg(last = true, value_name = "CARGO ARGUMENTS")]
     cargo: Vec<OsString>,
 }
@@ -75,18 +63,19 @@ fn triple(text: &str) -> Result<String, String> {
     Ok(if text.contains('-') { text.to_owned() } else { machine.triple().to_owned() })
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<u8> {
     let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
-    let choice = Choice::of(args)?;
-    let machine = choice.target.as_deref().map_or(Machine::OURS, Machine::of_target);
-    let environment = match &choice.target {
-        Some(triple) if machine != Machine::OURS => {
-            let uses_ucx = ucx::is_linked(&package.name, args.manifest_path.as_deref(), triple)?;
+    let target = choice::target(args, Config::load)?;
+    let machine = target.as_deref().map_or_else(Machine::ours, Machine::of_target);
+    let environment = match &target {
+        Some(triple) if machine != Machine::ours() => {
+            let uses_ucx = cargo::uses_ucx(&package.name, args.manifest_path.as_deref(), triple)?;
             cross::prepare(triple, uses_ucx.then_some(&package.target_directory))?
         }
         _ => Vec::new(),
     };
-    let Made { file: made, has_lines } = cargo::build(&package, &choice.arguments, environment)?;
+    let Made { file: made, has_lines } =
+        cargo::build(&package, &choice::arguments(args), environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);
     let directory = made.parent().context("cargo's file has no directory")?.join(freshness::COPIES);
@@ -105,15 +94,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     if !args.strip && !has_lines {
         output::note(
-            "the profile leaves out line tables, so a backtrace will not say where a handler panicked: \
-             `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
+            "the profile leaves out line tables, so a backtrace will not say where a handler \
+             panicked: `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
         );
     }
-    // Whoever loads the copy is to see when it is older than a source, as of cargo's own file.
+    // With the list of sources, a service sees that the copy is older than one of them.
     let list = file.with_extension("d");
     match freshness::list_of_copy(&made, &file) {
         Some(sources) => put(&list, &sources, &made)?,
-        // Of an earlier build.
+        // It belongs to an earlier build.
         None if list.exists() => {
             fs::remove_file(&list).with_context(|| format!("cannot remove {}", list.display()))?
         }
@@ -124,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     output::progress("Checking", &file.display().to_string());
     let report = check::examine(&file, machine, args.image, check::LIMIT)?;
     if args.json {
-        output::json(&report.json())?;
+        output::json(&report)?;
     } else {
         report.print_findings();
         if !report.is_bad() {
@@ -137,12 +126,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// The plugin's name, as the file says it.
 fn name(bytes: &[u8]) -> Option<String> {
     let name = ElfFile::read(bytes).ok()?.description?.ok()?.protocol.name;
-    // A name that is a path would lead elsewhere.
+    // A name with a path would lead to another directory.
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Puts a file in its place at once, with the mode and the age of another. A service that has the old
-/// one goes on with it.
+/// Replaces a file at once, with the mode and the time of another. A service that has loaded the
+/// old file keeps it.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory)

@@ -1,12 +1,12 @@
-//! Takes off what serves debuggers only, for any machine and without its tools.
+//! Removes what serves debuggers only, for any machine and without its tools.
 
 use anyhow::Result;
 use object::build::elf::Builder;
 
 use crate::elf::is_for_debuggers;
 
-/// The same shared object without symbol table and debug information. What a process sees of it is unchanged: dynamic
-/// symbols, build id and the kit's description stay.
+/// The same shared object without symbol table and debug information. What a process sees of it is
+/// unchanged: dynamic symbols, build id and the kit's description stay.
 ///
 /// # Errors
 /// The file is no ELF file, or has something that cannot be written again.

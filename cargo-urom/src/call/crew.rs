@@ -1,12 +1,12 @@
-//! The workers that commands go to: one, or a domain of several. They stay until the last command has been answered.
+//! The workers that commands go to: one, or a domain of several. They stay until the last command
+//! has been answered.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{self, Poll};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use urom_abi::{WORKER_ID_ANY, WorkerId};
 use urom_host::gather::InProcess;
 use urom_host::{Answer, Domain, Plugin, RawCompletion, Service, Worker, block_on_for};
@@ -16,43 +16,31 @@ use super::request::Request;
 /// Workers with a plugin.
 #[derive(Debug)]
 pub(super) struct Crew {
-    pub(super) plugin: Plugin,
+    plugin: Plugin,
     workers: Vec<Worker>,
     /// Of several workers; each is known in it by its number.
     domain: Option<Domain>,
     /// How many commands each worker may have in flight.
     window: usize,
-    /// Commands that were given up, with the numbers of their workers. They take room until they are
-    /// answered.
-    late: Vec<(usize, RawCompletion)>,
-}
-
-/// What is to be started.
-#[derive(Debug, Clone)]
-pub(super) struct Shape {
-    /// How many workers there are, and their ids; ids of the service's choice if not given.
-    pub(super) workers: Vec<Option<WorkerId>>,
-    /// Whether they are in a domain.
-    pub(super) domain: bool,
-    /// How many commands each worker may have in flight.
-    pub(super) window: usize,
+    /// Commands without an answer. Those that were given up are among them: they take room until
+    /// they are answered.
+    flights: Vec<Flight>,
 }
 
 /// The ids of `count` workers, from this one on.
 ///
 /// # Errors
-/// They would go beyond the largest id, or come to the one that asks for any worker.
+/// They would exceed the largest id.
 pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
-    let last =
-        first.0.checked_add(count.saturating_sub(1) as u64).filter(|last| *last != WORKER_ID_ANY);
-    match last {
-        Some(last) => Ok((first.0..=last).map(|id| Some(WorkerId(id))).collect()),
-        None => Err(format!(
-            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: begin \
-             with a smaller one",
+    let id = |number| first.0.checked_add(number).filter(|id| *id != WORKER_ID_ANY);
+    let ids = (0..count as u64).map(|number| id(number).map(|id| Some(WorkerId(id))));
+    ids.collect::<Option<_>>().ok_or_else(|| {
+        format!(
+            "--worker {first} --workers {count}: the last id would be beyond {}, the largest: \
+             begin with a smaller one",
             WORKER_ID_ANY - 1
-        )),
-    }
+        )
+    })
 }
 
 /// What came of a command.
@@ -67,17 +55,30 @@ pub(super) enum Outcome {
     Unsent(usize),
 }
 
-/// A command that was sent: its place among all, and when.
+/// A command that was sent.
+#[derive(Debug)]
 struct Flight {
+    /// Its place among all.
     at: usize,
+    /// The number of its worker.
+    number: usize,
     sent: Instant,
     completion: RawCompletion,
+    /// Whether it was given up.
+    is_late: bool,
 }
 
 impl Crew {
-    /// Starts workers, and makes a domain of them.
-    pub(super) fn start(service: &Service, plugin: Plugin, shape: Shape) -> Result<Crew> {
-        let tasks = shape.window.next_power_of_two().try_into()?;
+    /// Starts workers with these ids, or with ids of the service's choice, and makes a domain of them
+    /// if that is asked for. `window` is how many commands each may have in flight.
+    pub(super) fn start(
+        service: &Service,
+        plugin: Plugin,
+        ids: &[Option<WorkerId>],
+        is_domain: bool,
+        window: usize,
+    ) -> Result<Crew> {
+        let tasks = window.next_power_of_two().try_into()?;
         let start = |id: &Option<WorkerId>| {
             let mut worker = service.worker().plugin(plugin).max_inflight(tasks);
             if let Some(WorkerId(id)) = id {
@@ -85,8 +86,8 @@ impl Crew {
             }
             worker.start().wait()
         };
-        let workers = shape.workers.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        let domain = match shape.domain {
+        let workers = ids.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let domain = match is_domain {
             false => None,
             true => {
                 let members = (0..).zip(&workers);
@@ -95,113 +96,103 @@ impl Crew {
                 Some(domain.gather(InProcess::alone()).start().wait()?)
             }
         };
-        Ok(Crew { plugin, workers, domain, window: shape.window, late: Vec::new() })
+        Ok(Crew { plugin, workers, domain, window, flights: Vec::new() })
     }
 
-    /// A worker by its number.
-    pub(super) fn worker(&self, number: usize) -> Option<&Worker> {
-        self.workers.get(number)
+    /// Why a worker failed, if it did.
+    pub(super) fn failure(&self, number: usize) -> Option<String> {
+        self.workers.get(number)?.failure()
     }
 
-    /// Sends commands together, and returns what came of each. Each worker gets its commands in their
-    /// order, as many at a time as it may have in flight. None is waited for longer than `limit`.
-    pub(super) fn send(&mut self, requests: &[(usize, Request)], limit: Duration) -> Vec<Outcome> {
-        // What nobody waited for may have come since.
-        let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.forget(cx)));
-        let mut queues = vec![VecDeque::new(); self.workers.len()];
-        (0..).zip(requests).for_each(|(at, (number, _))| queues[*number].push_back(at));
-        let mut outcomes: Vec<Option<Outcome>> = requests.iter().map(|_| None).collect();
-        let mut flights: Vec<Flight> = Vec::new();
-        loop {
-            for (number, queue) in queues.iter_mut().enumerate() {
-                self.fill(number, queue, requests, &mut flights, &mut outcomes);
-            }
-            let Some(first) = flights.iter().map(|flight| flight.sent).min() else { break };
-            let left = limit.saturating_sub(first.elapsed());
-            let answers = block_on_for(
-                left,
-                poll_fn(|cx| {
-                    let _ = self.forget(cx);
-                    take(&mut flights, &mut outcomes, cx)
-                }),
-            );
-            if answers.is_err() {
-                let (late, others) =
-                    flights.into_iter().partition(|flight: &Flight| flight.sent.elapsed() >= limit);
-                flights = others;
-                for Flight { at, completion, .. } in late {
-                    outcomes[at] = Some(Outcome::Late);
-                    self.late.push((requests[at].0, completion));
-                }
-            }
-        }
-        let outcome = |(outcome, (number, _)): (Option<Outcome>, &(usize, Request))| {
-            outcome.unwrap_or_else(|| Outcome::Unsent(self.late_of(*number)))
-        };
-        outcomes.into_iter().zip(requests).map(outcome).collect()
-    }
-
-    /// Sends a worker as much as it may have in flight.
-    fn fill(
-        &self,
-        number: usize,
-        queue: &mut VecDeque<usize>,
-        requests: &[(usize, Request)],
-        flights: &mut Vec<Flight>,
-        outcomes: &mut [Option<Outcome>],
+    /// Sends `count` commands together. `command` gives each with the number of its worker, which
+    /// gets its commands in their order, as many at a time as it may have in flight. None is waited
+    /// for longer than `limit`. `done` learns what came of each, and returns whether to go on.
+    pub(super) fn send<'a>(
+        &mut self,
+        count: usize,
+        command: impl Fn(usize) -> &'a (usize, Request),
+        limit: Duration,
+        mut done: impl FnMut(usize, Outcome) -> bool,
     ) {
-        let of_worker = flights.iter().filter(|flight| requests[flight.at].0 == number).count();
-        let mut room = self.window.saturating_sub(of_worker + self.late_of(number));
-        while room > 0
-            && let Some(at) = queue.pop_front()
-        {
-            let sent = Instant::now();
-            match requests[at].1.submit(&self.workers[number], self.plugin) {
-                Ok(completion) => {
-                    flights.push(Flight { at, sent, completion });
-                    room -= 1;
+        // Late answers may have come since.
+        let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.take(cx)));
+        // From where on a worker's next command is looked for.
+        let mut next = vec![0; self.workers.len()];
+        let next_of = |number, from: &mut usize| {
+            let found = (*from..count).find(|at| command(*at).0 == number);
+            *from = found.map_or(count, |at| at + 1);
+            found
+        };
+        let mut goes_on = true;
+        loop {
+            for (number, from) in next.iter_mut().enumerate() {
+                let mut room = self.window.saturating_sub(self.in_flight(number));
+                while goes_on
+                    && room > 0
+                    && let Some(at) = next_of(number, from)
+                {
+                    let sent = Instant::now();
+                    match command(at).1.submit(&self.workers[number], self.plugin) {
+                        Ok(completion) => {
+                            let is_late = false;
+                            self.flights.push(Flight { at, number, sent, completion, is_late });
+                            room -= 1;
+                        }
+                        Err(error) => goes_on = done(at, Outcome::Refused(error)),
+                    }
                 }
-                Err(error) => outcomes[at] = Some(Outcome::Refused(error)),
+            }
+            let waited_for = self.flights.iter().filter(|flight| !flight.is_late);
+            let Some(first) = waited_for.map(|flight| flight.sent).min() else { break };
+            let left = limit.saturating_sub(first.elapsed());
+            if let Ok(answers) = block_on_for(left, poll_fn(|cx| self.take(cx))) {
+                for (at, answer, took) in answers {
+                    goes_on &= done(at, Outcome::Answered(answer, took));
+                }
+                continue;
+            }
+            let waited_for = self.flights.iter_mut().filter(|flight| !flight.is_late);
+            for flight in waited_for.filter(|flight| flight.sent.elapsed() >= limit) {
+                flight.is_late = true;
+                goes_on &= done(flight.at, Outcome::Late);
+            }
+        }
+        for (number, from) in next.iter_mut().enumerate().filter(|_| goes_on) {
+            while let Some(at) = next_of(number, from) {
+                done(at, Outcome::Unsent(self.in_flight(number)));
             }
         }
     }
 
-    fn late_of(&self, number: usize) -> usize {
-        self.late.iter().filter(|(worker, _)| *worker == number).count()
+    fn in_flight(&self, number: usize) -> usize {
+        self.flights.iter().filter(|flight| flight.number == number).count()
     }
 
-    /// Lets go of late commands that are answered.
-    fn forget(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
-        self.late.retain_mut(|(_, completion)| Pin::new(completion).poll(cx).is_pending());
-        Poll::Ready(())
+    /// Takes the answers that are there, once there are any; those to late commands lead to
+    /// nothing.
+    fn take(&mut self, cx: &mut Context<'_>) -> Poll<Vec<(usize, Answer, Duration)>> {
+        let (before, mut answers) = (self.flights.len(), Vec::new());
+        self.flights.retain_mut(|flight| {
+            let Poll::Ready(answer) = Pin::new(&mut flight.completion).poll(cx) else {
+                return true;
+            };
+            if !flight.is_late {
+                answers.push((flight.at, answer, flight.sent.elapsed()));
+            }
+            false
+        });
+        if self.flights.len() < before { Poll::Ready(answers) } else { Poll::Pending }
     }
 
     /// Ends the domain and the workers.
     pub(super) fn stop(self) -> Result<()> {
-        drop(self.late);
+        drop(self.flights);
         let stopped = self.domain.map_or(Ok(()), Domain::stop);
         for worker in self.workers {
             worker.stop().wait().context("the worker did not stop in order")?;
         }
         stopped.context("the domain did not stop in order")
     }
-}
-
-/// Takes the answers that are there, once there are any.
-fn take(
-    flights: &mut Vec<Flight>,
-    outcomes: &mut [Option<Outcome>],
-    cx: &mut task::Context<'_>,
-) -> Poll<()> {
-    let before = flights.len();
-    flights.retain_mut(|Flight { at, sent, completion }| match Pin::new(completion).poll(cx) {
-        Poll::Ready(answer) => {
-            outcomes[*at] = Some(Outcome::Answered(answer, sent.elapsed()));
-            false
-        }
-        Poll::Pending => true,
-    });
-    if flights.len() < before { Poll::Ready(()) } else { Poll::Pending }
 }
 
 #[cfg(test)]

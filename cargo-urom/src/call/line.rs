@@ -1,11 +1,12 @@
-//! Commands as they are written, in arguments or in a line of a file: `COMMAND FIELD=VALUE .. + WORKER:COMMAND ..`.
+//! Commands as they are written, in arguments or in a line of a file: `COMMAND FIELD=VALUE .. +
+//! WORKER:COMMAND ..`.
 
 use std::io::{BufRead, Read};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::exit::usage;
-use crate::message::{Assignment, is_open};
+use crate::message::{Assignment, missing_bracket};
 
 /// What stands between two commands of a line.
 const AND: &str = "+";
@@ -29,50 +30,46 @@ pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
 }
 
 /// `+loopback` as the two words that it stands for.
-fn apart(word: &str) -> impl Iterator<Item = &str> {
-    match word.strip_prefix(AND).filter(|command| !command.is_empty()) {
-        Some(command) => [Some(AND), Some(command)],
-        None => [Some(word), None],
+fn apart(word: &str) -> Vec<&str> {
+    match word.strip_prefix(AND) {
+        Some(command) if !command.is_empty() => vec![AND, command],
+        _ => vec![word],
     }
-    .into_iter()
-    .flatten()
 }
 
-/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket that no
-/// later word closes may be part of a text, and joins nothing.
+/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket
+/// that no later word closes may be part of a text, and joins nothing.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let words: Vec<&str> = words.collect();
     let mut joined = Vec::new();
     let mut rest = &words[..];
-    while let Some((word, behind)) = rest.split_first() {
-        let (whole, count) = whole(word, behind).unwrap_or_else(|| ((*word).to_owned(), 0));
-        joined.push(whole);
-        rest = &behind[count..];
+    while !rest.is_empty() {
+        let (whole, behind) = rest.split_at(closed(rest).unwrap_or(1));
+        joined.push(whole.join(" "));
+        rest = behind;
     }
     joined
 }
 
-/// A word that leaves a bracket open, joined with the words behind it that close it; and their number.
-fn whole(word: &str, behind: &[&str]) -> Option<(String, usize)> {
-    let mut whole = word.to_owned();
-    for (index, next) in behind.iter().enumerate() {
-        let inner = open(&whole)?;
+/// How many words belong to the first one, because it leaves a bracket open that they close.
+fn closed(words: &[&str]) -> Option<usize> {
+    let mut whole = (*words.first()?).to_owned();
+    for (index, next) in words.iter().enumerate().skip(1) {
         // What looks like the next field is one, but for a structure's.
-        if *next == AND || (inner == '[' && is_field(next)) {
+        if *next == AND || (missing(&whole)? == ']' && is_field(next)) {
             return None;
         }
         whole = format!("{whole} {next}");
-        if open(&whole).is_none() {
-            return Some((whole, index + 1));
+        if missing(&whole).is_none() {
+            return Some(index + 1);
         }
     }
     None
 }
 
-/// The innermost bracket that a word's value leaves open.
-fn open(word: &str) -> Option<char> {
-    let (_, value) = word.split_once('=')?;
-    is_open(value)
+/// The bracket that a word's value lacks first at its end.
+fn missing(word: &str) -> Option<char> {
+    missing_bracket(word.split_once('=')?.1)
 }
 
 fn is_field(word: &str) -> bool {
@@ -84,26 +81,17 @@ fn one(words: &[String]) -> Result<Written, String> {
     let Some((name, fields)) = words.split_first() else {
         return Err(format!("there is no command beside a `{AND}`"));
     };
-    let (worker, command) = match name.split_once(':') {
-        Some((number, command)) => {
-            let worker = number.parse().map_err(|_| {
-                format!(
-                    "`{}` is no worker's number: write WORKER:COMMAND, such as 1:{}",
-                    number.escape_debug(),
-                    command.escape_debug()
-                )
-            })?;
-            (worker, command)
-        }
-        None => (0, name.as_str()),
-    };
-    let mut assignments = Vec::new();
-    for (index, word) in fields.iter().enumerate() {
+    let (number, command) = name.split_once(':').unwrap_or(("0", name));
+    let worker = number.parse().map_err(|_| {
+        let (number, command) = (number.escape_debug(), command.escape_debug());
+        format!("`{number}` is no worker's number: write WORKER:COMMAND, such as 1:{command}")
+    })?;
+    let field = |(index, word): (usize, &String)| {
         let (before, behind) = (&fields[..index], fields.get(index + 1));
-        let field = word.parse().map_err(|why: String| no_field(word, &why, before, behind));
-        assignments.push(field?);
-    }
-    Ok(Written { worker, command: command.to_owned(), fields: assignments })
+        word.parse().map_err(|why: String| no_field(word, &why, before, behind))
+    };
+    let fields = fields.iter().enumerate().map(field).collect::<Result<_, _>>()?;
+    Ok(Written { worker, command: command.to_owned(), fields })
 }
 
 /// What to say of a word that should have been a field.
@@ -112,8 +100,7 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     let spaced =
         behind.is_some_and(begins) || before.last().is_some_and(|last| last.ends_with('='));
     let word = word.escape_debug();
-    if let Some((first, bracket)) = before.iter().find_map(|word| Some((word, open(word)?))) {
-        let end = if bracket == '[' { ']' } else { '}' };
+    if let Some((first, end)) = before.iter().find_map(|word| Some((word, missing(word)?))) {
         return format!("`{word}`: {why}; `{}` has no `{end}` at its end", first.escape_debug());
     }
     if spaced {
@@ -122,34 +109,28 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
 }
 
-/// The lines of a text that have commands, as they are asked for, each with its place, such as `line 3 of
-/// FILE`. Words may be quoted as in a shell, and `#` begins a comment.
+/// The lines of a text that have commands, as they are asked for, each with its place, such as
+/// `line 3 of FILE`. Words may be quoted as in a shell, and `#` begins a comment.
 ///
 /// An error names its line. Further lines follow, unless the text cannot be read further.
 pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,
 ) -> impl Iterator<Item = Result<(String, Vec<Written>)>> {
-    let (mut number, mut is_over) = (0, false);
-    std::iter::from_fn(move || {
-        while !is_over {
-            number += 1;
-            let place = format!("line {number} of {of}");
-            let line = match next(&mut text).with_context(|| format!("cannot read {place}")) {
-                Ok(line) => line?,
-                Err(error) => {
-                    is_over = true;
-                    return Some(Err(error));
-                }
-            };
-            match commands(&line) {
-                Ok(commands) if commands.is_empty() => {}
-                Ok(commands) => return Some(Ok((place, commands))),
-                Err(why) => return Some(Err(usage(format!("{place}: {why}")))),
-            }
+    let mut is_over = false;
+    let lines = (1..).map_while(move |number| {
+        if is_over {
+            return None;
         }
-        None
-    })
+        let place = format!("line {number} of {of}");
+        let line = next(&mut text).with_context(|| format!("cannot read {place}"));
+        is_over = line.is_err();
+        line.transpose().map(|line| match commands(&line?) {
+            Ok(commands) => Ok((place, commands)),
+            Err(why) => Err(usage(format!("{place}: {why}"))),
+        })
+    });
+    lines.filter(|line| !line.as_ref().is_ok_and(|(_, commands)| commands.is_empty()))
 }
 
 /// The next line with its end. A line longer than any command ends the text: it may have no end.

@@ -1,37 +1,39 @@
 //! What is printed of an answer, and of many.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
-use urom_host::Answer;
+use urom_abi::Count;
+use urom_host::{Answer, DocaError};
 
-use super::repeat::Tally;
-use super::request::{Notification, Reading, Request};
+use super::args::Args;
+use super::crew::Outcome;
+use super::request::{Reading, Request};
 use crate::message::Shown;
 use crate::output::{self, plain};
 
-/// A notification, for people: its name, and its fields as one would give them.
+/// Prints a notification for people: its name, and its fields in the notation of arguments. A
+/// failed command's notification has only a status, so nothing is printed of it.
 ///
 /// # Errors
-/// Nobody reads it.
-pub(super) fn answer(reading: &Reading, took: Duration) -> Result<()> {
-    match &reading.notification {
-        None => {}
-        Some(Notification::Decoded(decoded)) => {
-            let mut text = plain(decoded.variant.name) + "\n";
-            for (name, value) in &decoded.fields {
-                _ = writeln!(text, "  {} = {}", plain(name), plain(&value.to_string()));
-            }
-            output::result(&text)?;
-            for remark in &decoded.remarks {
-                output::note(remark);
-            }
+/// Standard output is closed.
+pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Result<()> {
+    if answer.status != DocaError::SUCCESS {
+        return Ok(());
+    }
+    if let Some(decoded) = &reading.decoded {
+        let mut text = plain(decoded.variant.name) + "\n";
+        for (name, value) in &decoded.fields {
+            _ = writeln!(text, "  {} = {}", plain(name), plain(&value.to_string()));
         }
-        Some(Notification::Bytes(bytes)) => {
-            output::result(&format!("{}\n", plain(&bytes.to_string())))?
-        }
+        output::result(&text)?;
+        decoded.remarks.iter().for_each(|remark| output::note(remark));
+    } else if let Some(bytes) = &answer.bytes {
+        output::result(&format!("{}\n", plain(&Shown::Bytes(bytes.clone()).to_string())))?;
     }
     output::progress("Answered", &format!("in {}", time(nanoseconds(took))));
     Ok(())
@@ -46,15 +48,11 @@ pub(super) fn answer_json(
     took: Duration,
 ) -> Value {
     let mut remarks = request.remarks.clone();
-    let notification = match &reading.notification {
-        Some(Notification::Decoded(decoded)) => {
-            remarks.extend(decoded.remarks.iter().cloned());
-            let fields =
-                decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
-            json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
-        }
-        _ => Value::Null,
-    };
+    let notification = reading.decoded.as_ref().map(|decoded| {
+        remarks.extend(decoded.remarks.iter().cloned());
+        let fields = decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
+        json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
+    });
     json!({
         "plugin": plugin,
         "command": request.name,
@@ -71,64 +69,134 @@ pub(super) fn answer_json(
     })
 }
 
-/// How a run was set up.
-#[derive(Debug)]
-pub(super) struct Shape {
+/// What is wrong with an answer. `failure` is why its worker failed, if it did.
+pub(super) fn problems(
+    args: &Args,
+    plugin: &str,
+    request: &Request,
+    answer: &Answer,
+    reading: Reading,
+    failure: Option<String>,
+) -> Vec<String> {
+    let name = &request.name;
+    let Err(code) = answer.status.check() else {
+        let problem = |problem| {
+            format!(
+                "the answer to {name} of `{plugin}` is not what it should be: {problem}; does the \
+                 description fit the plugin that runs?"
+            )
+        };
+        return reading.problems.into_iter().map(problem).collect();
+    };
+    let reason = match (&answer.bytes, &args.service) {
+        (None, _) if code == DocaError::TOO_BIG => {
+            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, \
+             and that of a `uromd` that is called"
+        }
+        (Some(_), Some(_)) => {
+            "the plugin answered with this status; its reason is in the worker's log, which the \
+             service writes"
+        }
+        (Some(_), None) => {
+            "the plugin answered with this status; its reason, if it logged one, stands above"
+        }
+        (None, _) => {
+            "the service ended it without a notification; its log, which stands above for a \
+             service in this process, says why"
+        }
+    };
+    let reason = failure.as_deref().unwrap_or(reason);
+    let (status, description) = (code.name(), code.description());
+    vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
+}
+
+/// Why there is no answer to a command.
+pub(super) fn unanswered(
+    args: &Args,
+    plugin: &str,
+    request: &Request,
+    outcome: &Outcome,
+) -> String {
+    let which = format!("{} of `{plugin}`", request.name);
+    match outcome {
+        Outcome::Refused(error) => format!("{which}: {error:#}"),
+        Outcome::Unsent(late) => format!(
+            "{which} was not sent: its worker has not answered {}, and takes no more before that",
+            Count(*late, "earlier command")
+        ),
+        Outcome::Late | Outcome::Answered(..) => format!(
+            "{which} was not answered within {} s: wait longer with --timeout, or see the worker's \
+             log",
+            args.timeout
+        ),
+    }
+}
+
+/// What came of one command that was sent many times. Its fields are the JSON.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Tally<'a> {
+    pub(super) plugin: &'a str,
+    pub(super) command: &'a str,
     pub(super) asked: usize,
     pub(super) in_flight: usize,
-    pub(super) warm_up: usize,
+    /// How many were answered.
+    pub(super) count: usize,
+    /// How many answers were not what the command calls for.
+    pub(super) errors: usize,
+    pub(super) errors_by_kind: BTreeMap<String, usize>,
+    /// What ended it early.
+    pub(super) ended_early: Option<String>,
+    /// From the first command to the last answer.
+    pub(super) seconds: f64,
+    /// Answers in a second.
+    pub(super) rate: f64,
+    /// From before a command was submitted to after its answer was there, whatever the answer.
+    pub(super) latency_ns: Latency,
 }
 
-/// A run, for people.
-pub(super) fn tally(tally: &Tally, shape: &Shape) -> String {
-    let Shape { asked, in_flight, warm_up } = shape;
-    let mut text = format!(
-        "commands    {} of {asked}, {in_flight} in flight, after {warm_up} for warming up\n",
-        tally.samples()
-    );
-    _ = writeln!(text, "errors      {}", tally.failed());
-    _ = writeln!(
-        text,
-        "rate        {:.0} per second, in {:.3} s",
-        tally.rate(),
-        tally.elapsed.as_secs_f64()
-    );
-    for (name, percent) in [("min", 0), ("p50", 50), ("p90", 90), ("p99", 99)] {
-        _ = writeln!(
-            text,
-            "{name:<11} {}",
-            tally.percentile(percent).map_or_else(|| "-".to_owned(), time)
-        );
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Latency {
+    median: Option<u64>,
+    max: Option<u64>,
+}
+
+impl Tally<'_> {
+    /// Of the time of all commands, the nanoseconds of each, and what was wrong with answers.
+    pub(super) fn new(
+        elapsed: Duration,
+        mut times: Vec<u64>,
+        errors_by_kind: BTreeMap<String, usize>,
+    ) -> Self {
+        times.sort_unstable();
+        let median = times.get(times.len().saturating_sub(1) / 2).copied();
+        let seconds = elapsed.as_secs_f64();
+        Tally {
+            count: times.len(),
+            errors: errors_by_kind.values().sum(),
+            errors_by_kind,
+            seconds,
+            rate: times.len() as f64 / seconds.max(f64::MIN_POSITIVE),
+            latency_ns: Latency { median, max: times.last().copied() },
+            ..Tally::default()
+        }
     }
-    _ = writeln!(text, "max         {}", tally.max().map_or_else(|| "-".to_owned(), time));
-    text
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let Tally { asked, in_flight, count, errors, seconds, rate, .. } = self;
+        let [median, max] = [self.latency_ns.median, self.latency_ns.max]
+            .map(|took| took.map_or_else(|| "-".to_owned(), time));
+        format!(
+            "commands    {count} of {asked}, {in_flight} in flight\n\
+             errors      {errors}\n\
+             rate        {rate:.0} per second, in {seconds:.3} s\n\
+             median      {median}\n\
+             max         {max}\n"
+        )
+    }
 }
 
-/// The same for scripts.
-pub(super) fn tally_json(plugin: &str, request: &Request, tally: &Tally, shape: &Shape) -> Value {
-    json!({
-        "plugin": plugin,
-        "command": request.name,
-        "asked": shape.asked,
-        "count": tally.samples(),
-        "in_flight": shape.in_flight,
-        "warm_up": shape.warm_up,
-        "errors": tally.failed(),
-        "errors_by_kind": tally.errors,
-        "ended_early": tally.broken.as_ref().map(ToString::to_string),
-        "seconds": tally.elapsed.as_secs_f64(),
-        "rate": tally.rate(),
-        "latency_ns": {
-            "min": tally.percentile(0),
-            "p50": tally.percentile(50),
-            "p90": tally.percentile(90),
-            "p99": tally.percentile(99),
-            "max": tally.max(),
-        },
-    })
-}
-
-fn nanoseconds(time: Duration) -> u64 {
+pub(super) fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX)
 }
 
@@ -150,5 +218,15 @@ mod tests {
     fn times_have_the_unit_that_suits_them() {
         let times = [500, 85_200, 2_345_678, 1_500_000_000].map(time);
         assert_eq!(times, ["0.5 us", "85.2 us", "2.35 ms", "1.500 s"]);
+    }
+
+    #[test]
+    fn the_median_and_the_maximum_are_those_of_commands() {
+        let of = |times: &[u64]| {
+            let tally = Tally::new(Duration::from_secs(2), times.to_vec(), BTreeMap::new());
+            (tally.latency_ns.median, tally.latency_ns.max, tally.rate)
+        };
+        assert_eq!(of(&[30, 10, 20, 40]), (Some(20), Some(40), 2.0));
+        assert_eq!(of(&[]), (None, None, 0.0));
     }
 }

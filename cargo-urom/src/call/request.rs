@@ -2,11 +2,11 @@
 
 use anyhow::bail;
 use urom_abi::Count;
-use urom_abi::describe::{Messages, Protocol, Variant};
+use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
 use urom_host::{Answer, Plugin, RawCompletion, Worker};
 
-use crate::message::{self, Assignment, Decoded, Shown};
+use crate::message::{self, Assignment, Decoded};
 
 /// A command, ready to be sent.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Request {
     described: Option<Described>,
 }
 
-/// Who can read the answer.
+/// What describes the command and its answer.
 #[derive(Clone, Copy, Debug)]
 struct Described {
     protocol: &'static Protocol,
@@ -26,19 +26,11 @@ struct Described {
     command: Option<&'static Variant>,
 }
 
-/// What an answer says.
-#[derive(Debug)]
-pub(super) enum Notification {
-    /// A message of the protocol.
-    Decoded(Decoded),
-    /// Bytes that nothing describes, or that are not what describes them.
-    Bytes(Shown),
-}
-
 /// An answer that was looked into.
 #[derive(Debug)]
 pub(super) struct Reading {
-    pub(super) notification: Option<Notification>,
+    /// The notification, if it is a message of a protocol that is known.
+    pub(super) decoded: Option<Decoded>,
     /// Why this is not the answer that the command calls for, whatever its status.
     pub(super) problems: Vec<String>,
 }
@@ -79,42 +71,40 @@ impl Request {
         if need > room {
             let message = need + size_of::<WorkerCmd>();
             bail!(
-                "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send less, or \
-                 give --max-msg-size {message} to `cargo urom call`, and to a `uromd` that it calls",
+                "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
+                 less, or give --max-msg-size {message} to `cargo urom call`, and to a `uromd` \
+                 that it calls",
                 Count(need, "byte"),
             );
         }
         task.submit(&self.bytes).map_err(|rejected| {
-            // The worker's own words name no call of a library.
+            // The worker's reason is plainer than the library's: it names no function.
             worker
                 .failure()
                 .map_or_else(|| urom_host::Error::from(rejected).into(), anyhow::Error::msg)
         })
     }
 
-    /// The version that the plugin must have.
-    pub(super) fn protocol(&self) -> Option<&'static Protocol> {
-        self.described.map(|described| described.protocol)
-    }
-
     /// Looks into an answer.
     pub(super) fn read(&self, answer: &Answer) -> Reading {
+        let without = |problems| Reading { decoded: None, problems };
         let Some(bytes) = answer.bytes.as_deref() else {
-            let nothing =
-                answer.status.check().is_ok().then(|| "it brought no notification".to_owned());
-            return Reading { notification: None, problems: nothing.into_iter().collect() };
+            let is_good = answer.status.check().is_ok();
+            return without(
+                is_good.then(|| "it brought no notification".to_owned()).into_iter().collect(),
+            );
         };
-        let plain = || Some(Notification::Bytes(Shown::Bytes(bytes.to_vec())));
         let Some(Described { protocol, command }) = self.described else {
-            return Reading { notification: plain(), problems: Vec::new() };
+            return without(Vec::new());
         };
         let notifications = &protocol.notifications;
-        let expected = command.and_then(|command| reply(notifications, command));
-        let decoded = match message::decode(notifications, expected, bytes) {
+        let reply = command.and_then(|command| command.reply);
+        let expected = notifications.variants.iter().find(|variant| Some(variant.name) == reply);
+        let mut decoded = match message::decode(notifications, expected, bytes) {
             Ok(decoded) => decoded,
-            Err(problem) => return Reading { notification: plain(), problems: vec![problem] },
+            Err(problem) => return without(vec![problem]),
         };
-        let mut problems = decoded.problems.clone();
+        let mut problems = std::mem::take(&mut decoded.problems);
         if let Some(expected) = expected.filter(|expected| expected.name != decoded.variant.name) {
             problems.push(format!(
                 "it is {}, and the command calls for {}",
@@ -128,10 +118,6 @@ impl Request {
                 fields.iter().map(|field| format!("its `{field}` does not repeat the command's")),
             );
         }
-        Reading { notification: Some(Notification::Decoded(decoded)), problems }
+        Reading { decoded: Some(decoded), problems }
     }
-}
-
-fn reply(notifications: &Messages, command: &Variant) -> Option<&'static Variant> {
-    notifications.variants.iter().find(|variant| Some(variant.name) == command.reply)
 }

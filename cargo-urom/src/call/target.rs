@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use urom_abi::describe::Protocol;
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
 
@@ -19,7 +19,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Finds a plugin by its file or its name. `remote`: a service elsewhere has it, so that nothing need be here.
+    /// Finds a plugin by its file or its name. `remote`: a service elsewhere has it, so that
+    /// nothing need be here.
     pub(super) fn find(plugin: &str, remote: bool) -> Result<Target> {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {
@@ -36,8 +37,8 @@ impl Target {
         match (remote, variable) {
             (true, _) => Ok(Target { name: plugin.to_owned(), file: None }),
             (false, Some(path)) => bail!(
-                "there is no plugin `{plugin}` in {PLUGIN_PATH_VARIABLE}, which is {}: give the path of its .so, or the \
-                 service that has it with --service ADDR",
+                "there is no plugin `{plugin}` in {PLUGIN_PATH_VARIABLE}, which is {}: give the \
+                 path of its .so, or the service that has it with --service ADDR",
                 path.display()
             ),
             (false, None) => bail!(
@@ -53,21 +54,31 @@ impl Target {
     /// A sentence with what to do when nothing does.
     pub(super) fn protocol(&self, other: Option<&Path>) -> Result<&'static Protocol> {
         if let Some(other) = other {
-            return match PluginFile::look(other)?.description {
-                Some(description) => Ok(description.protocol),
-                None => bail!(
-                    "{} describes no commands either: --protocol takes a .so that was built with this kit",
+            let description = PluginFile::look(other)?.description.with_context(|| {
+                format!(
+                    "{} describes no commands either: --protocol takes a .so that was built with \
+                     this kit",
                     other.display()
-                ),
-            };
+                )
+            })?;
+            return Ok(description.protocol);
         }
-        match &self.file {
-            Some(file) => Ok(file.described()?.protocol),
-            None => bail!(
-                "nothing on this machine describes the commands of `{}`: name a .so that does with --protocol FILE.so, \
-                 or the directory of one in {PLUGIN_PATH_VARIABLE}, or give the command's bytes with --raw",
+        let Some(file) = &self.file else {
+            bail!(
+                "nothing on this machine describes the commands of `{}`: name a .so that does with \
+                 --protocol FILE.so, or the directory of one in {PLUGIN_PATH_VARIABLE}, or give \
+                 the command's bytes with --raw",
                 self.name
-            ),
-        }
+            )
+        };
+        let description = file.description.with_context(|| {
+            format!(
+                "{} does not describe its commands, as plugins in C or without this kit's \
+                 #[urom_plugin] do not: name a plugin of the same protocol that does with \
+                 --protocol FILE.so, or give the command's bytes with --raw",
+                file.path.display()
+            )
+        })?;
+        Ok(description.protocol)
     }
 }

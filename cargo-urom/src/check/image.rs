@@ -1,8 +1,10 @@
 //! The operating systems that a BlueField is installed with, and what of them a plugin may rely on.
 //!
-//! From memory of the images' package lists: versions of glibc are those of the distributions' releases, and libraries those
-//! that every image installs with them, with DOCA or with its drivers. What is not here may be there all the same, so its
-//! absence is a warning and no error.
+//! From memory of the images' package lists: versions of glibc are those of the distributions'
+//! releases, and libraries those that every image installs with them, with DOCA or with its
+//! drivers. What is not here may be there all the same, so its absence is a warning and no error.
+
+use crate::elf::GlibcVersion;
 
 /// One image.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,57 +14,39 @@ pub(crate) struct Image {
     /// What people call it.
     pub(crate) title: &'static str,
     /// Its glibc.
-    pub(crate) glibc: (u32, u32),
+    pub(crate) glibc: GlibcVersion,
     /// What it has besides [`COMMON`].
-    libraries: &'static [&'static str],
+    libraries: &'static str,
 }
 
 /// Those that DOCA comes for.
 pub(crate) static IMAGES: [Image; 5] = [
-    Image { name: "ubuntu-22.04", title: "Ubuntu 22.04", glibc: (2, 35), libraries: OPENSSL_3 },
-    Image { name: "ubuntu-24.04", title: "Ubuntu 24.04", glibc: (2, 39), libraries: OPENSSL_3 },
-    Image { name: "debian-12", title: "Debian 12", glibc: (2, 36), libraries: OPENSSL_3 },
-    Image { name: "oracle-8", title: "Oracle Linux 8", glibc: (2, 28), libraries: OPENSSL_1 },
-    Image { name: "oracle-9", title: "Oracle Linux 9", glibc: (2, 34), libraries: OPENSSL_3 },
+    image("ubuntu-22.04", "Ubuntu 22.04", GlibcVersion(2, 35), OPENSSL_3),
+    image("ubuntu-24.04", "Ubuntu 24.04", GlibcVersion(2, 39), OPENSSL_3),
+    image("debian-12", "Debian 12", GlibcVersion(2, 36), OPENSSL_3),
+    image("oracle-8", "Oracle Linux 8", GlibcVersion(2, 28), OPENSSL_1),
+    image("oracle-9", "Oracle Linux 9", GlibcVersion(2, 34), OPENSSL_3),
 ];
 
-const OPENSSL_1: &[&str] = &["libcrypto.so.1.1", "libssl.so.1.1"];
-const OPENSSL_3: &[&str] = &["libcrypto.so.3", "libssl.so.3"];
+const fn image(
+    name: &'static str,
+    title: &'static str,
+    glibc: GlibcVersion,
+    libraries: &'static str,
+) -> Image {
+    Image { name, title, glibc, libraries }
+}
 
-/// What all images have.
-const COMMON: [&str; 27] = [
-    // glibc, and what comes with the compilers.
-    "ld-linux-aarch64.so.1",
-    "libc.so.6",
-    "libdl.so.2",
-    "libm.so.6",
-    "libpthread.so.0",
-    "libresolv.so.2",
-    "librt.so.1",
-    "libutil.so.1",
-    "libgcc_s.so.1",
-    "libstdc++.so.6",
-    "libgomp.so.1",
-    "libz.so.1",
-    // UCX.
-    "libucm.so.0",
-    "libucp.so.0",
-    "libucs.so.0",
-    "libuct.so.0",
-    "libucs_signal.so.0",
-    // The drivers.
-    "libibumad.so.3",
-    "libibverbs.so.1",
-    "libmlx5.so.1",
-    "librdmacm.so.1",
-    "libnl-3.so.200",
-    "libnl-route-3.so.200",
-    "libnuma.so.1",
-    // DOCA.
-    "libdoca_argp.so.2",
-    "libdoca_common.so.2",
-    "libdoca_urom.so.2",
-];
+const OPENSSL_1: &str = "libcrypto.so.1.1 libssl.so.1.1";
+const OPENSSL_3: &str = "libcrypto.so.3 libssl.so.3";
+
+/// What all images have: glibc and what comes with the compilers, UCX, the drivers, DOCA.
+const COMMON: &str = "ld-linux-aarch64.so.1 libc.so.6 libdl.so.2 libm.so.6 libpthread.so.0 \
+    libresolv.so.2 librt.so.1 libutil.so.1 libgcc_s.so.1 libstdc++.so.6 libgomp.so.1 libz.so.1 \
+    libucm.so.0 libucp.so.0 libucs.so.0 libuct.so.0 libucs_signal.so.0 \
+    libibumad.so.3 libibverbs.so.1 libmlx5.so.1 librdmacm.so.1 libnl-3.so.200 libnl-route-3.so.200 \
+    libnuma.so.1 \
+    libdoca_argp.so.2 libdoca_common.so.2 libdoca_urom.so.2";
 
 impl Image {
     /// The one that `--image` names.
@@ -70,25 +54,25 @@ impl Image {
     /// # Errors
     /// The names there are.
     pub(crate) fn named(name: &str) -> Result<&'static Image, String> {
-        let names = || IMAGES.iter().map(|image| image.name).collect::<Vec<_>>().join(", ");
-        IMAGES
-            .iter()
-            .find(|image| image.name == name)
-            .ok_or_else(|| format!("expected one of {}", names()))
+        IMAGES.iter().find(|image| image.name == name).ok_or_else(|| {
+            let names = IMAGES.iter().map(|image| image.name).collect::<Vec<_>>();
+            format!("expected one of {}", names.join(", "))
+        })
     }
 
     /// Whether a library is known to be there, by the name that files ask for it with.
     pub(crate) fn has(&self, library: &str) -> bool {
-        COMMON.contains(&library) || self.libraries.contains(&library)
+        let mut names = COMMON.split(' ').chain(self.libraries.split(' '));
+        names.any(|name| name == library)
     }
 }
 
-/// Whether a library is one of those that no image has, because they belong to the machine that built the file.
+/// Whether a library is one of those that no image has, because they belong to the machine that
+/// built the file.
 pub(crate) fn is_of_the_build_machine(library: &str) -> bool {
-    let rust = ["libstd-", "librustc_driver-"].iter().any(|name| library.starts_with(name));
-    rust || ["libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"]
-        .iter()
-        .any(|name| library.starts_with(name))
+    const NAMES: [&str; 6] =
+        ["libstd-", "librustc_driver-", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"];
+    NAMES.iter().any(|name| library.starts_with(name))
 }
 
 #[cfg(test)]
@@ -97,7 +81,7 @@ mod tests {
 
     #[test]
     fn an_image_is_found_by_its_name_or_the_names_are_told() {
-        assert_eq!(Image::named("debian-12").map(|image| image.glibc), Ok((2, 36)));
+        assert_eq!(Image::named("debian-12").map(|image| image.glibc), Ok(GlibcVersion(2, 36)));
         let error = Image::named("debian").unwrap_err();
         assert!(IMAGES.iter().all(|image| error.contains(image.name)), "{error}");
     }

@@ -1,48 +1,81 @@
-//! What the service's examiner says of a file, as findings: it loads the plugin in a process of its own.
+//! What a plugin does when a service loads it and calls its two functions, in a process of its own.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use urom_abi::version;
-use urom_service::examine::{Examined, Trouble, examine, this_program};
+use urom_service::examine::{Stage, Trouble, examine, this_program};
 use urom_service::plugin_file::PluginFileError;
 
-use super::finding::Finding;
+use super::file::declaration;
+use super::report::Report;
 use crate::UROMD;
+use crate::output::quoted;
 
-/// Examines a file, as a service does.
+/// Examines a file as a service does.
 ///
 /// # Errors
-/// There can be no such process.
-pub(super) fn probe(file: &Path, limit: Duration) -> Result<Examined> {
-    examine(this_program(&[UROMD.into()]), file, limit)
-        .context("cannot start a process to try the plugin in")
-}
-
-/// What is wrong with what a plugin answered.
-pub(super) fn findings(examined: &Examined) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let oldest = version::exact(2, 7, 0) as u64;
-    match examined.api_version {
-        Some(0) => findings.push(Finding::NoWord),
-        Some(word) if word < oldest => findings.push(Finding::OldWord(word)),
-        _ => {}
+/// The process cannot be started.
+pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result<()> {
+    let examined = examine(this_program(&[UROMD.into()]), file, limit)
+        .context("cannot start a process to try the plugin in")?;
+    report.version = examined.version;
+    if let Some(word) = examined.api_version {
+        let name = usize::try_from(word).map_or_else(|_| word.to_string(), version::display);
+        if word == 0 {
+            report.no_version_word(version::RELEASE);
+        } else if word < version::exact(2, 7, 0) as u64 {
+            report.old_version_word(&name, version::RELEASE);
+        }
+        report.doca = Some(name);
     }
     if !examined.missing.is_empty() {
-        findings.push(Finding::NoMethods(examined.missing.clone()));
+        report.no_methods(quoted(&examined.missing));
     }
-    findings.extend(examined.trouble.as_ref().map(|trouble| match trouble {
-        Trouble::Hang { stage, limit } => Finding::Hang { stage: *stage, seconds: limit.as_secs() },
-        Trouble::Crash { stage, how, said } => {
-            Finding::Crash { stage: *stage, how: how.clone(), said: said.clone() }
+    match examined.trouble {
+        None => {}
+        Some(Trouble::Hang { stage: stage @ Stage::Exit, limit }) => {
+            report.hang_at_exit(stage, limit.as_secs())
         }
-        Trouble::Refused(PluginFileError::Load(text)) => Finding::Load(text.clone()),
-        Trouble::Refused(PluginFileError::Symbol(name)) => Finding::NoSymbol(name),
-        Trouble::Refused(PluginFileError::Failed { symbol, code }) => {
-            Finding::Failed { symbol, code: code.to_string() }
+        Some(Trouble::Hang { stage, limit }) => report.hang(stage, limit.as_secs()),
+        Some(Trouble::Crash { stage, how, said }) => {
+            let said = said.map_or_else(String::new, |said| format!("; it wrote: {said}"));
+            match stage {
+                Stage::Exit => report.crash_at_exit(stage, how + &said),
+                _ => report.crash(stage, how + &said),
+            }
         }
-        Trouble::Refused(other) => Finding::Load(other.to_string()),
-    }));
-    findings
+        Some(Trouble::Refused(PluginFileError::Symbol(name))) => {
+            report.no_symbol(name, declaration(name))
+        }
+        Some(Trouble::Refused(PluginFileError::Failed { symbol, code })) => {
+            report.failed(symbol, code)
+        }
+        Some(Trouble::Refused(PluginFileError::Load(text))) => {
+            report.load(&text, load_remedy(&text))
+        }
+        Some(Trouble::Refused(other)) => report.load(&other, load_remedy("")),
+    }
+    Ok(())
+}
+
+/// What to do about the loader's sentence.
+fn load_remedy(text: &str) -> &'static str {
+    let has = |part| text.contains(part);
+    if has("cannot open shared object file") && has("libdoca_") {
+        "install that library, or add its directory to LD_LIBRARY_PATH: that of DOCA, or `lib` of \
+         the prefix that `cargo xtask install` made"
+    } else if has("cannot open shared object file") {
+        "install that library, or add its directory to LD_LIBRARY_PATH"
+    } else if has("undefined symbol") {
+        "link it with the library that has this symbol (`cc -Wl,--no-undefined` says so while \
+         linking)"
+    } else if has("version `GLIBC") {
+        "build it on a machine whose glibc is no newer than here"
+    } else if has("static TLS") {
+        "build it without `-ftls-model=initial-exec`"
+    } else {
+        "build it again; the file may have been cut while it was copied"
+    }
 }

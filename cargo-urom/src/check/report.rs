@@ -1,145 +1,127 @@
-//! What `check` prints: for people, or as JSON.
+//! What `check` found in a file, for people and as JSON.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use urom_abi::Count;
 
-use super::finding::{Finding, Severity, display};
-use crate::elf::{ElfFile, Machine};
+use crate::elf::Machine;
 use crate::output::{plain, say};
 
-/// A file and what was found.
-#[derive(Debug)]
+/// A file and what was found. Its fields are the JSON: more may come, and none goes.
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
-    pub(crate) file: PathBuf,
+    pub(super) file: PathBuf,
     /// The name a service gives it.
-    pub(crate) name: String,
-    /// `None` when it is no shared object.
-    pub(crate) elf: Option<ElfFile>,
-    /// What `urom_plugin_get_version` gives, where it was called.
-    pub(crate) version: Option<u64>,
-    /// The interface's version word, where it was asked for.
-    pub(crate) word: Option<u64>,
-    pub(crate) findings: Vec<Finding>,
-}
-
-/// What scripts get. Fields may come to it, and none goes.
-#[derive(Serialize)]
-pub(crate) struct Json<'a> {
-    file: &'a PathBuf,
-    plugin: &'a str,
-    machine: Option<Machine>,
-    version: Option<u64>,
-    doca: Option<String>,
-    glibc: Option<String>,
-    needed: &'a [String],
+    pub(super) plugin: String,
+    pub(super) machine: Option<Machine>,
+    /// What `urom_plugin_get_version` returns, if it was called.
+    pub(super) version: Option<u64>,
+    /// The interface's version word, if it was asked for.
+    pub(super) doca: Option<String>,
+    /// The oldest glibc that has all that the file needs.
+    pub(super) glibc: Option<String>,
+    pub(super) needed: Vec<String>,
     errors: usize,
     warnings: usize,
-    findings: Vec<JsonFinding>,
+    findings: Vec<Finding>,
 }
 
-#[derive(Serialize)]
-struct JsonFinding {
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Severity {
+    /// A service does not take the file, or no host can use it.
+    Error,
+    /// It works here, and may fail elsewhere, or sometimes.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+/// One thing that was found.
+#[derive(Debug, Serialize)]
+struct Finding {
     severity: Severity,
+    /// What scripts know it by.
     code: &'static str,
+    /// What it is, in a sentence without capital and full stop.
     text: String,
+    /// What to do.
     remedy: String,
 }
 
 impl Report {
-    fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity() == severity).count()
+    pub(super) fn new(file: &Path) -> Report {
+        let plugin = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Report { file: file.to_owned(), plugin, ..Report::default() }
+    }
+
+    /// Adds a finding: how bad it is, what scripts know it by, what it is, and what to do.
+    pub(super) fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        text: String,
+        remedy: String,
+    ) {
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => {}
+        }
+        self.findings.push(Finding { severity, code, text, remedy });
     }
 
     /// Whether no service takes it, or no host can use it.
     pub(crate) fn is_bad(&self) -> bool {
-        self.count(Severity::Error) > 0
-    }
-
-    fn machine(&self) -> Option<Machine> {
-        self.elf.as_ref().and_then(|elf| elf.machine.as_ref().ok().copied())
-    }
-
-    fn glibc(&self) -> Option<String> {
-        let glibc = self.elf.as_ref()?.glibc.as_ref()?;
-        Some(format!("{}.{}", glibc.version.0, glibc.version.1))
-    }
-
-    fn needed(&self) -> &[String] {
-        self.elf.as_ref().map_or(&[], |elf| &elf.needed)
-    }
-
-    /// For scripts.
-    pub(crate) fn json(&self) -> Json<'_> {
-        Json {
-            file: &self.file,
-            plugin: &self.name,
-            machine: self.machine(),
-            version: self.version,
-            doca: self.word.map(display),
-            glibc: self.glibc(),
-            needed: self.needed(),
-            errors: self.count(Severity::Error),
-            warnings: self.count(Severity::Warning),
-            findings: self.findings.iter().map(JsonFinding::of).collect(),
-        }
+        self.errors > 0
     }
 
     /// The findings alone, on standard error.
     pub(crate) fn print_findings(&self) {
-        self.findings.iter().for_each(|finding| say(&line(finding)));
+        self.findings.iter().for_each(|finding| say(&finding.line()));
     }
 
-    /// For people: the facts, the findings and what they come to.
-    pub(crate) fn text(&self) -> String {
+    /// For people: the facts, the findings and the verdict.
+    pub(super) fn text(&self) -> String {
         let file = plain(&self.file.to_string_lossy());
-        let findings: String = self.findings.iter().map(|finding| line(finding) + "\n").collect();
-        let counts = [(Severity::Error, "error"), (Severity::Warning, "warning")];
-        let counts = counts.map(|(severity, word)| Count(self.count(severity), word).to_string());
+        let findings: String = self.findings.iter().map(|finding| finding.line() + "\n").collect();
         let verdict = match self.is_bad() {
             true => "not fit for a service".to_owned(),
-            false => format!("fit for a service, as the plugin `{}`", plain(&self.name)),
+            false => format!("fit for a service, as the plugin `{}`", plain(&self.plugin)),
         };
-        format!("{file}: {}\n{findings}{verdict}: {}\n", plain(&self.facts()), counts.join(", "))
+        let (errors, warnings) = (Count(self.errors, "error"), Count(self.warnings, "warning"));
+        let facts = plain(&self.facts());
+        format!("{file}: {facts}\n{findings}{verdict}: {errors}, {warnings}\n")
     }
 
     fn facts(&self) -> String {
         let mut facts = Vec::new();
-        if let Some(machine) = self.machine() {
-            let here =
-                if Machine::OURS == Some(machine) { "this machine" } else { "not this machine" };
+        if let Some(machine) = self.machine {
+            let here = if Machine::ours() == Some(machine) { "" } else { "not " };
             let bluefield = if machine == Machine::Aarch64 { ", a BlueField" } else { "" };
-            facts.push(format!("for {} ({here}{bluefield})", machine.name()));
+            facts.push(format!("for {} ({here}this machine{bluefield})", machine.name()));
         }
         facts.extend(self.version.map(|version| format!("version {version}")));
-        facts.extend(self.word.map(|word| format!("interface of DOCA {}", display(word))));
-        facts.extend(self.glibc().map(|glibc| format!("needs glibc {glibc}")));
-        if !self.needed().is_empty() {
-            facts.push(format!("libraries {}", self.needed().join(" ")));
+        facts.extend(self.doca.as_ref().map(|word| format!("interface of DOCA {word}")));
+        facts.extend(self.glibc.as_ref().map(|glibc| format!("needs glibc {glibc}")));
+        if !self.needed.is_empty() {
+            facts.push(format!("libraries {}", self.needed.join(" ")));
         }
         facts.join(", ")
     }
 }
 
-impl JsonFinding {
-    fn of(finding: &Finding) -> JsonFinding {
-        JsonFinding {
-            severity: finding.severity(),
-            code: finding.code(),
-            text: finding.text(),
-            remedy: finding.remedy(),
-        }
+impl Finding {
+    /// For people.
+    fn line(&self) -> String {
+        let (style, word) = match self.severity {
+            Severity::Error => (AnsiColor::Red.on_default().bold(), "error"),
+            Severity::Warning => (AnsiColor::Yellow.on_default().bold(), "warning"),
+            Severity::Note => (Style::new().bold(), "note"),
+        };
+        format!("{style}{word}{style:#}: {}\n  -> {}", plain(&self.text), plain(&self.remedy))
     }
-}
-
-/// A finding for people.
-fn line(finding: &Finding) -> String {
-    let (style, word) = match finding.severity() {
-        Severity::Error => (AnsiColor::Red.on_default().bold(), "error"),
-        Severity::Warning => (AnsiColor::Yellow.on_default().bold(), "warning"),
-        Severity::Note => (Style::new().bold(), "note"),
-    };
-    format!("{style}{word}{style:#}: {}\n  -> {}", plain(&finding.text()), plain(&finding.remedy()))
 }

@@ -1,34 +1,22 @@
 //! `cargo urom inspect`: what a file says of its protocol.
 
-mod json;
 mod table;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use serde_json::{Value, json};
 use urom_abi::describe::c_header;
+use urom_abi::describe::section::Panic;
 
-use crate::description::PluginFile;
+use crate::description::{PluginFile, json};
+use crate::elf::SYMBOLS;
 use crate::output::plain;
 use crate::{exit, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom inspect target/debug/libworker_graph.so
-  cargo urom inspect target/debug/libworker_graph.so --format json | jq '.protocol.commands.variants[].name'
-  cargo urom inspect target/debug/libworker_graph.so --format c-header > worker_graph.h
-
-The file is read and never loaded, so it may be for another machine, and need not be trusted. What it says of its messages is
-what this kit's #[urom_plugin] put into it. A plugin in C has no such thing: then there is what its ELF file says, and its
-header has the rest.
-
-Exit codes: 0 when the file describes itself; also, as table and JSON, for a plugin that does not. 1 otherwise, such as for a
-library that is no plugin, 2 for a wrong command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// The plugin's file.
     #[arg(value_name = "FILE.so")]
@@ -51,20 +39,21 @@ enum Format {
     CHeader,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<u8> {
     let file = PluginFile::look(&args.file)?;
     let format = if args.json { Format::Json } else { args.format };
     match (format, &file.description) {
-        (Format::Json, _) => output::json(&json::file(&file))?,
+        (Format::Json, _) => output::json(&json_of(&file))?,
         (Format::Table, _) => output::result(&table::file(&file))?,
         (Format::CHeader, Some(description)) => {
-            // The documentation in it may be anybody's.
+            // The documentation in it is not trusted.
             let header = c_header(description.protocol);
             let lines: String = header.lines().map(|line| lined(line) + "\n").collect();
             output::result(&lines)?;
         }
         (Format::CHeader, None) => bail!(
-            "{} does not describe its messages, so there is no header to be made: a plugin in C has one of its own",
+            "{} does not describe its messages, so there is no header to be made: a plugin in C \
+             has one of its own",
             file.path.display()
         ),
     }
@@ -76,7 +65,31 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// A line of a header, with the tabs that it has by right.
+/// For scripts. Fields may come to it, and none goes.
+fn json_of(file: &PluginFile) -> Value {
+    let elf = &file.elf;
+    let protocol = file.description.map(|description| {
+        let mut protocol = json::protocol(description.protocol);
+        let panic = match description.build.panic {
+            Panic::Unwind => "unwind",
+            Panic::Abort => "abort",
+        };
+        protocol["build"] = json!({ "kit": description.build.kit, "panic": panic });
+        protocol
+    });
+    let symbol = |name| json!({ "name": name, "exported": elf.export(name).is_some() });
+    json!({
+        "file": file.path,
+        "plugin": file.plugin_name().ok(),
+        "machine": elf.machine.as_ref().ok(),
+        "symbols": SYMBOLS.map(symbol),
+        "needed": elf.needed,
+        "described": protocol.is_some(),
+        "protocol": protocol,
+    })
+}
+
+/// A line of a header with control characters escaped, except tabs.
 fn lined(line: &str) -> String {
     line.split('\t').map(plain).collect::<Vec<_>>().join("\t")
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use urom_abi::Count as Number;
-use urom_abi::describe::section::Panic;
+use urom_abi::describe::section::{Description, Panic};
 use urom_abi::describe::{
-    Count, Enum, Field, FieldKind, Messages, Payload, Presence, Protocol, Struct, Type, Variant,
+    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Presence, Struct, StructField,
+    Type,
 };
 
 use crate::description::PluginFile;
@@ -13,84 +14,75 @@ use crate::elf::SYMBOLS;
 use crate::output::plain;
 
 pub(super) fn file(file: &PluginFile) -> String {
-    let mut out = String::new();
     let elf = &file.elf;
-    let machine = elf.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name());
     let name = file
         .plugin_name()
         .unwrap_or_else(|why| format!("none, because no service takes the file: {why}"));
-    _ = writeln!(out, "plugin       {}", plain(&name));
-    match &file.description {
-        Some(description) => {
-            let (version, fingerprint) =
-                (description.protocol.version, description.protocol.fingerprint());
-            let panic = match description.build.panic {
-                Panic::Unwind => "unwinds",
-                Panic::Abort => "aborts the worker",
+    let machine = elf.machine_name();
+    let mut out = format!("plugin       {}\n", plain(&name));
+    let Some(Description { protocol, build }) = file.description else {
+        out.push_str(
+            "version      what its urom_plugin_get_version returns: `cargo urom check` asks it\n",
+        );
+        _ = writeln!(out, "machine      {machine}");
+        for name in SYMBOLS {
+            let there = match elf.export(name) {
+                Some(_) => "exported",
+                None if elf.sectionless => "not to be seen: the file has no sections",
+                None => "missing: no service takes the file",
             };
-            _ = writeln!(out, "version      {version}");
-            _ = writeln!(out, "fingerprint  {fingerprint:#018x}");
-            _ = writeln!(out, "machine      {machine}");
-            _ = writeln!(
-                out,
-                "built with   urom-pdk {}, a panic {panic}",
-                plain(description.build.kit)
-            );
-            let Protocol { commands, notifications, .. } = description.protocol;
-            let mut types = Types::default();
-            messages(&mut out, "commands", commands, &mut types);
-            messages(&mut out, "notifications", notifications, &mut types);
-            structures(&mut out, types.structs);
-            enums(&mut out, types.enums);
+            _ = writeln!(out, "symbol       {name}, {there}");
         }
-        None => {
-            _ = writeln!(
-                out,
-                "version      what its urom_plugin_get_version returns: `cargo urom check` asks it"
-            );
-            _ = writeln!(out, "machine      {machine}");
-            for name in SYMBOLS {
-                let there = match elf.export(name) {
-                    Some(_) => "exported",
-                    None if elf.sectionless => "not to be seen: the file has no sections",
-                    None => "missing: no service takes the file",
-                };
-                _ = writeln!(out, "symbol       {name}, {there}");
-            }
-            for library in &elf.needed {
-                _ = writeln!(out, "needs        {}", plain(library));
-            }
-            out.push_str(
-                "\nThe file does not describe its commands, as plugins in C and ones without this kit's #[urom_plugin] do not.\n\
-                 Their header does. `cargo urom call --protocol FILE.so` takes the commands of another plugin that speaks the\n\
-                 same protocol and describes it, and `--raw` sends bytes.\n",
-            );
+        for library in &elf.needed {
+            _ = writeln!(out, "needs        {}", plain(library));
         }
-    }
+        return out
+            + "
+The file does not describe its commands, as plugins in C and ones without this kit's #[urom_plugin]
+do not. Their header does. `cargo urom call --protocol FILE.so` takes the commands of another plugin
+that speaks the same protocol and describes it, and `--raw` sends bytes.
+";
+    };
+    let panic = match build.panic {
+        Panic::Unwind => "unwinds",
+        Panic::Abort => "aborts the worker",
+    };
+    let fingerprint = protocol.fingerprint();
+    _ = writeln!(out, "version      {}\nfingerprint  {fingerprint:#018x}", protocol.version);
+    _ = writeln!(out, "machine      {machine}");
+    _ = writeln!(out, "built with   urom-pdk {}, a panic {panic}", plain(build.kit));
+    let mut types = Types::default();
+    messages(&mut out, "commands", &protocol.commands, &mut types);
+    messages(&mut out, "notifications", &protocol.notifications, &mut types);
+    structures(&mut out, types.structs);
+    enums(&mut out, types.enums);
     out
 }
 
+// Names are printed as they are: a description with control characters in a name is refused.
+
 fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
-    _ = writeln!(
-        out,
-        "\n{title}: {} each without payloads, tag {} at 0",
-        Number(of.len, "byte"),
-        of.tag
-    );
+    let len = Number(of.len, "byte");
+    _ = writeln!(out, "\n{title}: {len} each without payloads, tag {} at 0", of.tag);
     for variant in of.variants {
-        message(out, of, variant, types);
+        let reply = variant.reply.map(|reply| format!(" -> {reply}")).unwrap_or_default();
+        let also = variant.also.map(|also| format!(", also {also}")).unwrap_or_default();
+        _ = writeln!(out, "\n  {} = {}{also}{reply}", variant.name, variant.tag);
+        for line in first_paragraph(variant.docs) {
+            _ = writeln!(out, "    {line}");
+        }
+        let fields = of.header.iter().chain(variant.fields);
+        rows(out, fields.clone().map(row).collect());
+        for (number, payload) in (1..).zip(variant.payloads) {
+            _ = writeln!(out, "    payload {number}: {}", described(payload));
+        }
+        fields.for_each(|field| collect(&field.ty, types));
+        variant.payloads.iter().for_each(|payload| collect(&payload.ty, types));
     }
 }
 
-fn message(out: &mut String, of: &Messages, variant: &Variant, types: &mut Types) {
-    let reply = variant.reply.map(|reply| format!(" -> {}", plain(reply))).unwrap_or_default();
-    let also = variant.also.map(|also| format!(", also {also}")).unwrap_or_default();
-    _ = writeln!(out, "\n  {} = {}{also}{reply}", plain(variant.name), variant.tag);
-    for line in first_paragraph(variant.docs) {
-        _ = writeln!(out, "    {line}");
-    }
-    let fields = of.header.iter().chain(variant.fields);
-    let mut rows: Vec<[String; 5]> = fields.clone().map(row).collect();
+/// Fields in columns, with a heading.
+fn rows(out: &mut String, mut rows: Vec<[String; 5]>) {
     if !rows.is_empty() {
         rows.insert(0, ["at", "bytes", "field", "type", ""].map(str::to_owned));
     }
@@ -98,18 +90,13 @@ fn message(out: &mut String, of: &Messages, variant: &Variant, types: &mut Types
         rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
     };
     let [at, bytes, name, ty] = [0, 1, 2, 3].map(width);
-    for row in &rows {
-        let line = format!(
-            "    {:>at$}  {:>bytes$}  {:<name$}  {:<ty$}  {}",
-            row[0], row[1], row[2], row[3], row[4]
-        );
-        _ = writeln!(out, "{}", line.trim_end());
+    for [offset, size, field, kind, note] in &rows {
+        line(out, &format!("{offset:>at$}  {size:>bytes$}  {field:<name$}  {kind:<ty$}  {note}"));
     }
-    for (number, payload) in (1..).zip(variant.payloads) {
-        _ = writeln!(out, "    payload {number}: {}", described(payload));
-    }
-    fields.for_each(|field| collect(&field.ty, types));
-    variant.payloads.iter().for_each(|payload| collect(&payload.ty, types));
+}
+
+fn line(out: &mut String, text: &str) {
+    _ = writeln!(out, "    {}", text.trim_end());
 }
 
 fn row(field: &Field) -> [String; 5] {
@@ -117,19 +104,13 @@ fn row(field: &Field) -> [String; 5] {
         FieldKind::Plain if field.optional => "optional".to_owned(),
         FieldKind::Plain => String::new(),
         FieldKind::Echo => "repeated by the answer".to_owned(),
-        FieldKind::Address { of } => format!("address word of {}", plain(of)),
-        FieldKind::Length { of } => format!("length of {}", plain(of)),
-        FieldKind::Selector { of } => format!("0, or the registered memory of {}", plain(of)),
+        FieldKind::Address { of } => format!("address word of {of}"),
+        FieldKind::Length { of } => format!("length of {of}"),
+        FieldKind::Selector { of } => format!("0, or the registered memory of {of}"),
     };
+    let (at, size, ty) = (field.offset, field.ty.size(), field.ty);
     let note = with_docs(what, field.docs);
-    let name = plain(field.name);
-    [
-        field.offset.to_string(),
-        field.ty.size().to_string(),
-        name,
-        plain(&field.ty.to_string()),
-        note,
-    ]
+    [at.to_string(), size.to_string(), field.name.to_owned(), ty.to_string(), note]
 }
 
 /// A payload in words.
@@ -137,21 +118,22 @@ fn described(payload: &Payload) -> String {
     let (one, of) = match payload.ty {
         Type::Int { bytes: 1, signed: false } => ("byte", String::new()),
         Type::Utf8 => ("byte", " of text".to_owned()),
-        ty => ("element", format!(" of {}", plain(&ty.to_string()))),
+        ty => ("element", format!(" of {ty}")),
     };
     let count = match payload.count {
-        Count::Word(word) => format!("{} {one}s", plain(word)),
+        Count::Word(word) => format!("{word} {one}s"),
         Count::Fixed(count) => Number(count, one).to_string(),
         Count::Given(length) => format!("`{}` {one}s", plain(length.text)),
     };
     let presence = match (payload.presence, payload.address) {
         (Presence::When(condition), _) => format!(", if `{}`", plain(condition.text)),
-        (Presence::ByAddress, Some(address)) => format!(", if `{} != 0`", plain(address)),
+        (Presence::ByAddress, Some(address)) => format!(", if `{address} != 0`"),
         (Presence::Registered, _) => ", or in registered memory".to_owned(),
         _ => String::new(),
     };
     let optional = if payload.optional { ", optional" } else { "" };
-    with_docs(format!("{}, {count}{of}{presence}{optional}", plain(payload.name)), payload.docs)
+    let what = format!("{}, {count}{of}{presence}{optional}", payload.name);
+    with_docs(what, payload.docs)
 }
 
 /// What is known of a part of a message, and what its documentation says first.
@@ -185,40 +167,22 @@ fn collect(ty: &Type, types: &mut Types) {
 }
 
 fn structures(out: &mut String, structs: Vec<&'static Struct>) {
-    if !structs.is_empty() {
-        _ = writeln!(out, "\nstructures");
-    }
+    out.push_str(if structs.is_empty() { "" } else { "\nstructures\n" });
     for of in structs {
-        _ = writeln!(
-            out,
-            "\n  {}: {}, aligned to {}",
-            plain(of.name),
-            Number(of.size, "byte"),
-            of.align
-        );
-        for field in of.fields {
-            let (name, ty) = (plain(field.name), plain(&field.ty.to_string()));
-            let line =
-                format!("    {:>4}  {name}: {ty}  {}", field.offset, first_sentence(field.docs));
-            _ = writeln!(out, "{}", line.trim_end());
+        let size = Number(of.size, "byte");
+        _ = writeln!(out, "\n  {}: {size}, aligned to {}", of.name, of.align);
+        for StructField { name, docs, offset, ty } in of.fields {
+            line(out, &format!("{offset:>4}  {name}: {ty}  {}", first_sentence(docs)));
         }
     }
 }
 
 fn enums(out: &mut String, enums: Vec<&'static Enum>) {
-    if !enums.is_empty() {
-        _ = writeln!(out, "\nenums");
-    }
+    out.push_str(if enums.is_empty() { "" } else { "\nenums\n" });
     for of in enums {
-        _ = writeln!(out, "\n  {}: {}", plain(of.name), Number(of.bytes, "byte"));
-        for value in of.values {
-            let line = format!(
-                "    {:>4}  {}  {}",
-                value.value,
-                plain(value.name),
-                first_sentence(value.docs)
-            );
-            _ = writeln!(out, "{}", line.trim_end());
+        _ = writeln!(out, "\n  {}: {}", of.name, Number(of.bytes, "byte"));
+        for EnumValue { name, docs, value } in of.values {
+            line(out, &format!("{value:>4}  {name}  {}", first_sentence(docs)));
         }
     }
 }
@@ -236,8 +200,6 @@ fn first_sentence(docs: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use urom_abi::describe::{EnumValue, StructField};
-
     use super::*;
 
     #[test]

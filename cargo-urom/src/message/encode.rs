@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use urom_abi::Count as Number;
 use urom_abi::describe::{
-    Condition, Count, Field, FieldKind, Given, Messages, Payload, Presence, Variant,
+    Condition, Count, Field, Given, Messages, Payload, Presence, Type, Variant,
 };
 
-use super::expr::{self, Names};
+use super::fields::{fields, is_value, may_lack, selector};
 use super::place::{self, Place, Step};
-use super::{names, value};
+use super::signature::signature;
+use super::{expr, names, value};
+use crate::output::quoted;
 
 /// One `field=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,15 +30,16 @@ impl std::str::FromStr for Assignment {
     }
 }
 
-/// A message that was put together.
+/// An encoded message.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
-    /// What could not be checked, and what was done although it looks wrong.
+    /// What could not be checked, and what looks wrong but was requested.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Puts a message together. What nobody sets is zero; the words of payloads are filled in, unless they are set too.
+/// Encodes a message. Fields that are not given are zero. The words of payloads are filled in
+/// unless they are given, too.
 ///
 /// # Errors
 /// A sentence on what is missing, unknown, or does not fit.
@@ -51,33 +54,29 @@ pub(crate) fn encode(
         fixed: vec![0; messages.len],
         payloads: vec![None; variant.payloads.len()],
         paths: BTreeSet::new(),
-        roots: BTreeSet::new(),
         remarks: Vec::new(),
     };
-    Place { ty: messages.tag, offset: 0 }.put(&mut draft.fixed, variant.tag).ok_or_else(|| {
-        format!("the description of {} is wrong: its tag does not fit", variant.name)
-    })?;
+    let name = variant.name;
+    Place { ty: messages.tag, offset: 0 }
+        .put(&mut draft.fixed, variant.tag)
+        .ok_or_else(|| format!("the description of {name} is wrong: its tag does not fit"))?;
     for assignment in given {
-        draft.assign(assignment).map_err(|why| format!("{}: {why}", variant.name))?;
+        draft.assign(assignment).map_err(|why| format!("{name}: {why}"))?;
     }
     draft.complete()?;
-    for (index, payload) in variant.payloads.iter().enumerate() {
-        draft
-            .words(index, payload)
-            .map_err(|why| format!("{}: {}: {why}", variant.name, payload.name))?;
-    }
-    // After all words, so that an expression over one sees what the receiver will see.
-    for (index, payload) in variant.payloads.iter().enumerate() {
-        draft
-            .checks(index, payload)
-            .map_err(|why| format!("{}: {}: {why}", variant.name, payload.name))?;
+    // An expression is computed after all words, so that it sees what the receiver will see.
+    for step in [Draft::words, Draft::checks] {
+        for (index, payload) in variant.payloads.iter().enumerate() {
+            step(&mut draft, index, payload)
+                .map_err(|why| format!("{name}: {}: {why}", payload.name))?;
+        }
     }
     let Draft { mut fixed, payloads, remarks, .. } = draft;
     fixed.extend(payloads.into_iter().flatten().flatten());
     Ok(Encoded { bytes: fixed, remarks })
 }
 
-/// A message while it is put together.
+/// A message while it is encoded.
 struct Draft<'a> {
     messages: &'a Messages,
     variant: &'a Variant,
@@ -86,43 +85,32 @@ struct Draft<'a> {
     payloads: Vec<Option<Vec<u8>>>,
     /// The paths that were given.
     paths: BTreeSet<String>,
-    /// The names they begin with.
-    roots: BTreeSet<String>,
     remarks: Vec<String>,
 }
 
 impl Draft<'_> {
     fn assign(&mut self, Assignment { path, value }: &Assignment) -> Result<(), String> {
         let (root, steps) = place::split(path)?;
-        if self.paths.contains(path) {
+        if !self.paths.insert(path.clone()) {
             return Err(format!("`{path}` is given twice"));
         }
         let named = |why: String| format!("{path}: {why}");
-        if let Some(index) = self.variant.payloads.iter().position(|payload| payload.name == root) {
-            self.payload(index, path, &steps, value).map_err(named)?;
-        } else if let Some(field) =
-            place::fields(self.messages, self.variant).find(|field| field.name == root)
-        {
-            let place = place::walk(Place { ty: field.ty, offset: field.offset }, path, &steps)?;
-            let out = place
-                .of_mut(&mut self.fixed)
-                .ok_or("the description places it outside of the message")?;
-            value::write(&place.ty, value, out).map_err(named)?;
-        } else {
-            return Err(names::unknown("there is no field", root, self.settable()));
+        let (messages, variant) = (self.messages, self.variant);
+        if let Some(index) = variant.payloads.iter().position(|payload| payload.name == root) {
+            return self.payload(index, path, &steps, value).map_err(named);
         }
-        self.paths.insert(path.clone());
-        self.roots.insert(root.to_owned());
-        Ok(())
-    }
-
-    /// The names that a user sets as a rule: no words of payloads.
-    fn settable(&self) -> impl Iterator<Item = &'static str> {
-        let fields = self.messages.header.iter().chain(self.variant.fields);
-        let own = fields.filter(|field| is_value(field)).map(|field| field.name);
-        own.chain(self.variant.payloads.iter().map(|payload| payload.name))
-            .collect::<Vec<_>>()
-            .into_iter()
+        let Some(field) = fields(messages, variant).find(|field| field.name == root) else {
+            // The words of payloads are not listed: they are rarely given.
+            let values = fields(messages, variant).filter(|field| is_value(field));
+            let payloads = variant.payloads.iter().map(|payload| payload.name);
+            let names = values.map(|field| field.name).chain(payloads);
+            return Err(names::unknown("there is no field", root, names));
+        };
+        let place = place::walk(Place::of(field), path, &steps)?;
+        let out = place
+            .bytes_mut(&mut self.fixed)
+            .ok_or("the description places it outside of the message")?;
+        value::write(&place.ty, value, out).map_err(named)
     }
 
     fn payload(
@@ -132,123 +120,101 @@ impl Draft<'_> {
         steps: &[Step<'_>],
         value: &str,
     ) -> Result<(), String> {
-        let Payload { ty, count, .. } = self.variant.payloads[index];
+        let payload: &'static Payload = &self.variant.payloads[index];
+        let size = payload.ty.size();
         if steps.is_empty() {
-            let bytes = value::elements(&ty, value)?;
-            if let Count::Fixed(count) = count
-                && bytes.len() != count.saturating_mul(ty.size())
+            let bytes = value::elements(&payload.ty, value)?;
+            if let Count::Fixed(want) = payload.count
+                && bytes.len() != want.saturating_mul(size)
             {
-                let (found, want) = (bytes.len() / ty.size().max(1), count);
-                return Err(format!(
-                    "it is given {}, and has exactly {want}",
-                    Number(found, "element")
-                ));
+                let found = Number(bytes.len() / size.max(1), "element");
+                return Err(format!("it is given {found}, and has exactly {want}"));
             }
             self.payloads[index] = Some(bytes);
             return Ok(());
         }
-        let Count::Fixed(count) = count else {
+        let Count::Fixed(len) = payload.count else {
             return Err("its length is not known before: give all of it, as a list".to_owned());
         };
-        let bytes =
-            self.payloads[index].get_or_insert_with(|| vec![0; count.saturating_mul(ty.size())]);
-        let (at, rest) = match steps {
-            [Step::Index(at), rest @ ..] => (*at, rest),
+        let ty = match steps {
+            [Step::Index(_), ..] => Type::Array { of: &payload.ty, len },
             // The only element needs no number.
-            _ if count == 1 => (0, steps),
-            _ => {
-                return Err(format!(
-                    "say which of its {}, such as `[0]`",
-                    Number(count, "element")
-                ));
-            }
+            _ if len == 1 => payload.ty,
+            _ => return Err(format!("say which of its {}, such as `[0]`", Number(len, "element"))),
         };
-        if at >= count {
-            return Err(format!("there is no element {at}, only 0 to {}", count.saturating_sub(1)));
-        }
-        let place = place::walk(Place { ty, offset: ty.size().saturating_mul(at) }, path, rest)?;
-        let out = place.of_mut(bytes).ok_or("the description places it outside of the payload")?;
+        let place = place::walk(Place { ty, offset: 0 }, path, steps)?;
+        let bytes = self.payloads[index].get_or_insert_with(|| vec![0; len.saturating_mul(size)]);
+        let out =
+            place.bytes_mut(bytes).ok_or("the description places it outside of the payload")?;
         value::write(&place.ty, value, out)
     }
 
     /// Refuses a message whose fields are not all given.
     fn complete(&self) -> Result<(), String> {
-        let fields =
-            place::fields(self.messages, self.variant).filter(|field| self.is_missing(field));
-        let payloads =
-            self.variant.payloads.iter().zip(&self.payloads).filter(|(payload, bytes)| {
-                // What a condition decides about is checked with it.
-                bytes.is_none()
-                    && !payload.optional
-                    && !matches!(payload.presence, Presence::When(_) | Presence::ByAddress)
-                    && !self.is_elsewhere(payload)
-            });
-        let missing: Vec<_> = fields
-            .map(|field| field.name)
-            .chain(payloads.map(|(payload, _)| payload.name))
-            .collect();
+        let is_given = |name: &str| self.paths.iter().any(|path| place::root(path) == name);
+        let values = fields(self.messages, self.variant)
+            .filter(|field| is_value(field) && !field.optional && !is_given(field.name));
+        let payloads = self.variant.payloads.iter().filter(|payload| {
+            // A payload with a condition is checked together with it.
+            !payload.optional
+                && !may_lack(payload)
+                && !is_given(payload.name)
+                && self.memory(payload).is_none()
+        });
+        let missing = values.map(|field| field.name).chain(payloads.map(|payload| payload.name));
+        let missing = quoted(missing);
         if missing.is_empty() {
             return Ok(());
         }
-        let list: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
-        Err(format!(
-            "{} needs {} too: {}",
-            self.variant.name,
-            list.join(", "),
-            names::signature(self.messages, self.variant)
-        ))
+        let signature = signature(self.messages, self.variant);
+        Err(format!("{} needs {missing} too: {signature}", self.variant.name))
     }
 
-    fn is_missing(&self, field: &Field) -> bool {
-        !self.roots.contains(field.name) && is_value(field) && !field.optional
-    }
-
-    /// Whether a payload's selector says that it lies in registered memory.
-    fn is_elsewhere(&self, payload: &Payload) -> bool {
+    /// The payload's selector, when it says that the payload lies in registered memory.
+    fn memory(&self, payload: &Payload) -> Option<&'static Field> {
         selector(self.variant, payload)
-            .and_then(|field| Place { ty: field.ty, offset: field.offset }.integer(&self.fixed))
-            .is_some_and(|id| id != 0)
+            .filter(|field| Place::of(field).integer(&self.fixed).is_some_and(|id| id != 0))
     }
 
     /// Fills in the words of a payload.
     fn words(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
-        if let Some(selector) =
-            selector(self.variant, payload).filter(|_| self.is_elsewhere(payload))
-        {
+        let length = match payload.count {
+            Count::Word(word) => Some(word),
+            Count::Fixed(_) | Count::Given(_) => None,
+        };
+        if let Some(selector) = self.memory(payload) {
             if self.payloads[index].is_some() {
                 return Err(format!(
-                    "it cannot both travel with the command and lie in registered memory: leave it out, or `{}`",
+                    "it cannot both travel with the command and lie in registered memory: leave it \
+                     out, or `{}`",
                     selector.name
                 ));
             }
-            for word in payload.address.into_iter().chain(length(payload)) {
-                if !self.paths.contains(word) {
-                    return Err(format!(
-                        "it lies in registered memory: say where and how long with `{word}`"
-                    ));
-                }
-            }
-            return Ok(());
+            let mut words = payload.address.into_iter().chain(length);
+            return match words.find(|word| !self.paths.contains(*word)) {
+                Some(word) => Err(format!(
+                    "it lies in registered memory: say where and how long with `{word}`"
+                )),
+                None => Ok(()),
+            };
         }
-        if let (None, Count::Fixed(count), Presence::Always | Presence::Registered) =
-            (&self.payloads[index], payload.count, payload.presence)
+        if let (None, Count::Fixed(count), false) =
+            (&self.payloads[index], payload.count, may_lack(payload))
         {
-            // One of a length of its own, left out, is there all the same.
+            // A payload of a fixed length is always there.
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
         let bytes = self.payloads[index].as_deref();
         let count = elements(payload, bytes.unwrap_or_default());
-        let there = match payload.presence {
-            Presence::ByAddress => bytes.is_some(),
-            _ => bytes.is_some_and(|bytes| !bytes.is_empty()),
-        };
+        let by_address = payload.presence == Presence::ByAddress;
+        let there = bytes.is_some_and(|bytes| by_address || !bytes.is_empty());
         if let Some(word) = payload.address {
             self.word(word, u64::from(there), |found| (found != 0) == there)?;
         }
-        if let Some(word) = length(payload) {
-            self.word(word, count, |found| found == i128::from(count))?;
+        match length {
+            Some(word) => self.word(word, count, |found| found == i128::from(count)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Writes a word, unless the user did.
@@ -273,76 +239,48 @@ impl Draft<'_> {
 
     /// Compares a payload with the expressions that describe it, as far as they can be computed.
     fn checks(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
-        let there = self.payloads[index].is_some();
+        const UNKNOWN: &str = "that is Rust and cannot be computed here";
+        let lens = self.variant.payloads.iter().zip(&self.payloads);
+        let lens = lens.map(|(payload, bytes)| {
+            (payload.name, elements(payload, bytes.as_deref().unwrap_or_default()))
+        });
+        let lens: Vec<_> = lens.collect();
+        let (messages, variant, fixed) = (self.messages, self.variant, &self.fixed[..]);
+        let names = place::Names { messages, variant, fixed, lens: &lens };
+        let (name, there) = (payload.name, self.payloads[index].is_some());
         if let Presence::When(Condition { text: when, compares }) = payload.presence {
-            match compares.and_then(|compares| expr::holds(&compares, &*self)) {
-                Some(true) if !there => return Err(format!("it must be given, because `{when}` holds")),
-                Some(false) if there => {
+            let holds = compares.and_then(|compares| expr::holds(&compares, &names));
+            match (holds, there) {
+                (Some(true), false) => {
+                    return Err(format!("it must be given, because `{when}` holds"));
+                }
+                (Some(false), true) => {
                     return Err(format!("it must be left out, because `{when}` does not hold"));
                 }
-                Some(_) => {}
-                None => self.remarks.push(format!(
-                    "`{}` is {}, which is right only {} `{when}`; that is Rust and cannot be computed here",
-                    payload.name,
-                    if there { "sent" } else { "not sent" },
-                    if there { "when" } else { "without" },
+                (Some(_), _) => {}
+                (None, true) => self.remarks.push(format!(
+                    "`{name}` is sent, which is right only when `{when}`; {UNKNOWN}"
+                )),
+                (None, false) => self.remarks.push(format!(
+                    "`{name}` is not sent, which is right only without `{when}`; {UNKNOWN}"
                 )),
             }
         }
-        if let (Count::Given(Given { text: len, term }), Some(bytes)) =
-            (payload.count, self.payloads[index].as_deref())
-        {
-            let count = elements(payload, bytes) as usize;
-            match term.and_then(|term| expr::number(&term, &*self)) {
+        if let (Count::Given(Given { text: len, term }), true) = (payload.count, there) {
+            let count = lens[index].1 as usize;
+            let found = Number(count, "element");
+            match term.and_then(|term| expr::number(&term, &names)) {
                 Some(want) if want != count as i128 => {
-                    return Err(format!("it has {}, and `{len}` calls for {want}", Number(count, "element")));
+                    return Err(format!("it has {found}, and `{len}` calls for {want}"));
                 }
                 Some(_) => {}
                 None => self.remarks.push(format!(
-                    "`{}` is sent with {}, which is right only when `{len}` says so; that is Rust and cannot be computed \
-                     here",
-                    payload.name,
-                    Number(count, "element")
+                    "`{name}` is sent with {found}, which is right only when `{len}` says so; \
+                     {UNKNOWN}"
                 )),
             }
         }
         Ok(())
-    }
-}
-
-impl Names for Draft<'_> {
-    fn field(&self, path: &str) -> Option<i128> {
-        place::find(self.messages, self.variant, path)?.integer(&self.fixed)
-    }
-
-    fn constant(&self, path: &str) -> Option<i128> {
-        place::constant(self.variant, path)
-    }
-
-    fn len(&self, name: &str) -> Option<i128> {
-        let index = self.variant.payloads.iter().position(|payload| payload.name == name)?;
-        let bytes = self.payloads.get(index)?.as_deref().unwrap_or_default();
-        Some(elements(self.variant.payloads.get(index)?, bytes).into())
-    }
-}
-
-/// Whether a field has a value of its own.
-pub(super) fn is_value(field: &Field) -> bool {
-    matches!(field.kind, FieldKind::Plain | FieldKind::Echo)
-}
-
-/// The word that says in which registered memory a payload lies.
-pub(super) fn selector(variant: &Variant, payload: &Payload) -> Option<&'static Field> {
-    let is_selector =
-        |field: &&Field| matches!(field.kind, FieldKind::Selector { of } if of == payload.name);
-    variant.fields.iter().find(is_selector)
-}
-
-/// The word that says how long a payload is.
-fn length(payload: &Payload) -> Option<&'static str> {
-    match payload.count {
-        Count::Word(word) => Some(word),
-        Count::Fixed(_) | Count::Given(_) => None,
     }
 }
 

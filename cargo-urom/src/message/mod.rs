@@ -1,16 +1,20 @@
-//! Messages by description: commands made of `field=value`, notifications taken apart, whatever the plugin.
+//! Messages by description: commands made of `field=value`, notifications taken apart, whatever the
+//! plugin.
 //!
-//! A typed program has encoders and decoders of its own, which the macros made. This module does the same from a
-//! [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as far as the description goes: conditions and
-//! lengths that the definition gives as Rust expressions are structure here when they are simple, which [`expr`] computes;
-//! of the others a remark says that nobody checked them.
+//! A typed program has encoders and decoders of its own, which the macros made. This module does
+//! the same from a [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as
+//! far as the description goes: conditions and lengths that the definition gives as Rust
+//! expressions are text here. [`expr`] computes the simple ones. A remark says that the others were
+//! not checked.
 
 mod decode;
 mod encode;
 mod expr;
+mod fields;
 mod names;
 mod place;
 mod shown;
+mod signature;
 mod value;
 
 #[cfg(test)]
@@ -18,6 +22,6 @@ mod tests;
 
 pub(crate) use decode::{Decoded, decode, not_echoed};
 pub(crate) use encode::{Assignment, encode};
-pub(crate) use names::{command, signatures};
 pub(crate) use shown::Shown;
-pub(crate) use value::{bytes, is_open};
+pub(crate) use signature::{command, signatures};
+pub(crate) use value::{bytes, missing_bracket};

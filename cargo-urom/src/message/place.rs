@@ -1,8 +1,10 @@
-//! Places within a message: a field, a member of a field, an element of an array, by a path like `params.keys[2]`.
+//! Places within a message: a field, a member of a field, an element of an array, by a path like
+//! `params.keys[2]`.
 
-use urom_abi::describe::{Field, Messages, StructField, Type, Variant};
+use urom_abi::describe::{Field, Messages, Struct, StructField, Type, Variant};
 
-use super::names;
+use super::fields::fields;
+use super::{expr, names};
 
 /// Some bytes of a message, and what they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +21,23 @@ pub(super) enum Step<'a> {
     Index(usize),
 }
 
+/// A path's first name, and the rest.
+fn split_name(path: &str) -> (&str, &str) {
+    path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
+}
+
+/// The name that a path begins with.
+pub(super) fn root(path: &str) -> &str {
+    split_name(path).0
+}
+
 /// Splits `a.b[2].c` into its first name and the steps behind it.
 pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
-    let end = path.find(['.', '[']).unwrap_or(path.len());
-    let (root, mut rest) = path.split_at(end);
+    let (root, mut rest) = split_name(path);
     let mut steps = Vec::new();
     while !rest.is_empty() {
         if let Some(behind) = rest.strip_prefix('.') {
-            let end = behind.find(['.', '[']).unwrap_or(behind.len());
-            let (name, behind) = behind.split_at(end);
+            let (name, behind) = split_name(behind);
             steps.push(Step::Member(name));
             rest = behind;
         } else {
@@ -44,93 +54,80 @@ pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
     Ok((root, steps))
 }
 
-/// All fields of a message's fixed part but the tag.
-pub(super) fn fields<'a>(
-    messages: &Messages,
-    variant: &Variant,
-) -> impl Iterator<Item = &'a Field> {
-    messages.header.iter().chain(variant.fields)
+/// The field of a structure.
+///
+/// # Errors
+/// A sentence with the names that there are.
+pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, String> {
+    of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
+        let names = of.fields.iter().map(|field| field.name);
+        names::unknown(&format!("{} has no field", of.name), name, names)
+    })
 }
 
-/// Goes the steps from a place.
+/// Follows the steps from a place.
 pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place, String> {
-    let mut place = from;
-    for step in steps {
-        place = match (*step, place.ty) {
+    steps.iter().try_fold(from, |place, step| {
+        let (ty, offset) = match (*step, place.ty) {
             (Step::Member(name), Type::Struct(of)) => {
-                let field = of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
-                    let names = of.fields.iter().map(|field| field.name);
-                    names::unknown(&format!("`{path}`: {} has no field", of.name), name, names)
-                })?;
-                let StructField { ty, offset, .. } = *field;
-                Place { ty, offset: place.offset.saturating_add(offset) }
+                let field = member(of, name).map_err(|why| format!("`{path}`: {why}"))?;
+                (field.ty, field.offset)
             }
             (Step::Index(index), Type::Array { of, len }) if index < len => {
-                let offset = place.offset.saturating_add(of.size().saturating_mul(index));
-                Place { ty: *of, offset }
+                (*of, of.size().saturating_mul(index))
             }
             (Step::Index(index), Type::Array { len, .. }) => {
-                return Err(format!(
-                    "`{path}`: there is no element {index}, only 0 to {}",
-                    len.saturating_sub(1)
-                ));
+                let last = len.saturating_sub(1);
+                return Err(format!("`{path}`: there is no element {index}, only 0 to {last}"));
             }
             (Step::Member(name), ty) => {
-                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", ty));
+                return Err(format!("`{path}`: a {ty} has no fields, so no `{name}`"));
             }
-            (Step::Index(_), ty) => {
-                return Err(format!("`{path}`: a {} has no elements", ty));
-            }
+            (Step::Index(_), ty) => return Err(format!("`{path}`: a {ty} has no elements")),
         };
-    }
-    Ok(place)
+        Ok(Place { ty, offset: place.offset.saturating_add(offset) })
+    })
 }
 
-/// The value of a constant that an expression of the message uses; `None` for one that is no
-/// number.
-pub(super) fn constant(variant: &Variant, path: &str) -> Option<i128> {
-    let mut constants = variant.payloads.iter().flat_map(|payload| payload.constants);
-    constants.find(|constant| constant.name == path)?.value
-}
-
-/// The place of a path that begins with a field of the fixed part; `None` when there is no such place.
+/// The place of a path that begins with a field of the fixed part; `None` when there is no such
+/// place.
 pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
     let (root, steps) = split(path).ok()?;
     let field = fields(messages, variant).find(|field| field.name == root)?;
-    walk(Place { ty: field.ty, offset: field.offset }, path, &steps).ok()
+    walk(Place::of(field), path, &steps).ok()
 }
 
 impl Place {
+    /// A field's.
+    pub(super) fn of(field: &Field) -> Place {
+        Place { ty: field.ty, offset: field.offset }
+    }
+
     /// Its bytes.
-    pub(super) fn of<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        bytes.get(self.offset..self.offset.checked_add(self.ty.size())?)
+    pub(super) fn bytes<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
+        message.get(self.offset..self.offset.checked_add(self.ty.size())?)
     }
 
     /// Its bytes, to be written.
-    pub(super) fn of_mut<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a mut [u8]> {
-        bytes.get_mut(self.offset..self.offset.checked_add(self.ty.size())?)
+    pub(super) fn bytes_mut<'a>(&self, message: &'a mut [u8]) -> Option<&'a mut [u8]> {
+        message.get_mut(self.offset..self.offset.checked_add(self.ty.size())?)
     }
 
-    /// The integer or the `bool` that lies there; `None` when it is another type, or the byte no `bool`.
-    pub(super) fn integer(&self, bytes: &[u8]) -> Option<i128> {
-        match (self.ty, self.of(bytes)?) {
-            (Type::Int { signed, .. }, bytes) => integer(bytes, signed),
-            (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
+    /// The integer that lies there; `None` when it is no integer.
+    pub(super) fn integer(&self, message: &[u8]) -> Option<i128> {
+        match self.ty {
+            Type::Int { signed, .. } => integer(self.bytes(message)?, signed),
             _ => None,
         }
     }
 
     /// Writes an unsigned integer; `None` when it does not fit, or this is no place for one.
-    pub(super) fn put(&self, bytes: &mut [u8], value: u64) -> Option<()> {
-        let Type::Int { bytes: size @ 1..=8, .. } = self.ty else { return None };
-        let (low, high) = value
-            .to_le_bytes()
-            .split_at_checked(size)
-            .map(|(low, high)| (low.to_vec(), high.to_vec()))?;
-        if high.iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        self.of_mut(bytes)?.copy_from_slice(&low);
+    pub(super) fn put(&self, message: &mut [u8], value: u64) -> Option<()> {
+        let Type::Int { bytes: size, .. } = self.ty else { return None };
+        let word = value.to_le_bytes();
+        let (low, high) = word.split_at_checked(size)?;
+        let place = self.bytes_mut(message).filter(|_| high.iter().all(|byte| *byte == 0))?;
+        place.copy_from_slice(low);
         Some(())
     }
 }
@@ -143,6 +140,36 @@ pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
     let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
     let modulus = 1i128 << (8 * bytes.len());
     Some(i128::from(value) - if negative { modulus } else { 0 })
+}
+
+/// What expressions of a message's description can name.
+pub(super) struct Names<'a> {
+    pub(super) messages: &'a Messages,
+    pub(super) variant: &'a Variant,
+    /// The message's fixed part.
+    pub(super) fixed: &'a [u8],
+    /// How many elements payloads have, as far as that is known.
+    pub(super) lens: &'a [(&'static str, u64)],
+}
+
+impl expr::Names for Names<'_> {
+    fn field(&self, path: &str) -> Option<i128> {
+        let place = find(self.messages, self.variant, path)?;
+        match (place.ty, place.bytes(self.fixed)?) {
+            (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
+            _ => place.integer(self.fixed),
+        }
+    }
+
+    fn constant(&self, path: &str) -> Option<i128> {
+        let mut constants = self.variant.payloads.iter().flat_map(|payload| payload.constants);
+        constants.find(|constant| constant.name == path)?.value
+    }
+
+    fn len(&self, name: &str) -> Option<i128> {
+        let found = self.lens.iter().find(|(payload, _)| *payload == name);
+        found.map(|(_, len)| i128::from(*len))
+    }
 }
 
 #[cfg(test)]

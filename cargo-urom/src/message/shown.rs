@@ -25,12 +25,12 @@ pub(crate) enum Shown {
     Registered(i128),
 }
 
-/// How many bytes are written out for people.
+/// How many bytes are shown to people.
 const MOST: usize = 256;
 
 impl Shown {
-    /// Bytes are an object of their number, their digits and, where they are one, their text. Integers are numbers, as
-    /// large as they are; what JSON has no number for is a string.
+    /// Bytes are an object of their number, their digits and, where they are one, their text.
+    /// Integers are numbers, as large as they are; what JSON has no number for is a string.
     pub(crate) fn json(&self) -> Value {
         match self {
             Shown::Int(value) => u64::try_from(*value)
@@ -55,7 +55,7 @@ impl Shown {
     }
 }
 
-/// In the notation that values are given in, but for what was added to bytes.
+/// The notation of arguments; bytes have their number behind them.
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,29 +66,21 @@ impl fmt::Display for Shown {
             Shown::Text(text) => write!(f, "{}", text.escape_debug()),
             Shown::Name(name) => f.write_str(&crate::output::plain(name)),
             Shown::List(items) => {
-                f.write_str("[")?;
-                for (index, item) in items.iter().enumerate() {
-                    write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
-                }
-                f.write_str("]")
+                let items: Vec<_> = items.iter().map(Shown::to_string).collect();
+                write!(f, "[{}]", items.join(","))
             }
             Shown::Record(fields) => {
-                f.write_str("{")?;
-                for (index, (name, value)) in fields.iter().enumerate() {
-                    write!(f, "{}{name}={value}", if index == 0 { "" } else { "," })?;
-                }
-                f.write_str("}")
+                let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
+                write!(f, "{{{}}}", fields.collect::<Vec<_>>().join(","))
             }
-            Shown::Bytes(bytes) => match text(bytes) {
-                Some(text) if bytes.len() <= MOST => {
-                    write!(f, "{text} ({})", Count(bytes.len(), "byte"))
+            Shown::Bytes(bytes) => {
+                let len = Count(bytes.len(), "byte");
+                match (text(bytes), bytes.split_at_checked(MOST)) {
+                    (_, Some((some, [_, ..]))) => write!(f, "hex:{}.. ({len})", hex(some)),
+                    (Some(text), _) => write!(f, "{text} ({len})"),
+                    (None, _) => write!(f, "hex:{} ({len})", hex(bytes)),
                 }
-                _ => {
-                    let some = bytes.get(..MOST).unwrap_or(bytes);
-                    let more = if some.len() < bytes.len() { ".." } else { "" };
-                    write!(f, "hex:{}{more} ({})", hex(some), Count(bytes.len(), "byte"))
-                }
-            },
+            }
             Shown::Absent => f.write_str("(not there)"),
             Shown::Registered(bytes) => write!(f, "(in registered memory, {bytes} bytes)"),
         }
@@ -99,7 +91,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes that are a text a terminal can take.
+/// Bytes as text, if they are printable.
 fn text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.is_empty() && is_plain(text)).then_some(text)

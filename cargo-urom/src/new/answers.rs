@@ -1,8 +1,5 @@
 //! What the template asks for, and which names are good.
 
-use std::fmt;
-use std::str::FromStr;
-
 use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 
 use super::kit::Kit;
@@ -10,8 +7,11 @@ use super::kit::Kit;
 /// Everything that the files depend on.
 #[derive(Debug)]
 pub(super) struct Answers {
-    pub(super) project: ProjectName,
-    pub(super) plugin: PluginName,
+    /// What the workspace is called. Its packages have this name with `-protocol`, `-plugin` and
+    /// `-host` behind it.
+    pub(super) project: String,
+    /// What services and hosts know the plugin by. It is the library's name in cargo too.
+    pub(super) plugin: String,
     pub(super) ucx: bool,
     pub(super) c_header: bool,
     pub(super) kit: Kit,
@@ -20,118 +20,77 @@ pub(super) struct Answers {
 /// The longest name of a plugin in bytes: DOCA's structure has 48, and the last is 0.
 const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
 
-/// Names that a library cannot have beside those it uses.
-const TAKEN: [&str; 13] = [
-    "alloc",
-    "core",
-    "proc_macro",
-    "protocol",
-    "std",
-    "test",
-    "ucx",
-    "ucx_probe",
-    "ucx_sys",
-    "urom_abi",
-    "urom_host",
-    "urom_pdk",
-    "urom_service",
-];
+/// What a library cannot be called: crates that it uses, and Rust's keywords, those that are only
+/// reserved too.
+const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_sys urom_abi \
+    urom_host urom_pdk urom_service \
+    abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
+    self static struct super trait true try type typeof unsafe unsized use virtual where while \
+    yield";
 
-/// Rust's keywords, those that are only reserved too.
-const KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false final \
-    fn for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct super trait \
-    true try type typeof unsafe unsized use virtual where while yield";
-
-/// What the workspace is called. Its packages have this name with `-protocol`, `-plugin` and `-host` behind it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ProjectName(String);
-
-impl ProjectName {
-    /// As an identifier.
-    pub(super) fn crate_name(&self) -> String {
-        self.0.replace('-', "_")
-    }
-
-    /// The customary name for its plugin: with `worker_` in front, once.
-    pub(super) fn plugin(&self) -> Result<PluginName, String> {
-        let name = self.crate_name();
-        format!("worker_{}", name.strip_prefix("worker_").unwrap_or(&name)).parse()
-    }
+/// Whether a name begins with a letter and has small letters and digits, in words with one
+/// separator between them.
+fn is_words(text: &str, separator: char) -> bool {
+    let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.split(separator).all(|word| !word.is_empty() && word.bytes().all(is_small))
 }
 
-impl FromStr for ProjectName {
-    type Err = String;
-
-    /// Either `kebab-case` or `snake_case`: cargo-generate turns all else into one of them.
-    fn from_str(text: &str) -> Result<ProjectName, String> {
-        let words = |separator| {
-            let mut words = text.split(separator);
-            words.all(|word: &str| !word.is_empty() && word.bytes().all(is_small))
-        };
-        if !text.starts_with(|c: char| c.is_ascii_lowercase()) || !(words('-') || words('_')) {
-            return Err(format!(
-                "`{text}` is no name for a project: it begins with a letter and has small letters and digits, in words with \
-                 `-` (or `_`) between them"
-            ));
-        }
-        if text == "urom" {
-            return Err(
-                "`urom` is no name for a project: `urom-host` is a package of the kit".to_owned()
-            );
-        }
-        Ok(ProjectName(text.to_owned()))
+/// A project's name: either `kebab-case` or `snake_case`, as cargo-generate turns all else into one
+/// of them.
+///
+/// # Errors
+/// Why this is none.
+pub(super) fn project_name(text: &str) -> Result<String, String> {
+    if !is_words(text, '-') && !is_words(text, '_') {
+        return Err(format!(
+            "`{text}` is no name for a project: it begins with a letter and has small letters and \
+             digits, in words with `-` (or `_`) between them"
+        ));
     }
+    if text == "urom" {
+        return Err(
+            "`urom` is no name for a project: `urom-host` is a package of the kit".to_owned()
+        );
+    }
+    Ok(text.to_owned())
 }
 
-/// What services and hosts know the plugin by. It is the library's name in cargo too.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PluginName(String);
-
-impl FromStr for PluginName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<PluginName, String> {
-        if text.len() > MOST {
-            return Err(format!(
-                "`{text}` has {} bytes, and the name of a plugin at most {MOST}",
-                text.len()
-            ));
-        }
-        let good = text.starts_with(|c: char| c.is_ascii_lowercase())
-            && text.bytes().all(|byte| is_small(byte) || byte == b'_')
-            && !text.ends_with('_')
-            // Rust warns of it in the names of libraries.
-            && !text.contains("__");
-        if !good {
-            return Err(format!(
-                "`{text}` is no name for a plugin: it begins with a letter, and has small letters and digits, in words with \
-                 one `_` between them"
-            ));
-        }
-        if KEYWORDS.split_ascii_whitespace().any(|keyword| keyword == text) || TAKEN.contains(&text)
-        {
-            return Err(format!(
-                "`{text}` is no name for a plugin: the library would be called that too, and in Rust it means something else"
-            ));
-        }
-        Ok(PluginName(text.to_owned()))
-    }
+/// A project's name as an identifier.
+pub(super) fn crate_name(project: &str) -> String {
+    project.replace('-', "_")
 }
 
-fn is_small(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+/// The customary name for a project's plugin: with `worker_` in front, once.
+pub(super) fn usual_plugin_name(project: &str) -> Result<String, String> {
+    let name = crate_name(project);
+    plugin_name(&format!("worker_{}", name.strip_prefix("worker_").unwrap_or(&name)))
 }
 
-impl fmt::Display for ProjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// A plugin's name.
+///
+/// # Errors
+/// Why this is none.
+pub(super) fn plugin_name(text: &str) -> Result<String, String> {
+    if text.len() > MOST {
+        let len = text.len();
+        return Err(format!("`{text}` has {len} bytes, and the name of a plugin at most {MOST}"));
     }
-}
-
-impl fmt::Display for PluginName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+    // Rust warns of `__` in the names of libraries.
+    if !is_words(text, '_') {
+        return Err(format!(
+            "`{text}` is no name for a plugin: it begins with a letter, and has small letters and \
+             digits, in words with one `_` between them"
+        ));
     }
+    if TAKEN.split_ascii_whitespace().any(|taken| taken == text) {
+        return Err(format!(
+            "`{text}` is no name for a plugin: the library would be called that too, and in Rust \
+             it means something else"
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 #[cfg(test)]
@@ -141,14 +100,13 @@ mod tests {
     #[test]
     fn projects_have_kebab_case_or_snake_case() {
         for good in ["a", "calc", "calc2", "my-calc", "my_calc", "a-2-b"] {
-            let project: ProjectName = good.parse().expect(good);
-            assert_eq!(project.to_string(), good);
+            assert_eq!(project_name(good).expect(good), good);
         }
         for bad in [
             "", "2a", "Calc", "my calc", "a-", "-a", "a--b", "a__b", "a-b_c", "ä", ".", "a/b",
             "a.b", "urom",
         ] {
-            assert!(bad.parse::<ProjectName>().is_err(), "{bad}");
+            assert!(project_name(bad).is_err(), "{bad}");
         }
     }
 
@@ -156,23 +114,22 @@ mod tests {
     fn plugins_have_what_is_both_a_file_name_and_a_crate() {
         let longest = "a".repeat(MOST);
         for good in ["a", "worker_calc", "worker_2", &longest] {
-            assert_eq!(good.parse::<PluginName>().expect(good).to_string(), good);
+            assert_eq!(plugin_name(good).expect(good), good);
         }
         let too_long = "a".repeat(MOST + 1);
         for bad in [
             "", "_a", "a_", "a__b", "2a", "Worker", "a-b", "a.so", "a/b", "ä", "fn", "gen",
             "protocol", &too_long,
         ] {
-            assert!(bad.parse::<PluginName>().is_err(), "{bad}");
+            assert!(plugin_name(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn the_customary_name_is_the_projects_as_an_identifier() {
-        let plugin = |project: &str| project.parse::<ProjectName>().expect("good").plugin();
-        assert_eq!(plugin("my-calc").expect("good").to_string(), "worker_my_calc");
-        assert_eq!(plugin("worker_calc").expect("good").to_string(), "worker_calc");
-        let reason = plugin(&"a".repeat(41)).expect_err("worker_ has seven letters");
+        assert_eq!(usual_plugin_name("my-calc").as_deref(), Ok("worker_my_calc"));
+        assert_eq!(usual_plugin_name("worker_calc").as_deref(), Ok("worker_calc"));
+        let reason = usual_plugin_name(&"a".repeat(41)).expect_err("worker_ has seven letters");
         assert!(reason.contains("48 bytes"), "{reason}");
     }
 }

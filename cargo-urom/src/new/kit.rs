@@ -1,75 +1,51 @@
 //! Where a new workspace takes the kit's crates from.
 
-use std::path::{Component, Path};
+use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::bail;
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
-/// One place for all of them.
+/// The place of the kit's crates, as the answers to two of the template's questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kit {
-    /// The registry, as cargo is set up.
-    Registry,
-    /// A clone: absolute, or as seen from the new workspace.
-    Path(String),
-    /// An address that cargo clones.
-    Git(String),
+pub(super) struct Kit {
+    /// `registry`, `path` or `git`.
+    pub(super) kind: &'static str,
+    /// A clone, absolute or as seen from the new workspace, or an address that cargo clones.
+    /// Nothing for the registry.
+    pub(super) source: String,
 }
 
 impl Kit {
-    /// The answer to the template's question of that name.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Kit::Registry => "registry",
-            Kit::Path(_) => "path",
-            Kit::Git(_) => "git",
-        }
-    }
-
-    /// The answer to the next one; empty where it is not asked.
-    pub(super) fn source(&self) -> &str {
-        match self {
-            Kit::Registry => "",
-            Kit::Path(source) | Kit::Git(source) => source,
-        }
-    }
-
-    /// Fails when it is a directory without the kit, as seen from a workspace.
-    pub(super) fn check_from(&self, workspace: &Path) -> anyhow::Result<()> {
-        match self {
-            Kit::Path(source) if !is_clone(&workspace.join(source)) => bail!(
-                "{source} does not hold the kit, as seen from {}: give the directory that has urom-pdk and urom-host in it",
-                workspace.display()
-            ),
-            _ => Ok(()),
-        }
+    /// Checks that a directory holds the kit, as seen from a workspace.
+    pub(super) fn check_from(&self, workspace: &Path) -> Result<()> {
+        ensure!(
+            self.kind != "path" || is_clone(&workspace.join(&self.source)),
+            "{} does not hold the kit, as seen from {}: give the directory that has urom-pdk and \
+             urom-host in it",
+            self.source,
+            workspace.display()
+        );
+        Ok(())
     }
 
     /// The clone that this tool was built from, as long as it is there; else the registry.
-    pub(super) fn of_this_tool() -> anyhow::Result<Kit> {
-        let Some(clone) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
-            return Ok(Kit::Registry);
+    pub(super) fn of_this_tool() -> Result<Kit> {
+        let clone = match Path::new(env!("CARGO_MANIFEST_DIR")).parent() {
+            Some(clone) if is_clone(clone) => clone,
+            _ => return Ok(Kit { kind: "registry", source: String::new() }),
         };
-        if !is_clone(clone) {
-            return Ok(Kit::Registry);
-        }
         if is_cargos(clone) {
             bail!(
-                "this tool was built by `cargo install --git`: say --kit git=ADDRESS with the same address, or --kit path=DIR \
-                 with a clone of yours"
+                "this tool was built by `cargo install --git`: say --kit git=ADDRESS with the same \
+                 address, or --kit path=DIR with a clone of yours"
             );
         }
-        match clone.to_str().map(|clone| format!("path={clone}").parse()) {
-            Some(Ok(kit)) => Ok(kit),
-            Some(Err(reason)) => {
-                bail!(
-                    "the clone this tool was built from cannot be used: {reason}; say --kit PLACE"
-                )
-            }
-            None => {
-                bail!("{} is no text, which Cargo.toml demands; say --kit PLACE", clone.display())
-            }
-        }
+        let text = clone.to_str().with_context(|| {
+            format!("{} is no text, which Cargo.toml demands; say --kit PLACE", clone.display())
+        })?;
+        format!("path={text}").parse().map_err(|reason| {
+            anyhow!("the clone this tool was built from cannot be used: {reason}; say --kit PLACE")
+        })
     }
 }
 
@@ -82,37 +58,32 @@ fn is_clone(directory: &Path) -> bool {
 
 /// Whether it is cargo's own copy of a repository, which cargo may remove at any time.
 fn is_cargos(directory: &Path) -> bool {
-    let parts: Vec<_> = directory.components().collect();
-    parts.windows(2).any(|pair| {
-        pair == [Component::Normal("git".as_ref()), Component::Normal("checkouts".as_ref())]
-    })
+    directory.to_string_lossy().contains("/git/checkouts/")
 }
 
 impl FromStr for Kit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Kit, String> {
-        let (kind, source) = match text.split_once('=') {
-            Some((kind, source)) => (kind, Some(source)),
-            None => (text, None),
-        };
-        let source_of = |what: &str| match source {
-            None | Some("") => {
-                Err(format!("`{kind}` says nothing of {what}: {kind}={}", what.to_uppercase()))
+        let (kind, source) = text.split_once('=').unwrap_or((text, ""));
+        let (kind, what) = match kind {
+            "registry" if kind == text => {
+                return Ok(Kit { kind: "registry", source: String::new() });
             }
-            Some(source) if source.contains(['"', '\\']) || source.contains(char::is_control) => {
-                Err(format!(
-                    "`{source}` has quotes, backslashes or control characters, which Cargo.toml would misread"
-                ))
-            }
-            Some(source) => Ok(source.to_owned()),
+            "path" => ("path", "directory"),
+            "git" => ("git", "address"),
+            _ => return Err("expected `registry`, `path=DIRECTORY` or `git=ADDRESS`".to_owned()),
         };
-        match kind {
-            "registry" if source.is_none() => Ok(Kit::Registry),
-            "path" => source_of("directory").map(Kit::Path),
-            "git" => source_of("address").map(Kit::Git),
-            _ => Err("expected `registry`, `path=DIRECTORY` or `git=ADDRESS`".to_owned()),
+        if source.is_empty() {
+            return Err(format!("`{kind}` says nothing of {what}: {kind}={}", what.to_uppercase()));
         }
+        if source.contains(['"', '\\']) || source.contains(char::is_control) {
+            return Err(format!(
+                "`{source}` has quotes, backslashes or control characters, which Cargo.toml would \
+                 misread"
+            ));
+        }
+        Ok(Kit { kind, source: source.to_owned() })
     }
 }
 
@@ -128,7 +99,7 @@ mod tests {
             ("git=file:///kit?a=b", "git", "file:///kit?a=b"),
         ] {
             let kit: Kit = text.parse().expect(text);
-            assert_eq!((kit.kind(), kit.source()), (kind, source));
+            assert_eq!((kit.kind, &*kit.source), (kind, source));
         }
     }
 

@@ -2,60 +2,51 @@
 
 mod answers;
 mod kit;
-mod next;
 mod template;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 
 use crate::exit::usage;
 use crate::{exit, output};
-use answers::{Answers, PluginName, ProjectName};
+use answers::Answers;
 use kit::Kit;
 
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  cargo urom new calc
-  cargo urom new calc --ucx --c-header --plugin worker_calc2
-  cargo urom new calc --kit path=../kit
-
-What it makes is what `cargo generate` makes of templates/plugin.
-
-Exit codes: 0 when the workspace is there, 1 when it could not be made, 2 for a wrong command line.")]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
-    /// The directory to make. Its name is the project's: the packages are NAME-protocol, NAME-plugin and NAME-host.
+    /// The directory to make. Its name is the project's: the packages are NAME-protocol,
+    /// NAME-plugin and NAME-host.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one worker_].
-    #[arg(long, value_name = "NAME")]
-    plugin: Option<PluginName>,
+    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one
+    /// worker_].
+    #[arg(long, value_name = "NAME", value_parser = answers::plugin_name)]
+    plugin: Option<String>,
     /// The plugin talks UCX itself, to plugins of other workers.
     #[arg(long)]
     ucx: bool,
     /// There is a C header of the messages, for hosts in C.
     #[arg(long)]
     c_header: bool,
-    /// Where the kit's crates come from: `registry`, `path=DIRECTORY` (absolute, or as seen from the new workspace) or
-    /// `git=ADDRESS` [default: the clone this tool was built from, or else the registry].
+    /// Where the kit's crates come from: `registry`, `path=DIRECTORY` (absolute, or as seen from
+    /// the new workspace) or `git=ADDRESS` [default: the clone this tool was built from, or else
+    /// the registry].
     #[arg(long, value_name = "PLACE")]
     kit: Option<Kit>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Some(name) = args.path.file_name() else {
-        return Err(usage(format!(
-            "`{}` has no name to call the project by: give the directory to make",
-            args.path.display()
-        )));
-    };
-    let project: ProjectName = name.to_string_lossy().parse().map_err(usage)?;
+pub(crate) fn run(args: &Args) -> Result<u8> {
+    let name = args.path.file_name().ok_or_else(|| {
+        let path = args.path.display();
+        usage(format!("`{path}` has no name to call the project by: give the directory to make"))
+    })?;
+    let project = answers::project_name(&name.to_string_lossy()).map_err(usage)?;
     let plugin = match &args.plugin {
         Some(plugin) => plugin.clone(),
-        None => project.plugin().map_err(|reason| {
+        None => answers::usual_plugin_name(&project).map_err(|reason| {
             usage(format!(
                 "the project's name makes no name for the plugin: {reason}; say --plugin NAME"
             ))
@@ -67,39 +58,63 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let answers = Answers { project, plugin, ucx: args.ucx, c_header: args.c_header, kit };
     let files = template::render(&answers)?;
-    make(&args.path, &answers, &files)?;
+    make(&args.path, &answers.kit, &files)?;
     output::progress("Created", &format!("{} in {}", answers.plugin, args.path.display()));
-    next::print(&args.path, &answers)?;
+    print_next(&args.path, &answers)?;
     Ok(exit::DONE)
 }
 
-/// Makes the directory with its files, or nothing at all. One that exists is somebody's.
-fn make(directory: &Path, answers: &Answers, files: &[template::File]) -> anyhow::Result<()> {
+/// Makes the directory with its files, or nothing at all. A directory that exists is left alone.
+fn make(directory: &Path, kit: &Kit, files: &[(String, String)]) -> Result<()> {
     std::fs::create_dir(directory).with_context(|| {
-        let parent =
-            directory.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists());
-        let hint = match parent {
+        let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let hint = match parent.filter(|parent| !parent.exists()) {
             _ if directory.exists() => ": choose another name, or remove it first".to_owned(),
             Some(parent) => format!(": make {} first", parent.display()),
             None => String::new(),
         };
         format!("cannot make the directory {}{hint}", directory.display())
     })?;
-    let made = answers.kit.check_from(directory).and_then(|()| write(directory, files));
+    let made = kit.check_from(directory).and_then(|()| write(directory, files));
     if made.is_err() {
-        // It was empty a moment ago. What failed is worth more than what fails here.
+        // This function made the directory. The first error matters more than one of the removal.
         let _ = std::fs::remove_dir_all(directory);
     }
     made
 }
 
-fn write(directory: &Path, files: &[template::File]) -> anyhow::Result<()> {
-    for file in files {
-        let path = directory.join(&file.path);
+fn write(directory: &Path, files: &[(String, String)]) -> Result<()> {
+    for (path, text) in files {
+        let path = directory.join(path);
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent)
-            .and_then(|()| std::fs::write(&path, &file.text))
+            .and_then(|()| std::fs::write(&path, text))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// Prints the next steps to standard output, and what is missing for them to standard error.
+///
+/// # Errors
+/// Standard output is closed.
+fn print_next(directory: &Path, answers: &Answers) -> Result<()> {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let target_directory =
+        std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| directory.join("target").into());
+    let target_directory =
+        std::path::absolute(&target_directory).unwrap_or_else(|_| target_directory.into());
+    let search = ucx_probe::Search::new(&target).target_directory(target_directory);
+    if let Err(missing) = search.find() {
+        output::say(&format!("missing on this machine: {missing}"));
+    }
+    let (directory, plugin) = (directory.display(), &answers.plugin);
+    output::result(&format!(
+        "next:
+    cd {directory}
+    cargo run           # builds plugin and host, and prints what the plugin answers
+    cargo test          # in process, and through a service
+    cargo urom build    # {plugin}.so, as a service wants it
+"
+    ))
 }

@@ -1,26 +1,16 @@
 //! The template's files, as cargo-generate renders them.
 //!
-//! They lie in the tool, because a package leaves out what other packages lie in: `template.json` has each file of
-//! `templates/plugin` once for all answers, or once for each answer that its text depends on. Only names are left to be
-//! put in. `cargo xtask template --bless` makes it.
+//! They lie in the tool, because a package leaves out what other packages lie in: `template.json`
+//! has each file of `templates/plugin` once for all answers, or once for each answer that its text
+//! depends on. Only names are left to be put in. `cargo xtask template --bless` makes it.
 
-use std::path::PathBuf;
-
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use super::answers::Answers;
+use super::answers::{Answers, crate_name};
 
 /// What is carried: a list of [`Carried`].
 const FILES: &str = include_str!("template.json");
-
-/// A file of the new workspace.
-#[derive(Debug)]
-pub(super) struct File {
-    /// Within the workspace.
-    pub(super) path: PathBuf,
-    pub(super) text: String,
-}
 
 /// A file with placeholders, and the answers that it is for; every answer where none is named.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -43,29 +33,27 @@ impl Carried {
     }
 }
 
-/// All files for these answers.
-pub(super) fn render(answers: &Answers) -> anyhow::Result<Vec<File>> {
+/// All files for these answers: their paths within the workspace, and their texts.
+pub(super) fn render(answers: &Answers) -> Result<Vec<(String, String)>> {
     let files: Vec<Carried> =
         serde_json::from_str(FILES).context("the template in this program is broken")?;
     let wanted =
-        files.iter().filter(|file| file.is_for(answers.kit.kind(), answers.ucx, answers.c_header));
+        files.iter().filter(|file| file.is_for(answers.kit.kind, answers.ucx, answers.c_header));
     let names = names(answers);
-    let rendered = wanted.map(|file| File {
-        path: put_in(&file.path, &names).into(),
-        text: put_in(&(file.lines.join("\n") + "\n"), &names),
-    });
+    let rendered = wanted
+        .map(|file| (put_in(&file.path, &names), put_in(&(file.lines.join("\n") + "\n"), &names)));
     Ok(rendered.collect())
 }
 
-/// The placeholders, under the names that they have in `cargo-generate.toml`; the first two are cargo-generate's own, the
-/// last one stands in the C header.
+/// The placeholders, under the names that they have in `cargo-generate.toml`; the first two are
+/// cargo-generate's own, the last one stands in the C header.
 fn names(answers: &Answers) -> [(&'static str, String); 5] {
     [
-        ("{{project-name}}", answers.project.to_string()),
-        ("{{crate_name}}", answers.project.crate_name()),
-        ("{{plugin_name}}", answers.plugin.to_string()),
-        ("{{kit_source}}", answers.kit.source().to_owned()),
-        ("{{PLUGIN_NAME}}", answers.plugin.to_string().to_uppercase()),
+        ("{{project-name}}", answers.project.clone()),
+        ("{{crate_name}}", crate_name(&answers.project)),
+        ("{{plugin_name}}", answers.plugin.clone()),
+        ("{{kit_source}}", answers.kit.source.clone()),
+        ("{{PLUGIN_NAME}}", answers.plugin.to_uppercase()),
     ]
 }
 

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use urom_host::{Library, ServiceBuilder};
@@ -11,21 +10,9 @@ use urom_service::uromd::DaemonArgs;
 use crate::elf::Machine;
 use crate::{check, exit, output, plugin_path};
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo urom run target/release/urom
-  cargo urom run target/release/urom/worker_graph.so --listen 127.0.0.1:0
-  cargo urom run $(cargo urom build)
-
-It is `uromd` with these plugins: each worker is a process of its own. A host program finds it by the address that is printed
-(`Service::builder().address(\"127.0.0.1:18700\")`), `cargo urom call` with --service ADDR.
-
-Exit codes: 0 when it was stopped by Ctrl-C or SIGTERM, 1 when it could not serve or the file is not fit for it, 2 for a wrong
-command line.";
-
 /// The verb's arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
     /// A plugin's .so, or a directory of them.
     #[arg(value_name = "DIR|FILE.so")]
@@ -34,15 +21,15 @@ pub(crate) struct Args {
     daemon: DaemonArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    // A link has its own name, which is the plugin's.
+pub(crate) fn run(args: &Args) -> Result<u8> {
+    // A link is not resolved: its own name is the plugin's.
     let path = std::path::absolute(&args.plugins)?;
     let kind =
         std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
     if !kind.is_dir() {
         // A service would only log what is wrong, and serve nothing.
         plugin_path::fresh(&path)?;
-        let report = check::examine(&path, Machine::OURS, None, check::LIMIT)?;
+        let report = check::examine(&path, Machine::ours(), None, check::LIMIT)?;
         if report.is_bad() {
             report.print_findings();
             return Ok(exit::FAILED);
@@ -50,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let key_file = args.daemon.key_file();
     args.daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
-        // Nobody may read what it says, and then it waits. The service asks itself as any other host.
+        // Writing blocks if nobody reads, so another thread does it. It asks the service as a host.
         std::thread::spawn(move || {
             say(&format!("listening on {address}"));
             tell_plugins(address, key_file);
@@ -61,14 +48,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Asks the service what it has, as a host does.
 fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
-    // Whatever the environment names, the service is of this build.
+    // The environment may name another library, but the service is of this build.
     let mut builder = ServiceBuilder::with_library(Library::builtin()).address(address.to_string());
     if let Some(file) = key_file {
         builder = builder.key_file(file);
     }
     let service = match builder.connect() {
         Ok(service) => service,
-        // Why is in the log, or it was stopped just now.
+        // The log has the reason, or the service was stopped just now.
         Err(error) => {
             return output::warning(&format!("cannot ask the service for its plugins: {error}"));
         }
@@ -78,13 +65,14 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     }
     match service.plugins().is_empty() {
         true => output::warning(
-            "it has no plugins, and hosts will find none: there is no .so in that directory, or the lines above say what is wrong with it",
+            "it has no plugins, and hosts will find none: there is no .so in that directory, or \
+             the lines above say what is wrong with it",
         ),
         false => say("Ctrl-C ends it"),
     }
 }
 
-/// Nobody may read it, which is no reason not to serve.
+/// Prints a line. The service goes on if nobody reads it.
 fn say(line: &str) {
     let _ = output::result(&format!("{line}\n"));
 }

@@ -1,18 +1,18 @@
-//! Every Rust block is compiled, and every block says what it is.
+//! Checks that every Rust block is compiled and that every block names its language.
 
 use crate::{Page, pages};
 
-/// What a block of each kind is, and who looks at it.
+/// The languages of blocks, and what checks them.
 const KINDS: &[&str] = &[
     "c",       // compiled by the tests of the C interface, or a sketch that says so
     "console", // run by cargo xtask guide on the start page
     "json", "mermaid", "rust", "sh", "text", "toml", "yaml",
 ];
 
-/// A comment that stands before a Rust block nobody compiles.
+/// The comment before a Rust block that is not compiled.
 const REASON: &str = "<!-- not compiled: ";
 
-/// The info string of each block, with the line it stands in and the line before it.
+/// Returns the line number, the info string and the preceding line of each block.
 fn blocks(page: &Page) -> Vec<(usize, &str, &str)> {
     let (mut blocks, mut open, mut before) = (Vec::new(), false, "");
     for (at, line) in page.text.lines().enumerate() {
@@ -64,7 +64,7 @@ fn blocks_name_their_language_and_what_is_not_compiled_says_why() {
     }
 }
 
-/// Rustdoc takes them for Rust.
+/// rustdoc takes indented blocks for Rust.
 #[test]
 fn no_block_is_made_by_indentation() {
     for page in pages() {

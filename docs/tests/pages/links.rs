@@ -1,4 +1,4 @@
-//! Links lead to pages of the book, and to headings that these have.
+//! Checks that links lead to pages of the book and to headings of these pages.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) struct Link<'a> {
     pub(crate) target: &'a str,
 }
 
-/// The links of a page, those in its code left out.
+/// Returns the links of a page, except those in code.
 pub(crate) fn of(text: &str) -> Vec<Link<'_>> {
     let mut links = Vec::new();
     for (line, text) in prose(text) {
@@ -25,7 +25,7 @@ pub(crate) fn of(text: &str) -> Vec<Link<'_>> {
     links
 }
 
-/// The name by which mdBook and code forges link to a heading.
+/// Returns the name by which mdBook and code forges link to a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().trim().to_lowercase().replace(' ', "-")
@@ -40,7 +40,7 @@ fn anchors(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// `folder/target` without `..`.
+/// Returns `folder/target` without `..`.
 fn joined(folder: &Path, target: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in folder.join(target).components() {

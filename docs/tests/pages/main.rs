@@ -1,5 +1,5 @@
-//! What no compiler sees of the guide: that all of it is in the book, that its links lead somewhere, and that no code is
-//! left out of the tests without a reason.
+//! Checks of the guide that no compiler makes: all pages are in the book, links lead to pages and
+//! headings, and code that is not compiled has a reason.
 
 mod blocks;
 mod links;
@@ -8,7 +8,7 @@ mod summary;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A page: its path from the book's folder, and its text.
+/// A page: its path relative to the book's folder, and its text.
 struct Page {
     path: PathBuf,
     text: String,

@@ -1,6 +1,8 @@
-//! JSON files: flags by their long names, in the objects `doca_general_flags` and `doca_program_flags`.
+//! JSON files: flags by their long names, in the objects `doca_general_flags` and
+//! `doca_program_flags`.
 //!
-//! As DOCA's own files have them, comments (`//` and `/* */`) and a comma behind the last entry are let through.
+//! As DOCA's own files have them, comments (`//` and `/* */`) and a comma behind the last entry are
+//! let through.
 
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::fs;
@@ -109,7 +111,8 @@ fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
     }
 }
 
-/// Puts spaces in place of comments and of commas that nothing follows. Lines and columns stay what they are.
+/// Puts spaces in place of comments and of commas that nothing follows. Lines and columns stay what
+/// they are.
 fn strict(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut comma = None;
@@ -176,7 +179,8 @@ mod tests {
     use super::*;
     use crate::model::{built_in, tests::flag};
 
-    /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x without a long name.
+    /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x
+    /// without a long name.
     fn flags() -> Vec<Flag> {
         let mut flags = built_in();
         flags.extend([

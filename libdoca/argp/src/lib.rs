@@ -1,4 +1,5 @@
-//! `libdoca_argp.so`, `doca_argp_*`: a program's own flags beside DOCA's, from the command line and from JSON files.
+//! `libdoca_argp.so`, `doca_argp_*`: a program's own flags beside DOCA's, from the command line and
+//! from JSON files.
 //!
 //! | part | holds |
 //! | --- | --- |
@@ -9,16 +10,17 @@
 //! | `usage` | what `-h` prints |
 //! | `run` | `doca_argp_start` |
 //!
-//! Whatever is refused is also said on standard error, with the flag and what to do: most programs end with a code only.
-//! Where DOCA's documents are silent:
+//! Whatever is refused is also said on standard error, with the flag and what to do: most programs
+//! end with a code only. Where DOCA's documents are silent:
 //!
 //! - Nothing is called back unless the whole command line and every file are in order.
-//! - A flag of the command line wins over that of a file. A flag that is given twice calls back twice.
+//! - A flag of the command line wins over that of a file. A flag that is given twice calls back
+//!   twice.
 //! - Arguments that belong to no flag are `INVALID_VALUE`; those behind `--` are not looked at.
-//! - A name that is taken, also by a flag of DOCA's, is `ALREADY_EXIST`; parameters of type JSON object are `NOT_SUPPORTED`,
-//!   as their callbacks get objects of another library.
-//! - A parameter can neither be registered nor changed once parsing started or it was registered. `doca_argp_destroy` may be
-//!   called at any time, by callbacks too.
+//! - A name that is taken, also by a flag of DOCA's, is `ALREADY_EXIST`; parameters of type JSON
+//!   object are `NOT_SUPPORTED`, as their callbacks get objects of another library.
+//! - A parameter can neither be registered nor changed once parsing started or it was registered.
+//!   `doca_argp_destroy` may be called at any time, by callbacks too.
 
 mod json;
 mod model;
@@ -106,7 +108,8 @@ unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError
     })
 }
 
-/// The calls that set one thing of a parameter. They end with nothing, so what they do not like is only told.
+/// The calls that set one thing of a parameter. They end with nothing, so what they do not like is
+/// only told.
 macro_rules! setters {
     ($($(#[$doc:meta])* fn $name:ident($value:ident: $ty:ty) $set:expr;)*) => {
         $(
@@ -168,17 +171,18 @@ extern "C" fn doca_argp_param_set_mandatory(param: *mut Param) {
     });
 }
 
-/// Adds a parameter, which is the library's from here on, whatever the code. `INITIALIZATION` when it lacks a name, the
-/// description, the callback or the type; `ALREADY_EXIST` for a name that is taken; `INVALID_VALUE` for one that is none.
+/// Adds a parameter, which is the library's from here on, whatever the code. `INITIALIZATION` when
+/// it lacks a name, the description, the callback or the type; `ALREADY_EXIST` for a name that is
+/// taken; `INVALID_VALUE` for one that is none.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_register_param(param: *mut Param) -> DocaError {
     telling(|| state::register(param))
 }
 
-/// Parses the command line and calls the callbacks. `INVALID_VALUE` for a value that is wrong or missing, `NOT_SUPPORTED`
-/// for a flag that is not known, `IO_FAILED` for a file that cannot be read or is not JSON, or a callback's code. `-h` and
-/// `-v` end the process.
+/// Parses the command line and calls the callbacks. `INVALID_VALUE` for a value that is wrong or
+/// missing, `NOT_SUPPORTED` for a flag that is not known, `IO_FAILED` for a file that cannot be
+/// read or is not JSON, or a callback's code. `-h` and `-v` end the process.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> DocaError {

@@ -1,4 +1,5 @@
-//! What a flag is: made by the program piece by piece, checked when it is registered; and what a parse gives.
+//! What a flag is: made by the program piece by piece, checked when it is registered; and what a
+//! parse gives.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fmt;

@@ -1,9 +1,10 @@
 //! The command line: from arguments to flags and their values.
 //!
-//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags without a value together (`-abc`, the
-//! last of them with its value if it takes one), and `--` before what is no flag. Beyond it: a short name may have several
-//! letters (`-gid 3`), which win over single ones together; `-n=value` is taken; and the argument behind a flag is its value
-//! unless it is a flag itself, so that a forgotten value is told and `-n -5` works.
+//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags without a
+//! value together (`-abc`, the last of them with its value if it takes one), and `--` before what
+//! is no flag. Beyond it: a short name may have several letters (`-gid 3`), which win over single
+//! ones together; `-n=value` is taken; and the argument behind a flag is its value unless it is a
+//! flag itself, so that a forgotten value is told and `-n -5` works.
 
 use std::ffi::{CStr, CString, c_int};
 
@@ -166,7 +167,8 @@ mod tests {
     use super::*;
     use crate::model::{built_in, tests::flag};
 
-    /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all BOOLEAN), --long-only TEXT.
+    /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all
+    /// BOOLEAN), --long-only TEXT.
     fn flags() -> Vec<Flag> {
         let mut flags = built_in();
         flags.extend([

@@ -28,8 +28,9 @@ pub(crate) fn file_name(path: &CStr) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Parses, and calls the program for each flag: first those of JSON files that the command line does not have, then those
-/// of the command line. Nothing is called when anything is wrong with any of them. `-h` and `-v` end the process.
+/// Parses, and calls the program for each flag: first those of JSON files that the command line
+/// does not have, then those of the command line. Nothing is called when anything is wrong with any
+/// of them. `-h` and `-v` end the process.
 ///
 /// # Safety
 /// The callbacks are of the program's, and get what DOCA gives them.

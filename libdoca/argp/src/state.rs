@@ -8,8 +8,8 @@ use urom_abi::DocaError;
 
 use crate::model::{Draft, Flag, Refusal, built_in};
 
-/// `struct doca_argp_param`. There is none behind the pointers: they are numbers, so that one which is not valid any more
-/// is told as such.
+/// `struct doca_argp_param`. There is none behind the pointers: they are numbers, so that one which
+/// is not valid any more is told as such.
 pub(crate) enum Param {}
 
 /// The pointer that the program gave for its callbacks.

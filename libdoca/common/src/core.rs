@@ -1,7 +1,7 @@
 //! DOCA's core functions: each goes to the same function of `libdoca_urom`.
 //!
-//! They are documented in [`urom_abi::host`], and guarded where they are defined. Without a `libdoca_urom` in the process
-//! there is no object that anybody could mean.
+//! They are documented in [`urom_abi::host`], and guarded where they are defined. Without a
+//! `libdoca_urom` in the process there is no object that anybody could mean.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -42,7 +42,8 @@ impl<T> Refusal for *mut T {
     const REFUSAL: Self = ptr::null_mut();
 }
 
-/// Those that make the first object of a program. They load `libdoca_urom` for one that is not linked with it.
+/// Those that make the first object of a program. They load `libdoca_urom` for one that is not
+/// linked with it.
 const FIRST: [&str; 2] = ["doca_pe_create", "doca_devinfo_create_list"];
 
 macro_rules! export {
@@ -79,8 +80,8 @@ macro_rules! functions {
 
 urom_abi::host_functions!(functions);
 
-/// Stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain 0), else 0. `INVALID_VALUE` for
-/// anything that is no address.
+/// Stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain 0), else
+/// 0. `INVALID_VALUE` for anything that is no address.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
@@ -93,8 +94,8 @@ unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
     unsafe { (urom.is_equal_pci_addr)(info, address, is_equal) }
 }
 
-/// The device's network interface. `INVALID_VALUE` for less than 256 bytes of room, `NOT_FOUND` for a device without one, such
-/// as those of `UROM_DEVICE`.
+/// The device's network interface. `INVALID_VALUE` for less than 256 bytes of room, `NOT_FOUND` for
+/// a device without one, such as those of `UROM_DEVICE`.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_devinfo_get_iface_name(

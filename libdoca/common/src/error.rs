@@ -4,7 +4,8 @@ use std::ffi::c_char;
 
 use urom_abi::DocaError;
 
-/// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA does not list. Static memory.
+/// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for one that DOCA
+/// does not list. Static memory.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 extern "C" fn doca_error_get_name(error: DocaError) -> *const c_char {

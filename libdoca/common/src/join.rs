@@ -21,7 +21,8 @@ pub(crate) fn joined() -> Option<&'static OfUrom> {
     unsafe { UROM.load(Ordering::Acquire).as_ref() }
 }
 
-/// Takes the table of a `libdoca_urom` that was just loaded, and gives this library's. See [`urom_abi::host::join::Join`].
+/// Takes the table of a `libdoca_urom` that was just loaded, and gives this library's. See
+/// [`urom_abi::host::join::Join`].
 // SAFETY: no other symbol of this library has this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
@@ -54,12 +55,13 @@ unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
     })
 }
 
-/// Loads the `libdoca_urom` beside this library, for a program that is not linked with it and calls `function`. `None` when
-/// that fails; a log line says why.
+/// Loads the `libdoca_urom` beside this library, for a program that is not linked with it and calls
+/// `function`. `None` when that fails; a log line says why.
 pub(crate) fn load(function: &str) -> Option<&'static OfUrom> {
     const FILE: &CStr = c"libdoca_urom.so.2";
     const MODE: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL;
-    // SAFETY: the file is as trustworthy as this library, beside which it lies. It joins as it is loaded.
+    // SAFETY: the file is as trustworthy as this library, beside which it lies. It joins as it is
+    // loaded.
     if unsafe { libc::dlopen(FILE.as_ptr(), MODE) }.is_null() {
         // SAFETY: what the loader says of the call above, in this thread's memory; or null.
         let said = unsafe { libc::dlerror() };

@@ -1,8 +1,9 @@
 //! `libdoca_common.so`: DOCA's core in C, without UCX.
 //!
-//! Log, errors and the release are this library's own. Engines, contexts, tasks, buffers and devices are in `libdoca_urom.so`, as
-//! only UROM has contexts: [`core`](self::core) has their functions, which go there through one private table ([`join`]). Every
-//! exported function that could panic is guarded: no panic leaves it.
+//! Log, errors and the release are this library's own. Engines, contexts, tasks, buffers and
+//! devices are in `libdoca_urom.so`, as only UROM has contexts: [`core`](self::core) has their
+//! functions, which go there through one private table ([`join`]). Every exported function that
+//! could panic is guarded: no panic leaves it.
 
 mod core;
 mod error;

@@ -9,9 +9,11 @@ use urom_log::{Sink, guard, guard_or};
 
 urom_log::export_doca_log!();
 
-/// When the library is loaded, whatever function of it is called first then, what it has to say finds its way.
+/// When the library is loaded, whatever function of it is called first then, what it has to say
+/// finds its way.
 #[used]
-// SAFETY: the section holds addresses of functions without arguments. This one needs only the memory allocator.
+// SAFETY: the section holds addresses of functions without arguments. This one needs only the
+// memory allocator.
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = {
     extern "C" fn on_load() {

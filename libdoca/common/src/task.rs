@@ -15,13 +15,15 @@ unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
     unsafe { (urom.api.doca_task_submit)(task) }
 }
 
-/// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log line says so.
+/// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log
+/// line says so.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_task_free(task: *mut Task) {
     let mut code = DocaError::INVALID_VALUE;
     if let Some(urom) = joined() {
-        // SAFETY: the caller's task, or NULL; a task of another kind is `INVALID_VALUE` and stays as it is.
+        // SAFETY: the caller's task, or NULL; a task of another kind is `INVALID_VALUE` and stays
+        // as it is.
         code = unsafe { (urom.api.doca_urom_worker_cmd_task_release)(task.cast()) };
         if code == DocaError::INVALID_VALUE {
             // SAFETY: as above; it is not released yet.

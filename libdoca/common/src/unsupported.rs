@@ -1,9 +1,11 @@
-//! What C programs link and this project has not: representors, PCI function kinds, memory maps, inventories and lists of
-//! buffers, log backends that keep lines in memory (nobody says when they take out the last ones) or give them to the
-//! system's log (which has one name for the whole process, and that is the program's).
+//! What C programs link and this project has not: representors, PCI function kinds, memory maps,
+//! inventories and lists of buffers, log backends that keep lines in memory (nobody says when they
+//! take out the last ones) or give them to the system's log (which has one name for the whole
+//! process, and that is the program's).
 //!
-//! Each call checks its pointers as the others do (`INVALID_VALUE` for NULL), then says `NOT_SUPPORTED`. It reads nothing
-//! behind them and writes nothing, so an output stays what it was.
+//! Each call checks its pointers as the others do (`INVALID_VALUE` for NULL), then says
+//! `NOT_SUPPORTED`. It reads nothing behind them and writes nothing, so an output stays what it
+//! was.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -1,5 +1,6 @@
-//! How `libdoca_common.so`, `libdoca_argp.so` and `libdoca_urom.so` are linked: with DOCA's names, and so that they find each
-//! other wherever the directory lies that they are in. For their build scripts.
+//! How `libdoca_common.so`, `libdoca_argp.so` and `libdoca_urom.so` are linked: with DOCA's names,
+//! and so that they find each other wherever the directory lies that they are in. For their build
+//! scripts.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -23,16 +24,16 @@ pub fn library(name: &str) {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{}", file_name(name));
     // Where the other libraries are.
     println!("cargo:rustc-cdylib-link-arg=-Wl,--enable-new-dtags,-rpath,$ORIGIN");
-    // Threads and other libraries know its functions: a program that loads it itself and then closes it must not take them
-    // away.
+    // Threads and other libraries know its functions: a program that loads it itself and then
+    // closes it must not take them away.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }
 
 /// Has the library that is being built need `libdoca_common.so.2`.
 ///
-/// Cargo does not link a C library with another one. So a stand-in with the name and the functions is linked, and the loader
-/// takes the real one. The stand-in's directory is no search path: cargo would put it into the `LD_LIBRARY_PATH` of
-/// tests, whose programs would load the stand-in.
+/// Cargo does not link a C library with another one. So a stand-in with the name and the functions
+/// is linked, and the loader takes the real one. The stand-in's directory is no search path: cargo
+/// would put it into the `LD_LIBRARY_PATH` of tests, whose programs would load the stand-in.
 ///
 /// # Panics
 /// When the C compiler does not make the stand-in: a build script ends with that.

@@ -13,7 +13,7 @@ use urom_abi::host::{
 use urom_abi::plugin::PluginInfo;
 
 /// Constants, so that each export below calls the function itself and not through a table.
-const TABLE: Api = urom_service::library::API;
+const TABLE: Api = libdoca_host::API;
 const EXTENSIONS: Extensions = match TABLE.extensions {
     Some(extensions) => extensions,
     None => panic!("this project's own table has its own extensions"),

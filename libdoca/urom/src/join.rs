@@ -28,20 +28,21 @@ unsafe extern "C" {
 
 static UROM: OfUrom = OfUrom {
     head: Head::of::<OfUrom>(),
-    api: urom_service::library::API,
-    is_equal_pci_addr: urom_service::library::devinfo_is_equal_pci_addr,
-    get_iface_name: urom_service::library::devinfo_get_iface_name,
+    api: libdoca_host::API,
+    is_equal_pci_addr: libdoca_host::devinfo_is_equal_pci_addr,
+    get_iface_name: libdoca_host::devinfo_get_iface_name,
     limits_changed,
 };
 
-/// What `libdoca_common` gave; null until then, and when it refused. Its log has the reason then, and no context of this
-/// library starts: the functions for that are of another one, to which it is unknown.
+/// What `libdoca_common` gave; null until then, and when it refused. Its log has the reason then,
+/// and no context of this library starts: the functions for that are of another one, to which it is
+/// unknown.
 static COMMON: AtomicPtr<OfCommon> = AtomicPtr::new(ptr::null_mut());
 
 /// When the library is loaded, whatever function of it is called first then.
 #[used]
-// SAFETY: the section holds addresses of functions without arguments. This one needs only the memory allocator, and
-// `libdoca_common`, which is loaded before.
+// SAFETY: the section holds addresses of functions without arguments. This one needs only the
+// memory allocator, and `libdoca_common`, which is loaded before.
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = {
     extern "C" fn on_load() {

@@ -1,4 +1,4 @@
-//! Lets the programs of this package find UCX at run time where it was found at build time.
+//! Lets the programs of this package find the UCX of the build at run time.
 
 fn main() {
     ucx_probe::emit_rpath();

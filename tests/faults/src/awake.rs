@@ -1,9 +1,11 @@
 //! Keeps a virtual machine's timers going while a suite runs, and says how late they were.
 //!
-//! On some virtual machines a processor with nothing to do now and then seems to miss its timer, and whoever sleeps there gets up
-//! seconds late, unless something else wakes the processor. No process can tell that from being stopped, so what the suites
-//! allow for noticing a loss would be spent by the machine. A thread on every processor that is woken a hundred times a second
-//! leaves no timer alone for long; how late these threads themselves get up shows what the machine did meanwhile.
+//! On some virtual machines a processor with nothing to do now and then seems to miss its timer,
+//! and whoever sleeps there gets up seconds late, unless something else wakes the processor. No
+//! process can tell that from being stopped, so what the suites allow for noticing a loss would be
+//! spent by the machine. A thread on every processor that is woken a hundred times a second leaves
+//! no timer alone for long; how late these threads themselves get up shows what the machine did
+//! meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,9 +34,6 @@ struct Shared {
 
 impl Awake {
     /// Starts a thread on every processor that this process may use.
-    ///
-    /// # Errors
-    /// When the system does not say which these are, or has no thread.
     pub(crate) fn begin() -> Result<Awake> {
         let processors = sched_getaffinity(None)
             .context("the system does not say which processors there are")?;
@@ -58,7 +57,6 @@ impl Awake {
     fn join(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // They have nothing that could panic.
             let _ = thread.join();
         }
     }
@@ -82,22 +80,5 @@ fn nap(processor: usize, shared: &Shared) {
         shared
             .late
             .fetch_max(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_processor_is_kept_awake_until_the_end() {
-        let awake = Awake::begin().unwrap();
-        assert!(!awake.threads.is_empty());
-        let shared = Arc::clone(&awake.shared);
-        while shared.late.load(Ordering::Relaxed) == 0 {
-            thread::yield_now();
-        }
-        assert!(awake.end() > Duration::ZERO);
-        assert_eq!(Arc::strong_count(&shared), 1, "a thread is left");
     }
 }

@@ -1,4 +1,4 @@
-//! What those are told who share a receive queue with a process that died while it sent: see `urom-service/src/queue.rs`.
+//! What hosts are told whose receive queue is blocked: see `urom-wire/src/queue_probe.rs`.
 
 use anyhow::{Result, ensure};
 
@@ -6,12 +6,12 @@ use crate::host::{Tally, Trouble};
 
 const BLOCKED: &str = "blocks UCX's receive queue for all others; start the worker again";
 
-/// Whether an error says that a receive queue was blocked, and that the worker has to be started again.
+/// Whether an error says that a queue was blocked and the worker has to be started again.
 pub(crate) fn is_blocked(trouble: &Trouble) -> bool {
     trouble.text.contains(BLOCKED)
 }
 
-/// Checks the errors of a load whose worker nobody broke: there is one reason for which it may have been lost.
+/// Checks a load whose worker nobody broke: it may have been lost for one reason.
 pub(crate) fn names_the_queue(tally: &Tally, worker: u64) -> Result<()> {
     ensure!(!tally.errors.is_empty(), "nothing failed, and yet it ended: {tally:?}");
     tally.errors.iter().try_for_each(|(trouble, _)| {

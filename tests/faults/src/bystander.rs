@@ -1,4 +1,4 @@
-//! A host that nothing is done to: while others are broken, it is answered nearly as quickly as before.
+//! A host that nothing is done to: while others are broken, its answers come nearly as quickly.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -19,12 +19,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How long no answer may take, whatever else this machine has to do.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// A load that sleeps is woken so soon. Whether it does, or is quick enough to find an answer while it looks, depends on what else
-/// this machine has to do: half of its answers take some 2 or some 60 us.
+/// A load that sleeps is woken so soon. Whether it does, or is quick enough to find an answer while
+/// it looks, depends on what else this machine has to do: half of its answers take some 2 or some
+/// 60 us.
 const WOKEN: Duration = Duration::from_micros(60);
 
-/// How often a fault is played before the bystander counts as kept waiting. A fault does that each time; what else this machine
-/// has to do does not.
+/// How often a fault is played before the bystander counts as kept waiting. A fault does that each
+/// time; what else this machine has to do does not.
 pub(crate) const TRIES: u32 = 3;
 
 /// How often faults were played again in a run of a suite.
@@ -35,15 +36,13 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// For a run in which it may be so often: what keeps a bystander waiting now and then shows in how often it is.
+    /// For a run in which it may be so often: what keeps a bystander waiting now and then shows in
+    /// how often it is.
     pub(crate) fn at_most(most: u32) -> Repeats {
         Repeats { most, made: 0 }
     }
 
     /// A fault is played again, because of `error`.
-    ///
-    /// # Errors
-    /// That error, when it is too often.
     pub(crate) fn add(&mut self, error: anyhow::Error) -> Result<()> {
         if self.made == self.most {
             return Err(error.context(format!(
@@ -56,7 +55,6 @@ impl Repeats {
         Ok(())
     }
 
-    /// How often it was.
     pub(crate) fn figure(&self, suite: &str) -> Figure {
         let note = format!(
             "times a fault was played again, because a bystander was slow beside it; {} may be",
@@ -100,11 +98,8 @@ pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant)
 }
 
 impl Paces {
-    /// Whether half of the answers take at most `factor` times as long as before, as many of them come as follows from that,
-    /// and none is kept back.
-    ///
-    /// # Errors
-    /// Which of these it is not.
+    /// Whether half of the answers take at most `factor` times as long as before, as many of them
+    /// come as follows from that, and none is kept back.
     pub(crate) fn check(&self, factor: u32) -> Result<()> {
         let Paces { before, beside } = self;
         let usual = before.median.max(WOKEN);

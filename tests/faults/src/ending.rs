@@ -10,15 +10,15 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::vitals::{LOOK_AGAIN, file, until};
 
-/// How long a process is asked whether it is dying.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// How long the kernel may take over a process that is dying. Under load a kernel was seen to keep threads of its own waiting for a
-/// minute and more, as it reported itself ("workqueue lockup", "kthread starved"), while processes had their turns.
+/// How long the kernel may take over a process that is dying. Under load a kernel was seen to keep
+/// threads of its own waiting for a minute and more, as it reported itself ("workqueue lockup",
+/// "kthread starved"), while processes had their turns.
 const KERNEL: Duration = Duration::from_secs(180);
 
-/// Waits for the end of a process, which need not be a child. Within the limit it must at least be dying, which nothing keeps it from
-/// any more; how long the kernel then takes is printed.
+/// Waits for the end of a process, which need not be a child. Within the limit it must at least be
+/// dying, which nothing keeps it from any more; how long the kernel then takes is printed.
 pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> {
     if ends(pid, limit)? {
         return Ok(());
@@ -35,7 +35,7 @@ pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> 
     Ok(())
 }
 
-/// Whether a process exits or was killed: each of its threads is beyond the last instruction of its own.
+/// Whether a process exits or was killed: none of its threads runs an instruction any more.
 fn is_dying(pid: Pid) -> Result<bool> {
     // One that is gone, or goes meanwhile, is beyond it, too.
     let Some(threads) = if_there(std::fs::read_dir(file(pid, "task")))? else { return Ok(true) };
@@ -78,7 +78,6 @@ fn is_killed(status: &str) -> Result<bool> {
     Ok(pending & 1 << (Signal::KILL.as_raw() - 1) != 0)
 }
 
-/// Whether a process ends within a limit.
 fn ends(pid: Pid, limit: Duration) -> Result<bool> {
     let process = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(process) => process,
@@ -90,8 +89,8 @@ fn ends(pid: Pid, limit: Duration) -> Result<bool> {
     Ok(poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout))? != 0)
 }
 
-/// Crashes a process with SIGSEGV. The first one, which no bad access stands behind, only makes Rust's handler give way to the
-/// kernel's.
+/// Crashes a process with SIGSEGV. The first one, which no bad access stands behind, only makes
+/// Rust's handler give way to the kernel's.
 pub(crate) fn crash(pid: Pid) -> Result<()> {
     loop {
         kill_process(pid, Signal::SEGV)?;

@@ -1,5 +1,5 @@
-//! A hundred million loopbacks in one run: every value comes back, and nobody needs more memory at the end than soon after the
-//! beginning.
+//! A hundred million loopbacks in one run: every value comes back, and nobody needs more memory at
+//! the end than soon after the beginning.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,13 @@ use rustix::process::Pid;
 use urom_tests::PluginDirectory;
 
 use crate::host::{MARKS, Order, Tally, Word};
-use crate::process::{HostProcess, Logs, Transports, start_daemon};
+use crate::process::{FAULTY, HostProcess, Logs, Service, Transports};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::resident;
 
 const WORKER: u64 = 1;
 const PLUGIN: &str = "worker_graph";
 
-/// How many loopbacks are in flight.
 const IN_FLIGHT: u32 = 64;
 
 /// How long a hundredth of a run may take on a machine that has other things to do.
@@ -24,11 +23,10 @@ const MARK_LIMIT: Duration = Duration::from_secs(300);
 /// In so many hundredths everybody makes what is made at the first use.
 const WARM_UP: usize = 10;
 
-/// By how much a process may be larger afterwards than it ever was in the warm-up, in KiB. With a byte lost for each command
-/// a full run would show 90 MiB.
+/// By how much a process may be larger afterwards than it ever was in the warm-up, in KiB. With a
+/// byte lost for each command a full run would show 90 MiB.
 const TOLERANCE: u64 = 1024;
 
-/// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let commands = extent.commands.unwrap_or(extent.pick(200_000, 100_000_000));
     let logs = Logs::new()?;
@@ -37,15 +35,14 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
 }
 
 fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
-    let plugins = PluginDirectory::with(&["worker_faulty", PLUGIN])?;
-    let daemon = start_daemon(&plugins, Transports::All, logs)?;
-    let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
-    host.connect(daemon.address())?;
+    let plugins = PluginDirectory::with(&[FAULTY, PLUGIN])?;
+    let service = Service::start_with(plugins, Transports::All, logs, |command| command)?;
+    let mut host = service.host("host")?;
     let worker = host
         .try_start_with(WORKER, &[PLUGIN.to_owned()], &[])?
         .map_err(|trouble| anyhow::anyhow!("cannot start the worker: {}", trouble.text))?;
     let mut watched =
-        [("host", host.pid()), ("worker", worker), ("daemon", daemon.pid())].map(Watched::new);
+        [("host", host.pid()), ("worker", worker), ("daemon", service.pid())].map(Watched::new);
     let begin = Instant::now();
     host.tell(&Order::Loopbacks { worker: WORKER, commands, in_flight: IN_FLIGHT, seed })?;
     let tally = loop {
@@ -64,7 +61,7 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     host.leave(WORKER)?;
     host.disconnect()?;
     host.is_quiet()?;
-    ensure!(daemon.stop()?.success(), "the daemon did not end in order");
+    service.end()?;
     let note =
         format!("in {:.1} s, {IN_FLIGHT} in flight, every value checked", took.as_secs_f64());
     let mut figures = vec![Figure::new("endurance/loopbacks", "", commands as f64, note)];
@@ -72,7 +69,6 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The next mark, or the end.
 fn next(host: &mut HostProcess) -> Result<Option<Tally>> {
     host.hear(MARK_LIMIT, "hundredth of the loopbacks", |word| match word {
         Word::Marked { .. } => Some(None),

@@ -1,5 +1,5 @@
-//! Hosts that flood, or stop reading: they are thrown out or left waiting, and those who share a worker or a daemon with them
-//! go on.
+//! Hosts that flood, or stop reading: they are thrown out or left waiting, and those who share a
+//! worker or a daemon with them go on.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,19 +10,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 use rustix::process::Pid;
-use urom_tests::{PluginDirectory, Uromd, profile_directory};
+use urom_tests::{PluginDirectory, profile_directory};
 
 use crate::blocked::names_the_queue;
 use crate::bystander::{Paces, Repeats, TRIES, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::measure::Times;
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon_with};
+use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Service, Transports};
 use crate::rude::{Manner, Outcry};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{Vitals, peak, returns, unsent, vitals, watch_peak};
 
-/// The worker that everybody uses.
 const WORKER: u64 = 1;
 
 /// A worker that the other host starts beside a rude one, to see that the daemon answers.
@@ -34,20 +33,19 @@ const STARTS: Duration = Duration::from_secs(3);
 /// Within which time a host that floods a worker has to be thrown out.
 const BUDGET: Duration = Duration::from_secs(5);
 
-/// How long a process may take to be where it was.
-const END: Duration = Duration::from_secs(10);
-
 /// How many answers show that the other host goes on.
 const A_FEW: u64 = 500;
 
-/// How long the other host is watched beside a rude one at least: for as long as one goes on that was thrown out.
+/// How long the other host is watched beside a rude one at least: for as long as one goes on that
+/// was thrown out.
 const BESIDE: Duration = Duration::from_secs(1);
 
-/// How many times as long its answers may take, or how many fewer come. Both hosts use the same worker, and these three busy
-/// processes may have two processors: beside a flood a third of the answers come, and where other programs are as busy a tenth.
+/// How many times as long its answers may take, or how many fewer come. Both hosts use the same
+/// worker, and these three busy processes may have two processors: beside a flood a third of the
+/// answers come, and where other programs are as busy a tenth.
 const SLOWER: u32 = 20;
 
-/// By how much a worker or the daemon may ever be larger while somebody is rude, in KiB: the floods are of hundreds of MiB.
+/// By how much one may grow while somebody is rude, in KiB: floods are of hundreds of MiB.
 const HIGH_WATER: u64 = 16 * 1024;
 
 /// By how much it may be larger afterwards, in KiB: the C library gives memory back as it likes.
@@ -66,10 +64,9 @@ const UNREAD: u64 = 2 << 20;
 /// besides.
 const HOARD: u64 = 3 * 1024;
 
-/// How often a run may play a manner again: of a bystander that waits beside one fault in ten there is more.
+/// How often a run may play a manner again: one fault in ten that keeps others waiting is over it.
 const REPEATS: u32 = 4;
 
-/// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let (mut times, mut blocked, mut played) = (Times::default(), 0, 0);
     let (mut repeats, mut stuck) = (Repeats::at_most(REPEATS), 0);
@@ -117,7 +114,7 @@ fn hoard() -> Result<u64> {
     let (before, resident) = (vitals(worker)?, watch_peak(worker)?);
     let start = || {
         Rude::start(
-            scene.daemon.address(),
+            scene.service.address(),
             Manner::StopsReading,
             scene.transports,
             scene.logs.file("rude")?,
@@ -141,7 +138,6 @@ fn hoard() -> Result<u64> {
     Ok(grew)
 }
 
-/// As the command line names it.
 fn name(manner: Manner) -> String {
     manner.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
@@ -165,13 +161,11 @@ struct Scene {
     // In this order: what is started later goes first.
     good: HostProcess,
     worker: Pid,
-    daemon: Uromd,
+    service: Service,
     transports: Transports,
-    _plugins: PluginDirectory,
     logs: Logs,
     /// What worker and daemon had before anybody was rude.
     before: Vec<Vitals>,
-    /// How often a rude host that was killed blocked the worker's receive queue.
     blocked: u32,
     /// How often a rude host was not thrown out, because it could send no more before.
     stuck: u32,
@@ -184,32 +178,22 @@ impl Scene {
         Ok(scene)
     }
 
-    /// A scene whose daemon has these arguments.
     fn with(transports: Transports, args: &[&str]) -> Result<Scene> {
         let logs = Logs::new()?;
-        let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let daemon = start_daemon_with(&plugins, transports, &logs, args)?;
-        let mut good = HostProcess::start("good", &[], transports, logs.file("good")?)?;
-        good.connect(daemon.address())?;
+        let plugins = PluginDirectory::with(&[FAULTY])?;
+        let service =
+            Service::start_with(plugins, transports, &logs, |command| command.args(args))?;
+        let mut good = service.host("good")?;
         let worker = good.start_worker(WORKER)?;
         let before = Vec::new();
-        let mut scene = Scene {
-            good,
-            worker,
-            daemon,
-            transports,
-            _plugins: plugins,
-            logs,
-            before,
-            blocked: 0,
-            stuck: 0,
-        };
+        let mut scene =
+            Scene { good, worker, service, transports, logs, before, blocked: 0, stuck: 0 };
         scene.good.load(WORKER, Kind::Busy, 8, 1)?;
         scene.good.pass(WORKER, A_FEW)?;
         Ok(scene)
     }
 
-    /// The good host is at work, and what is made for the second host is there before anything is compared.
+    /// The good host is at work, and all is made for the second host before anything is compared.
     fn settle(&mut self) -> Result<()> {
         self.before.clear();
         self.attend(Manner::StopsReading)?;
@@ -218,8 +202,9 @@ impl Scene {
         Ok(())
     }
 
-    /// Gets answers for the good host, after a rude one was killed. If that was while it sent over shared memory, the good one
-    /// is told that the receive queue is blocked, and starts the worker again.
+    /// Gets answers for the good host, after a rude one was killed. If that was while it sent over
+    /// shared memory, the good one is told that the receive queue is blocked, and starts the worker
+    /// again.
     fn goes_on(&mut self) -> Result<()> {
         let Some(tally) = self.good.pass_or_over(END, WORKER, A_FEW)? else { return Ok(()) };
         names_the_queue(&tally, WORKER)?;
@@ -238,11 +223,11 @@ impl Scene {
     }
 
     fn victims(&self) -> [(&'static str, Pid); 2] {
-        [("the worker", self.worker), ("the daemon", self.daemon.pid())]
+        [("the worker", self.worker), ("the daemon", self.service.pid())]
     }
 
-    /// Lets a host be rude; how long it took until it was thrown out, or the other host had its answers beside it. The other is
-    /// nearly as quick as before, if not the first time.
+    /// Lets a host be rude; how long it took until it was thrown out, or the other host had its
+    /// answers beside it. The other is nearly as quick as before, if not the first time.
     fn play(&mut self, manner: Manner, repeats: &mut Repeats) -> Result<Duration> {
         for tries in 1.. {
             let (took, paces) = self.attend(manner)?;
@@ -261,14 +246,13 @@ impl Scene {
         unreachable!("it ends at last")
     }
 
-    /// The same once, whatever it leaves behind.
     fn attend(&mut self, manner: Manner) -> Result<(Duration, Paces)> {
         let before = usual_pace(&mut self.good, WORKER)?;
         let victims = self.victims();
         let resident =
             victims.map(|(_, pid)| watch_peak(pid)).into_iter().collect::<Result<Vec<_>>>()?;
         let mut rude =
-            Rude::start(self.daemon.address(), manner, self.transports, self.logs.file("rude")?)?;
+            Rude::start(self.service.address(), manner, self.transports, self.logs.file("rude")?)?;
         let asked = Instant::now();
         self.good.start_worker(ANOTHER)?;
         ensure!(
@@ -289,7 +273,6 @@ impl Scene {
             self.stuck += u32::from(harmless);
         }
         let took = begin.elapsed();
-        // It goes on being rude.
         let beside = pace_until(&mut self.good, WORKER, Instant::now().max(begin + BESIDE));
         let beside = beside.context("the other host is kept waiting")?;
         if manner == Manner::StopsReading && self.transports == Transports::Tcp {
@@ -318,9 +301,7 @@ impl Scene {
         self.good.leave(WORKER)?;
         wait_for_end(self.worker, END, "a worker that its host has left")?;
         self.good.disconnect()?;
-        let status = self.daemon.stop()?;
-        ensure!(status.success(), "the daemon ended with {status}");
-        Ok(())
+        self.service.end()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Faults: real processes and links of a running service are broken, and everybody else is watched.
 //!
-//! A *suite* is one way of breaking things ([`SUITES`]). It starts its own daemons, and hosts that are processes of this
-//! package's program ([`host`]), breaks something at a moment that its seed chose, and fails when anybody hangs, gets an
-//! answer twice or a wrong one, an error that does not say what happened, or does not get back to where it was.
+//! A *suite* is one way of breaking things ([`SUITES`]). It starts its own daemons, and hosts that
+//! are processes of this package's program ([`host`]), breaks something at a moment that its seed
+//! chose, and fails when anybody hangs, gets an answer twice or a wrong one, an error that does not
+//! say what happened, or does not get back to where it was.
 
 mod awake;
 mod blocked;

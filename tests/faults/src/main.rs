@@ -1,6 +1,5 @@
-//! `urom-faults [--rounds N] [--commands N] [--seed N] [--json FILE] [SUITE..]`: runs the suites, or those that are named.
-//! `urom-faults host` and `urom-faults rude` are
-//! what they start.
+//! `urom-faults [--rounds N] [--commands N] [--seed N] [--json FILE] [SUITE..]`: runs the suites,
+//! or those that are named. `urom-faults host` and `urom-faults rude` are what they start.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,11 +11,11 @@ use clap::{Parser, Subcommand};
 use urom_faults::rude::{self, Manner};
 use urom_faults::{Extent, Length, Outcome, Row, SUITES, Suite, host, seed_from};
 
-/// The exit code when something was noticed too late, and nothing else went wrong: then everything was measured.
+/// The exit code when something was noticed too late, and nothing else went wrong.
 const LATE: u8 = 3;
 
-/// Breaks processes and links of a running service, and checks what everybody else makes of it. Ends with 3 when all that went
-/// wrong is that something was noticed too late.
+/// Breaks processes and links of a running service, and checks what everybody else makes of it.
+/// Ends with 3 when all that went wrong is that something was noticed too late.
 #[derive(Debug, Parser)]
 #[command(name = "urom-faults", args_conflicts_with_subcommands = true, after_help = suites())]
 struct Cli {

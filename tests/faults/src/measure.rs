@@ -24,7 +24,6 @@ pub(crate) fn between(begin: u64, end: u64) -> Duration {
 pub(crate) struct Times(BTreeMap<(String, Option<Duration>), Vec<Duration>>);
 
 impl Times {
-    /// One more.
     pub(crate) fn add(
         &mut self,
         name: impl Into<String>,
@@ -34,14 +33,12 @@ impl Times {
         self.0.entry((name.into(), budget)).or_default().push(took);
     }
 
-    /// Those of another.
     pub(crate) fn merge(&mut self, other: Times) {
         for (name, times) in other.0 {
             self.0.entry(name).or_default().extend(times);
         }
     }
 
-    /// The worst of each.
     pub(crate) fn figures(self) -> Vec<Figure> {
         let figure =
             |((name, budget), times): ((String, Option<Duration>), Vec<Duration>)| Figure {

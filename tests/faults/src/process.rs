@@ -1,4 +1,4 @@
-//! The processes of a suite: daemons with their logs, and hosts that are told what to do.
+//! The processes of a suite: a daemon with its plugins and logs, and hosts that obey orders.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -15,10 +15,15 @@ use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
 use crate::host::{Call, Kind, Order, Pace, Tally, Trouble, Word};
 
+/// The plugin that every worker has.
+pub(crate) const FAULTY: &str = "worker_faulty";
+
+/// How long a process may take to end, or to release what it no longer needs.
+pub(crate) const END: Duration = Duration::from_secs(10);
+
 /// How long anything may take that nobody broke.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What UCX carries commands with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transports {
     /// Whatever it likes best: shared memory.
@@ -27,12 +32,11 @@ pub(crate) enum Transports {
 }
 
 impl Transports {
-    /// What a process is given to use them.
     pub(crate) fn variables(self) -> Vec<(&'static str, &'static str)> {
-        // What it logs goes to standard output otherwise, where a host's words are.
+        // Standard output, where UCX logs by default, is for a host's words.
         let mut variables = vec![("UCX_LOG_FILE", "stderr")];
-        // By default UCX patches the C library in every process that loads it, which takes it 0.4 s. Before 1.22 it crashes
-        // without, when a peer goes away during a long message.
+        // By default UCX patches the C library in every process, which takes 0.4 s. Without that,
+        // releases before 1.22 crash when a peer goes away during a long message.
         let (major, minor) = (ucx::version().major, ucx::version().minor);
         variables.extend(((major, minor) >= (1, 22)).then_some(("UCX_MEM_EVENTS", "n")));
         variables.extend(HEAP);
@@ -41,9 +45,8 @@ impl Transports {
     }
 }
 
-/// The C library gives back what is freed, so that what a process has is what it holds. It keeps some MiB otherwise, and the more,
-/// the more threads there ever were: 512 freed blocks of each size and thread where a worker has the heap that its daemon gives it,
-/// which blocks that one thread gets and another frees fill up over a thousand hosts.
+/// Makes the C library give back freed memory at once, so that a process's memory is what it holds.
+/// By default the library keeps some MiB, and more with each thread that ever ran.
 const HEAP: [(&str, &str); 4] = [
     ("MALLOC_ARENA_MAX", "1"),
     ("MALLOC_MMAP_THRESHOLD_", "65536"),
@@ -51,8 +54,8 @@ const HEAP: [(&str, &str); 4] = [
     ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"),
 ];
 
-/// Has a command that starts a daemon use these transports, it and its workers, which get no more of its environment than they are
-/// given.
+/// Sets the transports and the heap of a daemon and of its workers, which inherit only what
+/// `--worker-env` names.
 pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &mut Command {
     for (name, value) in HEAP {
         command.arg("--worker-env").arg(format!("{name}={value}"));
@@ -60,49 +63,87 @@ pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &m
     command.envs(transports.variables())
 }
 
-/// Starts a daemon.
-pub(crate) fn start_daemon(
-    plugins: &PluginDirectory,
+/// A daemon with its plugins.
+pub(crate) struct Service {
+    pub(crate) daemon: Uromd,
+    _plugins: PluginDirectory,
     transports: Transports,
-    logs: &Logs,
-) -> Result<Uromd> {
-    start_daemon_with(plugins, transports, logs, &[])
+    logs: Logs,
 }
 
-/// The same with more arguments.
-pub(crate) fn start_daemon_with(
-    plugins: &PluginDirectory,
-    transports: Transports,
-    logs: &Logs,
-    args: &[&str],
-) -> Result<Uromd> {
-    let log = logs.file("uromd")?;
-    Uromd::start_with(plugins.variable(), |command| {
-        set_up_daemon(command, transports).args(args).stderr(log)
-    })
+impl Service {
+    /// A service with the faulty plugin.
+    pub(crate) fn start(transports: Transports, logs: &Logs) -> Result<Service> {
+        Service::start_with(PluginDirectory::with(&[FAULTY])?, transports, logs, |command| command)
+    }
+
+    /// A service with these plugins, after `set` has added arguments and variables.
+    pub(crate) fn start_with(
+        plugins: PluginDirectory,
+        transports: Transports,
+        logs: &Logs,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Service> {
+        let log = logs.file("uromd")?;
+        let daemon = Uromd::start_with(plugins.variable(), |command| {
+            set(set_up_daemon(command, transports).stderr(log))
+        })?;
+        Ok(Service { daemon, _plugins: plugins, transports, logs: logs.clone() })
+    }
+
+    /// A new host that is connected.
+    pub(crate) fn host(&self, name: &str) -> Result<HostProcess> {
+        self.host_with(name, |command| command)
+    }
+
+    /// The same, after `set` has added variables.
+    pub(crate) fn host_with(
+        &self,
+        name: &str,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<HostProcess> {
+        let log = self.logs.file(name)?;
+        let mut host = HostProcess::start(name, &[], self.transports, log, set)?;
+        host.connect(self.address())?;
+        Ok(host)
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.daemon.address()
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        self.daemon.pid()
+    }
+
+    /// Stops the daemon, which must end in order.
+    pub(crate) fn end(self) -> Result<()> {
+        let status = self.daemon.stop()?;
+        ensure!(status.success(), "the daemon ended with {status}");
+        Ok(())
+    }
 }
 
-/// Sends a signal.
 pub(crate) fn signal(pid: Pid, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signalling process {pid:?}"))
 }
 
 /// Where the processes of a suite write what they log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Logs {
-    directory: tempfile::TempDir,
+    directory: Arc<tempfile::TempDir>,
 }
 
 impl Logs {
     pub(crate) fn new() -> Result<Logs> {
-        Ok(Logs { directory: tempfile::tempdir()? })
+        Ok(Logs { directory: Arc::new(tempfile::tempdir()?) })
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// A file for the log of one process; what it has is kept.
+    /// A file for the log of one process, opened to append.
     pub(crate) fn file(&self, name: &str) -> Result<File> {
         Ok(File::options().create(true).append(true).open(self.path(name))?)
     }
@@ -114,7 +155,7 @@ impl Logs {
         Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
     }
 
-    /// The longest turn of a daemon's loop, and the longest time in which one slept, as its log tells at the end.
+    /// The longest turn of a daemon's loop and its longest sleep, as its log tells at the end.
     pub(crate) fn turns(&self, name: &str) -> Result<[Duration; 2]> {
         let text = std::fs::read_to_string(self.path(name))?;
         let told = text.lines().rev().find_map(|line| {
@@ -154,8 +195,7 @@ impl fmt::Display for NotYet {
 
 impl std::error::Error for NotYet {}
 
-/// What was said, if it was said in time. All else that went wrong is an error still: what [`hear`](HostProcess::hear) took with it
-/// is said once.
+/// What was said, if it was said in time. Anything else that went wrong is still an error.
 pub(crate) fn in_time<T>(heard: Result<T>) -> Result<Option<T>> {
     match heard {
         Err(error) if error.is::<NotYet>() => Ok(None),
@@ -175,18 +215,9 @@ pub(crate) struct HostProcess {
 }
 
 impl HostProcess {
-    /// Starts this package's program as a host, with `launcher` before it.
+    /// Starts this package's program as a host, with `launcher` before it, after `set` has added
+    /// variables.
     pub(crate) fn start(
-        name: &str,
-        launcher: &[&str],
-        transports: Transports,
-        log: File,
-    ) -> Result<HostProcess> {
-        HostProcess::start_with(name, launcher, transports, log, |command| command)
-    }
-
-    /// The same, after `set` has added variables.
-    pub(crate) fn start_with(
         name: &str,
         launcher: &[&str],
         transports: Transports,
@@ -220,7 +251,6 @@ impl HostProcess {
         Pid::from_child(&self.child)
     }
 
-    /// Gives an order.
     pub(crate) fn tell(&mut self, order: &Order) -> Result<()> {
         let line = serde_json::to_string(order)?;
         writeln!(self.orders, "{line}")
@@ -274,7 +304,6 @@ impl HostProcess {
         self.connected()
     }
 
-    /// How connecting ended.
     pub(crate) fn connected(&mut self) -> Result<Result<(), Trouble>> {
         self.hear(PATIENCE, "connection", |word| match word {
             Word::Connected(result) => Some(result.clone()),
@@ -306,7 +335,6 @@ impl HostProcess {
         self.started(PATIENCE, worker)
     }
 
-    /// How starting a worker ended.
     pub(crate) fn started(&mut self, limit: Duration, worker: u64) -> Result<Result<Pid, Trouble>> {
         let process = self.hear(limit, "worker", |word| match word {
             Word::Started { worker: id, process } if *id == worker => Some(process.clone()),
@@ -339,7 +367,6 @@ impl HostProcess {
         self.pass_within(PATIENCE, worker, commands)
     }
 
-    /// The same, with a limit.
     pub(crate) fn pass_within(
         &mut self,
         limit: Duration,
@@ -357,8 +384,8 @@ impl HostProcess {
         })
     }
 
-    /// Waits until so many more commands of a load were answered, or until it ends because its worker was lost: then its
-    /// tally.
+    /// Waits until so many more commands of a load were answered, or until it ends because its
+    /// worker was lost: then its tally.
     pub(crate) fn pass_or_over(
         &mut self,
         limit: Duration,
@@ -394,7 +421,6 @@ impl HostProcess {
         Ok(tally)
     }
 
-    /// Waits for the end of a load.
     pub(crate) fn over(&mut self, worker: u64, limit: Duration) -> Result<Tally> {
         let tally =
             self.hear(limit, &format!("end of all tasks of worker {worker}"), |word| match word {

@@ -1,5 +1,5 @@
-//! As many workers on one daemon, plugins in one worker and hosts of one daemon as there may be: all of them used at the same
-//! time, then stopped, and nothing of them is left.
+//! As many workers on one daemon, plugins in one worker and hosts of one daemon as there may be:
+//! all of them used at the same time, then stopped, and nothing of them is left.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,37 +7,31 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::Pid;
 use urom_abi::MAX_PLUGINS;
+use urom_tests::PluginDirectory;
 use urom_tests::c::{Source, prefix};
-use urom_tests::{PluginDirectory, Uromd};
 
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Order, Pace};
-use crate::process::{HostProcess, Logs, Transports, start_daemon};
+use crate::process::{FAULTY, HostProcess, Logs, Service, Transports};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{returns, vitals};
 
 /// How long any of it may take on a machine that has other things to do.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// The one plugin that every worker has.
-pub(crate) const FAULTY: &str = "worker_faulty";
-
-/// The command of the loopback plugin.
 const LOOPBACK: u64 = 0;
 
 /// How many answers show that a worker works.
 const A_FEW: u64 = 20;
 
-/// How many are enough to tell how long one takes.
 const MANY: u64 = 50_000;
 
 /// How many hosts the workers are shared out to.
 pub(crate) const HOSTS: u64 = 4;
 
-/// What the daemon may keep of what it had for all of them, in KiB: the C library gives memory back as it likes.
+/// What the daemon may keep of all of them, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 4 * 1024;
 
-/// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let logs = Logs::new()?;
     let (many, at_once) = (extent.pick(12, 256), extent.pick(6, 32));
@@ -53,10 +47,10 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     Ok(Outcome::Passed { done, figures })
 }
 
-/// A host that is connected, and has seen a worker come and go, so that everybody has what is made for the first one.
-fn host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
-    let mut host = HostProcess::start(name, &[], Transports::All, logs.file(name)?)?;
-    host.connect(daemon.address())?;
+/// A host that is connected, and has seen a worker come and go, so that everybody has what is made
+/// for the first one.
+fn host(name: &str, service: &Service) -> Result<HostProcess> {
+    let mut host = service.host(name)?;
     let worker = host.start_worker(0)?;
     host.leave(0)?;
     wait_for_end(worker, LONG, "a worker that its host has left")?;
@@ -65,15 +59,13 @@ fn host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
 
 /// So many workers of one daemon, shared out to some hosts.
 fn workers(count: u64, logs: &Logs) -> Result<Figure> {
-    let plugins = PluginDirectory::with(&[FAULTY])?;
-    let daemon = start_daemon(&plugins, Transports::All, logs)?;
+    let service = Service::start(Transports::All, logs)?;
     let mut hosts = (0..HOSTS)
-        .map(|number| host(&format!("host-{number}"), &daemon, logs))
+        .map(|number| host(&format!("host-{number}"), &service))
         .collect::<Result<Vec<_>>>()?;
-    let before = vitals(daemon.pid())?;
+    let before = vitals(service.pid())?;
     let begin = Instant::now();
     let of = |worker: u64| (worker % HOSTS) as usize;
-    // All hosts start theirs at the same time.
     for worker in 1..=count {
         hosts[of(worker)].tell(&Order::Start { worker, plugins: Vec::new(), env: Vec::new() })?;
     }
@@ -99,7 +91,7 @@ fn workers(count: u64, logs: &Logs) -> Result<Figure> {
         wait_for_end(process, LONG, &format!("worker {worker}, which its host has left"))?;
     }
     hosts.iter().try_for_each(HostProcess::is_quiet)?;
-    returns(daemon.pid(), "the daemon", before, LONG, TOLERANCE)?;
+    returns(service.pid(), "the daemon", before, LONG, TOLERANCE)?;
     let note = format!(
         "of {HOSTS} hosts, all at work at the same time; started in {:.1} s",
         took.as_secs_f64()
@@ -107,7 +99,7 @@ fn workers(count: u64, logs: &Logs) -> Result<Figure> {
     Ok(Figure::new("scale/workers-on-one-daemon", "", count as f64, note))
 }
 
-/// As many plugins as there are ids, all in one worker: the loopback plugin in C under many names, and the faulty one.
+/// As many plugins as there are ids in one worker: one in C under many names, and the faulty one.
 fn plugins(logs: &Logs) -> Result<Figure> {
     let libraries = prefix()?.lib();
     let plugin = Source::new("graph_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
@@ -119,8 +111,8 @@ fn plugins(logs: &Logs) -> Result<Figure> {
         // A copy each: a link to a library that is loaded already would be that library again.
         fs::copy(&plugin, directory.path().join(format!("{name}.so")))?;
     }
-    let daemon = start_daemon(&directory, Transports::All, logs)?;
-    let mut host = host("host", &daemon, logs)?;
+    let service = Service::start_with(directory, Transports::All, logs, |command| command)?;
+    let mut host = host("host", &service)?;
     let worker = host.try_start_with(1, &names, &[])?.map_err(|trouble| {
         anyhow!("a worker with {MAX_PLUGINS} plugins does not start: {}", trouble.text)
     })?;
@@ -144,18 +136,12 @@ fn plugins(logs: &Logs) -> Result<Figure> {
 /// So many hosts of one daemon, all of them at one worker, and at one of their own.
 fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     const SHARED: u64 = 1;
-    let plugins = PluginDirectory::with(&[FAULTY])?;
-    let daemon = start_daemon(&plugins, Transports::All, logs)?;
-    let mut keeper = host("keeper", &daemon, logs)?;
+    let service = Service::start(Transports::All, logs)?;
+    let mut keeper = host("keeper", &service)?;
     let shared = keeper.start_worker(SHARED)?;
-    let before = (vitals(daemon.pid())?, vitals(shared)?);
+    let before = (vitals(service.pid())?, vitals(shared)?);
     let mut hosts = (0..count)
-        .map(|number| {
-            let name = format!("host-{number}");
-            let mut host = HostProcess::start(&name, &[], Transports::All, logs.file(&name)?)?;
-            host.connect(daemon.address())?;
-            Ok(host)
-        })
+        .map(|number| service.host(&format!("host-{number}")))
         .collect::<Result<Vec<_>>>()?;
     let mut own = Vec::new();
     for (number, host) in (0..).zip(&mut hosts) {
@@ -185,7 +171,7 @@ fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
         wait_for_end(process, LONG, "a worker that its host has left")?;
     }
     drop(hosts);
-    returns(daemon.pid(), "the daemon", before.0, LONG, TOLERANCE)?;
+    returns(service.pid(), "the daemon", before.0, LONG, TOLERANCE)?;
     returns(shared, "the shared worker", before.1, LONG, TOLERANCE)?;
     keeper.leave(SHARED)?;
     wait_for_end(shared, LONG, "the shared worker")?;
@@ -193,22 +179,19 @@ fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     Ok(Figure::new("scale/hosts-on-one-daemon", "", count as f64, note))
 }
 
-/// So many hosts at one worker. First one of them alone has a command in flight, then some do at the same time, who share
-/// the worker's one receive queue and the machine's processors.
+/// So many hosts at one worker. First one of them alone has a command in flight, then some do at
+/// the same time, who share the worker's one receive queue and the machine's processors.
 fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>> {
     const SHARED: u64 = 1;
-    let plugins = PluginDirectory::with(&[FAULTY])?;
-    let daemon = start_daemon(&plugins, Transports::All, logs)?;
-    let mut keeper = host("keeper", &daemon, logs)?;
+    let service = Service::start(Transports::All, logs)?;
+    let mut keeper = host("keeper", &service)?;
     let shared = keeper.start_worker(SHARED)?;
     let before = vitals(shared)?;
     let mut hosts: Vec<HostProcess> = Vec::new();
     let mut figures = Vec::new();
     for count in [1, count] {
         for number in hosts.len()..count {
-            let name = format!("one-of-{number}");
-            let mut host = HostProcess::start(&name, &[], Transports::All, logs.file(&name)?)?;
-            host.connect(daemon.address())?;
+            let mut host = service.host(&format!("one-of-{number}"))?;
             ensure!(
                 host.start_worker(SHARED)? == shared,
                 "worker {SHARED} is one process for all hosts"
@@ -251,7 +234,6 @@ fn pace(hosts: &mut [HostProcess], worker: u64, commands: u64) -> Result<Vec<Pac
         host.load(worker, Kind::Busy, 1, seed)?;
     }
     hosts.iter_mut().try_for_each(|host| host.pass_within(LONG, worker, commands))?;
-    // Now all of them are at work.
     hosts.iter_mut().try_for_each(|host| host.pace(worker).map(drop))?;
     hosts.iter_mut().try_for_each(|host| host.pass_within(LONG, worker, commands))?;
     let paces = hosts.iter_mut().map(|host| host.pace(worker)).collect::<Result<Vec<_>>>()?;

@@ -1,6 +1,7 @@
 //! What a suite is, and the list of them.
 
 use std::fmt;
+use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
@@ -21,9 +22,6 @@ pub struct Suite {
 
 impl Suite {
     /// Runs it, on a machine that is kept awake.
-    ///
-    /// # Errors
-    /// A fault of the product, which says what round found it. How late the machine was meanwhile is printed.
     pub fn run(&self, extent: &Extent) -> Result<Outcome> {
         let awake = Awake::begin()?;
         let outcome = (self.body)(extent);
@@ -96,6 +94,21 @@ pub const SUITES: &[Suite] = &[
     },
 ];
 
+/// Runs so many lanes of a suite at the same time.
+pub(crate) fn in_lanes<T: Send>(
+    count: usize,
+    lane: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let lane = &lane;
+    thread::scope(|scope| {
+        let lanes: Vec<_> = (0..count).map(|number| scope.spawn(move || lane(number))).collect();
+        let join = |lane: thread::ScopedJoinHandle<'_, Result<T>>| {
+            lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        lanes.into_iter().map(join).collect()
+    })
+}
+
 /// How much of a suite is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
@@ -161,10 +174,7 @@ impl Outcome {
         }
     }
 
-    /// Whether everything was in time, and whether a suite may be left out here: not in CI, whose machine can run all of them.
-    ///
-    /// # Errors
-    /// When something was late; when the suite may not be left out.
+    /// Whether everything was in time, and a suite may be left out here: not in CI.
     pub fn check(&self, suite: &Suite) -> Result<()> {
         let late: Vec<String> = self.late().into_iter().map(Figure::to_string).collect();
         ensure!(late.is_empty(), "noticed too late:\n{}", late.join("\n"));
@@ -178,7 +188,7 @@ impl Outcome {
     }
 }
 
-/// Something that was measured on the way. As JSON (`urom-faults --json`) it is a figure as the benchmark reads it.
+/// What was measured. As JSON (`urom-faults --json`) it is a figure of the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// What it is: `losses/killed/worker`.
@@ -231,12 +241,10 @@ impl fmt::Display for Figure {
 /// The variable that sets the seed where no argument can.
 const SEED_VARIABLE: &str = "UROM_FAULTS_SEED";
 
-/// The seed that was given, or that of the variable `UROM_FAULTS_SEED`, or a new one; printed, so that a run can be repeated.
+/// The seed that was given, that of `UROM_FAULTS_SEED`, or a new one; printed to be repeated.
 ///
-/// The plan of a run follows from it: what is broken and after how many commands. The processes' timing does not.
-///
-/// # Errors
-/// When the variable is no number.
+/// The plan of a run follows from it: what is broken and after how many commands. The processes'
+/// timing does not.
 pub fn seed_from(given: Option<u64>) -> Result<u64> {
     let seed = match (given, std::env::var(SEED_VARIABLE)) {
         (Some(seed), _) => seed,

@@ -1,16 +1,17 @@
-//! A thousand hosts that come to one daemon within a second and stay, beside 256 workers and hosts that send commands all the
-//! time. Control connections are what they cost the daemon, so few processes play them.
+//! A thousand hosts that come to one daemon within a second and stay, beside 256 workers and hosts
+//! that send commands all the time. Control connections are what they cost the daemon, so few
+//! processes play them.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use urom_service::key::Key;
-use urom_tests::{PluginDirectory, Uromd};
+use urom_tests::PluginDirectory;
+use urom_wire::key::Key;
 
 use crate::host::{Kind, Order};
-use crate::process::{HostProcess, Logs, Transports, set_up_daemon};
-use crate::scale::{FAULTY, HOSTS, LONG};
+use crate::process::{FAULTY, Logs, Service, Transports};
+use crate::scale::{HOSTS, LONG};
 use crate::stalls::crowd::Crowd;
 use crate::stalls::key_file;
 use crate::suite::{Extent, Figure, Outcome};
@@ -39,28 +40,21 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let what = if keyed { "with-a-key" } else { "without-a-key" };
     let keys = TempDir::new()?;
     let file = key_file(&keys)?;
-    let name = format!("uromd-{what}");
-    let (plugins, log) = (PluginDirectory::with(&[FAULTY])?, logs.file(&name)?);
-    let daemon = Uromd::start_with(plugins.variable(), |command| {
-        // What its loop does is measured at this level.
-        set_up_daemon(command, Transports::All)
-            .args(["--log-level", "60", "--max-hosts", "2048"])
-            .stderr(log);
+    let plugins = PluginDirectory::with(&[FAULTY])?;
+    let service = Service::start_with(plugins, Transports::All, logs, |command| {
+        // The daemon logs the turns of its loop at this level.
+        command.args(["--log-level", "60", "--max-hosts", "2048"]);
         if keyed { command.arg("--key-file").arg(&file) } else { command }
     })?;
+    let daemon = service.pid();
     let key = if keyed { Some(Key::read(&file)?) } else { None };
     let start = |number: u64| {
-        let name = format!("{what}-{number}");
-        let mut host =
-            HostProcess::start_with(&name, &[], Transports::All, logs.file(&name)?, |command| {
-                if keyed { command.env("UROM_KEY_FILE", &file) } else { command }
-            })?;
-        host.connect(daemon.address())?;
-        anyhow::Ok(host)
+        service.host_with(&format!("{what}-{number}"), |command| {
+            if keyed { command.env("UROM_KEY_FILE", &file) } else { command }
+        })
     };
-    // Workers that nobody gives anything to do.
     let mut keepers = (0..HOSTS).map(start).collect::<Result<Vec<_>>>()?;
-    let before = vitals(daemon.pid())?;
+    let before = vitals(daemon)?;
     let keeper = |worker: u64| (worker % HOSTS) as usize;
     for worker in 1..=workers {
         keepers[keeper(worker)].tell(&Order::Start {
@@ -73,8 +67,7 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
         let started = keepers[keeper(worker)].started(LONG, worker)?;
         ensure!(started.is_ok(), "worker {worker}: {started:?}");
     }
-    let with_workers = vitals(daemon.pid())?;
-    // Hosts at work at workers of their own.
+    let with_workers = vitals(daemon)?;
     let mut hosts = (0..busy).map(|number| start(HOSTS + number)).collect::<Result<Vec<_>>>()?;
     for (number, host) in (0..).zip(&mut hosts) {
         let worker = 10_000 + number;
@@ -83,17 +76,17 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
         host.pass_within(LONG, worker, 10)?;
         host.pace(worker)?;
     }
-    let before_crowd = vitals(daemon.pid())?;
+    let before_crowd = vitals(daemon)?;
     let begin = Instant::now();
-    let (mut crowd, took) = Crowd::come(daemon.address().parse()?, key.as_ref(), many, || Ok(()))?;
+    let (mut crowd, took) = Crowd::come(service.address().parse()?, key.as_ref(), many, || Ok(()))?;
     // They stay for longer than anybody's patience with one that is silent.
-    while begin.elapsed() < Duration::from_secs(5) {
+    while begin.elapsed() < Duration::from_millis(4500) {
         for (number, host) in (0..).zip(&mut hosts) {
             host.pass_within(LONG, 10_000 + number, 10)?;
         }
     }
     crowd.is_there()?;
-    let with_crowd = vitals(daemon.pid())?;
+    let with_crowd = vitals(daemon)?;
     let mut slowest = Duration::ZERO;
     for (number, host) in (0..).zip(&mut hosts) {
         slowest = slowest.max(host.pace(10_000 + number)?.longest);
@@ -102,9 +95,8 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     drop(crowd);
     drop(hosts);
     drop(keepers);
-    let stopped = daemon.stop()?;
-    ensure!(stopped.success(), "the daemon: {stopped}");
-    let [turn, slept] = logs.turns(&name)?;
+    service.end()?;
+    let [turn, slept] = logs.turns("uromd")?;
     let per = |after: u64, before: u64, count: u64| {
         after.saturating_sub(before) as f64 / count.max(1) as f64
     };

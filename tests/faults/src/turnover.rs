@@ -1,57 +1,50 @@
-//! One host after the other dies at a worker that goes on, and one worker after the other under a host that does: nobody needs more
-//! memory for the next one.
+//! One host after the other dies at a worker that goes on, and one worker after the other under a
+//! host that does: nobody needs more memory for the next one.
 
 mod workers;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
-use urom_tests::{PluginDirectory, Uromd};
 
 use crate::ending::wait_for_end;
 use crate::host::Kind;
-use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
+use crate::process::{END, HostProcess, Logs, Service, Transports, signal};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::{attached, descriptors, has_thread, until, vitals};
 
-/// The worker that everybody uses.
 const WORKER: u64 = 1;
 
-/// How many tasks each host has in flight.
 const IN_FLIGHT: u32 = 32;
 
 /// How many answers show that the host that stays goes on.
 const A_FEW: u64 = 500;
 
-/// How long a process may take to be where it was.
-const END: Duration = Duration::from_secs(10);
-
 /// The thread that tries the worker's receive queue after a loss. It has a UCX of its own.
 const PROBE: &str = "urom-probe";
 
-/// With so many losses everybody makes what is made for the first ones: over shared memory a worker grows by some 600 KiB, most of
-/// it for the first test of its receive queue.
+/// With so many losses everybody makes what is made for the first ones: over shared memory a worker
+/// grows by some 600 KiB, most of it for the first test of its receive queue.
 const WARM_UP: u64 = 16;
 
-/// How many hosts die one after the other over each of the transports, in the short form and in full.
+/// How many hosts die one after the other over each transport, in the short form and in full.
 const HOSTS: [u32; 2] = [64, 200];
 
-/// What a worker may keep of each host, and a host of each worker, in KiB. UCX keeps that it has met a peer, until the worker ends: a program of nothing but UCX,
-/// in which 100 peers get messages of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
+/// What a worker may keep of each host, and a host of each worker, in KiB. UCX keeps that it has
+/// met a peer, until the worker ends: a program of nothing but UCX, in which 100 peers get messages
+/// of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
 /// TCP.
 const EACH: u64 = 1;
 
-/// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who was answered when. The daemon has
-/// no UCX, and so no more than that: it grows by some 170 KiB with a thousand hosts, and by nothing with the next five hundred.
+/// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who
+/// was answered when. The daemon has no UCX, and so no more than that: it grows by some 170 KiB
+/// with a thousand hosts, and by nothing with the next five hundred.
 const HOLES: u64 = 256;
 
-/// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let [short, full] = HOSTS;
     let hosts = extent.rounds.unwrap_or(extent.pick(short, full));
-    // Starting one takes longer.
     let workers = hosts / 2;
     let mut random = fastrand::Rng::with_seed(extent.seed);
     let mut figures = Vec::new();
@@ -76,8 +69,9 @@ fn turn_over(
 ) -> Result<[Figure; 2]> {
     let mut scene = Scene::new(transports, logs)?;
     for host in 1..=hosts {
-        // One in two dies while its commands are on their way, but not over shared memory: there that may block the worker's receive
-        // queue, and the next hosts would be those of another worker. The suite `chaos` does it.
+        // One in two dies while its commands are on their way, but not over shared memory: there
+        // that may block the worker's receive queue, and the next hosts would be those of another
+        // worker. The suite `chaos` does it.
         let idle = host % 2 == 0 || transports == Transports::All;
         scene.lose(random.u64(1..300), idle).with_context(|| format!("host {host} of {hosts}"))?;
     }
@@ -85,28 +79,22 @@ fn turn_over(
 }
 
 /// A daemon, a worker, and the host that stays.
-struct Scene<'a> {
+struct Scene {
     // In this order: what is started later goes first.
     stays: HostProcess,
-    daemon: Uromd,
+    service: Service,
     worker: Grown,
-    service: Grown,
+    daemon: Grown,
     transports: Transports,
-    _plugins: PluginDirectory,
-    logs: &'a Logs,
 }
 
-impl<'a> Scene<'a> {
-    fn new(transports: Transports, logs: &'a Logs) -> Result<Scene<'a>> {
-        let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let daemon = start_daemon(&plugins, transports, logs)?;
-        let mut stays =
-            HostProcess::start("the host that stays", &[], transports, logs.file("stays")?)?;
-        stays.connect(daemon.address())?;
+impl Scene {
+    fn new(transports: Transports, logs: &Logs) -> Result<Scene> {
+        let service = Service::start(transports, logs)?;
+        let mut stays = service.host("the host that stays")?;
         let worker = Grown::new("worker", "hosts", EACH, stays.start_worker(WORKER)?);
-        let service = Grown::new("daemon", "hosts", 0, daemon.pid());
-        let mut scene =
-            Scene { stays, daemon, worker, service, transports, _plugins: plugins, logs };
+        let daemon = Grown::new("daemon", "hosts", 0, service.pid());
+        let mut scene = Scene { stays, service, worker, daemon, transports };
         scene.work()?;
         Ok(scene)
     }
@@ -116,11 +104,10 @@ impl<'a> Scene<'a> {
         self.stays.pass(WORKER, A_FEW)
     }
 
-    /// A host comes and dies after so many answers; `idle` says whether it waits for the others first.
+    /// A host comes and dies after so many answers; if `idle`, it waits for the others first.
     fn lose(&mut self, after: u64, idle: bool) -> Result<()> {
         let had = attached(self.worker.pid)?;
-        let mut host = HostProcess::start("host", &[], self.transports, self.logs.file("host")?)?;
-        host.connect(self.daemon.address())?;
+        let mut host = self.service.host("host")?;
         ensure!(
             host.start_worker(WORKER)? == self.worker.pid,
             "worker {WORKER} is one process for all hosts"
@@ -131,7 +118,7 @@ impl<'a> Scene<'a> {
             host.halt(WORKER)?;
         }
         let descriptors =
-            || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid)?));
+            || anyhow::Ok((descriptors(self.worker.pid)?, descriptors(self.service.pid())?));
         let before = descriptors()?;
         // The worker's of the host's: what it had before is its own, or of the host that stays.
         let now = attached(self.worker.pid)?;
@@ -161,19 +148,18 @@ impl<'a> Scene<'a> {
         let memory = || Ok(attached(self.worker.pid)?.is_disjoint(&its));
         until(END, "the lost host's shared memory is let go", memory)?;
         self.worker.look()?;
-        self.service.look()?;
+        self.daemon.look()?;
         self.work()
     }
 
-    /// Ends everything in order.
     fn end(mut self) -> Result<[Figure; 2]> {
-        let figures = [&self.worker, &self.service].map(|grown| grown.figure(self.transports));
+        let figures = [&self.worker, &self.daemon].map(|grown| grown.figure(self.transports));
         self.stays.halt(WORKER)?;
         self.stays.leave(WORKER)?;
         wait_for_end(self.worker.pid, END, "a worker that its host has left")?;
         self.stays.disconnect()?;
         self.stays.is_quiet()?;
-        ensure!(self.daemon.stop()?.success(), "the daemon did not end in order");
+        self.service.end()?;
         Ok(figures)
     }
 }
@@ -187,7 +173,6 @@ struct Grown {
     /// What it may keep of each, in KiB.
     each: u64,
     pid: Pid,
-    /// How many it lost.
     losses: u64,
     /// The most it ever had in the warm-up, in KiB.
     first: u64,
@@ -204,7 +189,6 @@ impl Grown {
         self.sees(vitals(self.pid)?.memory)
     }
 
-    /// It has so much after one more loss.
     fn sees(&mut self, memory: u64) -> Result<()> {
         self.losses += 1;
         if self.losses <= WARM_UP {

@@ -11,10 +11,8 @@ use rustix::process::Pid;
 /// How often the kernel is asked: it tells nobody when a process opens or closes something.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// What a process holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Vitals {
-    /// Open descriptors.
     pub(crate) descriptors: usize,
     /// Memory of its own in KiB (`RssAnon`: neither files nor what it shares with others).
     pub(crate) memory: u64,
@@ -30,7 +28,6 @@ pub(crate) fn file(pid: Pid, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
 }
 
-/// What a process holds now.
 pub(crate) fn vitals(pid: Pid) -> Result<Vitals> {
     let status = std::fs::read_to_string(file(pid, "status"))?;
     let memory = kilobytes(&status, "RssAnon:");
@@ -38,7 +35,7 @@ pub(crate) fn vitals(pid: Pid) -> Result<Vitals> {
     Ok(Vitals { descriptors: descriptors(pid)?, memory })
 }
 
-/// What a process has in memory that is no file, in KiB: its own (`RssAnon`) and what it shares (`RssShmem`).
+/// What a process has in memory that is no file, in KiB: `RssAnon` and `RssShmem`.
 pub(crate) fn resident(pid: Pid) -> Result<u64> {
     let status = std::fs::read_to_string(file(pid, "status"))?;
     let [own, shared] = ["RssAnon:", "RssShmem:"].map(|name| kilobytes(&status, name));
@@ -46,7 +43,7 @@ pub(crate) fn resident(pid: Pid) -> Result<u64> {
     sum.with_context(|| format!("process {pid:?} is gone, or has no RssAnon"))
 }
 
-/// Begins to watch for the most memory that a process ever has at a time; what it has now, in KiB, files and all.
+/// Begins to watch for a process's peak of memory; what it has now, in KiB, files and all.
 pub(crate) fn watch_peak(pid: Pid) -> Result<u64> {
     // 5 sets VmHWM back to what is resident now: see proc_pid_clear_refs(5).
     std::fs::write(file(pid, "clear_refs"), "5")
@@ -67,7 +64,7 @@ fn kilobytes(status: &str, name: &str) -> Option<u64> {
     text.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// Waits until a process has closed what it opened since `before`, and looks that it did not grow by more than `tolerance` KiB.
+/// Waits until what was opened since `before` is closed, and checks the growth, in KiB.
 pub(crate) fn returns(
     pid: Pid,
     name: &str,
@@ -85,17 +82,17 @@ pub(crate) fn returns(
     Ok(())
 }
 
-/// The pieces of shared memory of UCX's that a process has attached, of its own and of its peers: each by its device and number.
+/// The pieces of UCX's shared memory that a process has attached: device and number.
 pub(crate) fn attached(pid: Pid) -> Result<BTreeSet<String>> {
     let maps = std::fs::read_to_string(file(pid, "maps"))?;
     let pieces = maps.lines().filter(|line| line.contains("/ucx_shm_") || line.contains("/SYSV"));
     Ok(pieces.map(|line| line.split_whitespace().skip(3).take(2).collect()).collect())
 }
 
-/// The pieces of UCX's shared memory that a process has attached and that none of `living` made: those of processes that are gone.
+/// The pieces of UCX's shared memory that a process has attached of processes that are gone.
 pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<String>> {
     let numbers: Vec<String> = living.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
-    // Of System V's the kernel says who made them: the number is the second word, the process the fifth.
+    // Of System V's the kernel says who made them: number second, process fifth in the line.
     let table = std::fs::read_to_string("/proc/sysvipc/shm")?;
     let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let made = lines
@@ -132,7 +129,7 @@ pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
     Ok(std::fs::read_dir(file(pid, "fd"))?.count())
 }
 
-/// The most bytes that one of a process's TCP connections (IPv4) has not got rid of, because the other end has no room.
+/// The most unsent bytes of a process's TCP connections (IPv4): the other end has no room.
 pub(crate) fn unsent(pid: Pid) -> Result<u64> {
     let queues = sockets(pid)?.into_iter().filter_map(|words| {
         // As hexadecimal "sending:received".
@@ -146,7 +143,7 @@ pub(crate) fn connections(pid: Pid) -> Result<Vec<String>> {
     Ok(sockets(pid)?.into_iter().map(|words| words[1..4].join(" ")).collect())
 }
 
-/// The lines of the kernel's table of TCP sockets (IPv4) that are about a process, in words: see proc_net(5).
+/// A process's lines of the kernel's table of TCP sockets (IPv4), in words: see proc_net(5).
 fn sockets(pid: Pid) -> Result<Vec<Vec<String>>> {
     let own: BTreeSet<String> = open_files(pid)?.collect();
     let table = std::fs::read_to_string("/proc/net/tcp")?;

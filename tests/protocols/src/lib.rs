@@ -1,7 +1,7 @@
-//! Protocols that exist as C programs, stated with this kit's macros: proof that the grammar carries any UROM protocol.
+//! Protocols of C programs with this kit's macros: proof that the grammar carries any.
 //!
-//! Nothing here runs a plugin. What is wanted are the definitions, and the tests that compare every byte of every
-//! message with what C lays down.
+//! Nothing here runs a plugin. What is wanted are the definitions, and the tests that compare every
+//! byte of every message with what C lays down.
 
 pub mod rdmo;
 pub mod ucc;

@@ -1,4 +1,5 @@
-//! The control path of DOCA's RDMO application (`urom_rdmo.h`, version 1): a 64-bit tag, addresses and keys inline.
+//! The control path of DOCA's RDMO application (`urom_rdmo.h`, version 1): a 64-bit tag, addresses
+//! and keys inline.
 
 use urom_abi::{Payload, urom_command, urom_notification};
 

@@ -1,5 +1,5 @@
-//! The protocol of UCC's plugin (`urom_ucc.h`, version 1): a 32-bit tag, a header field, payloads that depend on the
-//! contents of another payload.
+//! The protocol of UCC's plugin (`urom_ucc.h`, version 1): a 32-bit tag, a header field, payloads
+//! that depend on the contents of another payload.
 
 use bytemuck::{Pod, Zeroable};
 use urom_abi::{Described, Elements, urom_command, urom_notification};
@@ -24,7 +24,7 @@ pub struct LibParams {
     pub pad_end: u32,
 }
 
-/// The source or the destination of a collective: `ucc_coll_buffer_info_t` or its vector form, 40 bytes.
+/// Source or destination of a collective: `ucc_coll_buffer_info_t` or its vector form, 40 bytes.
 pub type BufferInfo = [u64; 5];
 
 /// `ucc_coll_args_t`, 200 bytes.
@@ -91,7 +91,8 @@ fn carries_counts(args: Elements<'_, CollArgs>) -> bool {
     args.get(0).is_some_and(|args| args.coll_type & WITH_COUNTS != 0)
 }
 
-/// How many bytes an array of one number for each member of the team takes; `wide` makes the numbers 8 bytes.
+/// How many bytes an array of one number for each member of the team takes; `wide` makes the
+/// numbers 8 bytes.
 fn array(args: Elements<'_, CollArgs>, team_size: u64, wide: u64) -> Option<u64> {
     let args = args.get(0)?;
     let is_wide = args.mask & FIELD_FLAGS != 0 && args.flags & wide != 0;
@@ -119,7 +120,8 @@ pub enum Command<'a> {
         #[urom(header, echo)]
         dpu_worker_id: u64,
     },
-    /// Makes a context. Its ranks are `start`, `start + stride` and so on, or an array when `stride` is not positive.
+    /// Makes a context. Its ranks are `start`, `start + stride` and so on, or an array when
+    /// `stride` is not positive.
     #[urom(reply = ContextCreated)]
     ContextCreate {
         /// The worker that is meant.

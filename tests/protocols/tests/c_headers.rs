@@ -1,4 +1,4 @@
-//! The C headers of these protocols: C and C++ compilers find every member where the tables of the C programs have it.
+//! The C headers of these protocols: compilers place every member as the C programs do.
 
 #[path = "../../../urom-abi/tests/c/mod.rs"]
 mod c;

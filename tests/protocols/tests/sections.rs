@@ -1,4 +1,4 @@
-//! The descriptions of these protocols as bytes, which the compiler makes as it does for a plugin's file.
+//! The descriptions of these protocols as bytes, made by the compiler as for a plugin's file.
 
 use test_protocols::{rdmo, ucc};
 use urom_abi::describe::section::{self, Build, Panic};
@@ -25,23 +25,5 @@ fn they_read_back_as_they_were_and_make_the_same_headers() {
         let description = section::read(bytes).unwrap();
         assert_eq!((description.protocol, description.build), (protocol, BUILD));
         assert_eq!(c_header(description.protocol), c_header(protocol));
-    }
-}
-
-#[test]
-#[cfg_attr(
-    miri,
-    ignore = "these protocols are large; what reads descriptions runs under Miri in urom-abi"
-)]
-fn cut_or_changed_they_do_no_harm() {
-    for (bytes, _) in ALL {
-        for at in (0..bytes.len()).step_by(7) {
-            assert!(section::read(&bytes[..at]).is_err());
-            let mut changed = bytes.to_vec();
-            changed[at] ^= 1 << (at % 8);
-            if let Ok(description) = section::read(&changed) {
-                assert!(!c_header(description.protocol).is_empty());
-            }
-        }
     }
 }

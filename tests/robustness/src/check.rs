@@ -1,15 +1,16 @@
 //! What any bytes are, by a protocol's description, and whether the generated code agrees.
 //!
-//! The description says which words there are and what they mean, so this is a second, slow decoder that knows nothing of
-//! the first: it says of most messages whether they are well formed, and of all what writing them again must give.
+//! The description says which words there are and what they mean, so this is a second, slow decoder
+//! that knows nothing of the first: it says of most messages whether they are well formed, and of
+//! all what writing them again must give.
 
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Type, Variant};
+use urom_abi::describe::{Count, Field, FieldKind, Messages, Presence, Type, Variant};
 
 use crate::exact;
 use crate::subject::Subject;
 
-/// Bytes in the place of a command: the enum and the structures agree with each other and with the description, and the
-/// refusal is the one that belongs to them.
+/// Bytes in the place of a command: the enum and the structures agree with each other and with the
+/// description, and the refusal is the one that belongs to them.
 pub fn command(subject: &Subject, bytes: &[u8]) {
     let bytes = &*exact(bytes);
     let messages = &subject.description.commands;
@@ -37,7 +38,7 @@ pub fn command(subject: &Subject, bytes: &[u8]) {
     assert_eq!((subject.refusal)(bytes), refusal(subject, bytes));
 }
 
-/// Bytes in the place of a notification: likewise, read by copy, in place, and as each kind of answer.
+/// Bytes in the place of a notification, read by copy, in place, and as each kind of answer.
 pub fn notification(subject: &Subject, bytes: &[u8]) {
     let bytes = &*exact(bytes);
     let messages = &subject.description.notifications;
@@ -76,8 +77,8 @@ pub fn notification(subject: &Subject, bytes: &[u8]) {
     }
 }
 
-/// The answer to a command that cannot be served, by the description: zeros, but for the tag and what is echoed as far as
-/// it is there.
+/// The answer to a command that cannot be served, by the description: zeros, but for the tag and
+/// what is echoed as far as it is there.
 pub fn refusal(subject: &Subject, command: &[u8]) -> Vec<u8> {
     let (commands, notifications) =
         (&subject.description.commands, &subject.description.notifications);
@@ -168,7 +169,7 @@ enum Byte {
 /// A message by its description.
 struct Shape {
     fixed: Vec<Byte>,
-    /// How many bytes the payloads take; `None` when an expression says that, which only Rust can read.
+    /// How many bytes the payloads take; `None` when a Rust expression says that.
     behind: Option<u128>,
 }
 
@@ -191,8 +192,8 @@ impl Shape {
             let selector =
                 own(FieldKind::Selector { of: payload.name }).map(|field| word(field.name).2);
             let address = payload.address.map(word);
-            // Whether the payload is bytes behind the fixed part, and whether its address decides about that.
-            let by_address = payload.registered && !is_command;
+            // Whether the payload lies behind the fixed part, and whether its address says so.
+            let by_address = payload.presence == Presence::Registered && !is_command;
             let inline =
                 selector.unwrap_or(0) == 0 && !(by_address && address.is_some_and(|at| at.2 == 0));
             let len = match payload.count {

@@ -1,20 +1,22 @@
-//! What must hold for **any** bytes that a host, a worker or a plugin is given, for every protocol of this workspace.
+//! What must hold for **any** bytes given to a host, a worker or a plugin, in every protocol.
 //!
-//! The functions of [`targets`] take what a fuzzer makes up; `fuzz/` wraps each in a program. They panic when something
-//! does not hold. The tests of this crate run them on every committed input (`fuzz/corpus`), on every truncation and
-//! corruption of known messages, and, by their parts, on arbitrary values of every message.
+//! The functions of [`targets`] take what a fuzzer makes up; `fuzz/` wraps each in a program. They
+//! panic when something does not hold. The tests of this crate run them on every committed input
+//! (`fuzz/corpus`), on every truncation and corruption of known messages, and, by their parts, on
+//! arbitrary values of every message.
 
 pub mod check;
 pub mod description;
 pub mod incoming;
-// Where the service's bodies have it: nothing that is published can have it in common with them.
-#[path = "../../../urom-service/src/fuzzing/memory.rs"]
+// Where the service's bodies have it, too: nothing that is published can have it in common with
+// them.
+#[path = "../../../urom-wire/src/fuzzing/memory.rs"]
 pub mod memory;
 pub mod plugin;
 pub mod subject;
 pub mod targets;
 
-/// `bytes` in an allocation that ends where they end, so that whoever reads on is seen by sanitizers and Miri.
+/// `bytes` in an allocation that ends where they end: sanitizers and Miri see who reads on.
 pub fn exact(bytes: &[u8]) -> Box<[u8]> {
     bytes.into()
 }

@@ -1,4 +1,4 @@
-//! The four protocols as values: what [`check`](crate::check) asks of generated code, without its types.
+//! The four protocols as values: what [`check`](crate::check) asks of generated code.
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ pub struct Subject {
     pub commands: &'static [fn(&[u8]) -> Again],
     /// Reads a notification of any kind.
     pub notification: fn(&[u8]) -> Again,
-    /// Reads a notification of one kind, as the answer to a command whose echoed field, if it has one, has this value.
+    /// Reads one kind of notification, as the answer to a command whose echoed field is this.
     pub replies: &'static [fn(&[u8], u64) -> Again],
     /// The bytes of the answer to what cannot be served.
     pub refusal: fn(&[u8]) -> Vec<u8>,
@@ -47,7 +47,7 @@ pub trait Answered: Reply + Clone + Debug + PartialEq {
     fn echo(value: u64) -> Self::Echo;
 }
 
-/// What a message writes into exactly the room it takes, after it was seen to leave less room alone.
+/// What a message writes into the room it takes, after it was seen to leave less room alone.
 ///
 /// `encode` and `len` are the message's own.
 pub fn written(
@@ -88,12 +88,44 @@ fn refused<P: Protocol>(bytes: &[u8]) -> Vec<u8> {
     P::refusal(bytes).as_ref().map(NotificationDesc::payload).expect("the C heap has room").to_vec()
 }
 
+/// Every message of every protocol, for a macro.
+#[macro_export]
+macro_rules! every_message {
+    ($with:ident) => {
+        $with! {
+            GRAPH = graph_protocol { Loopback; LoopbackDone }
+        }
+        $with! {
+            SANDBOX = sandbox_protocol {
+                MemMap<'_>, TagSend<'_>, TagRecv;
+                MemMapped { context }, TagSent { context }, TagReceived { context }
+            }
+        }
+        $with! {
+            RDMO = test_protocols::rdmo {
+                ClientInit<'_>, RqCreate<'_>, RqDestroy, MrReg<'_>, MrDereg;
+                ClientInitialized, RqCreated, RqDestroyed, MrRegistered, MrDeregistered
+            }
+        }
+        $with! {
+            UCC = test_protocols::ucc {
+                LibCreate<'_>, LibDestroy, ContextCreate<'_>, ContextDestroy, TeamCreate, Coll<'_>,
+                CreatePassiveDataChannel<'_>;
+                LibCreated { dpu_worker_id }, LibDestroyed { dpu_worker_id },
+                ContextCreated { dpu_worker_id }, ContextDestroyed { dpu_worker_id },
+                TeamCreated { dpu_worker_id }, CollDone { dpu_worker_id },
+                ChannelCreated { dpu_worker_id }
+            }
+        }
+    };
+}
+
 macro_rules! subject {
-    ($(#[$doc:meta])* $name:ident = $module:path {
+    ($name:ident = $module:path {
         $($command:ident $(<$life:lifetime>)?),*;
-        $($reply:ident $({ $echo:ident })?),* $(,)?
+        $($reply:ident $({ $echo:ident })?),*
     }) => {
-        $(#[$doc])*
+        #[doc = concat!("The protocol of `", stringify!($module), "`.")]
         pub static $name: Subject = {
             use $module as this;
             Subject {
@@ -118,7 +150,7 @@ macro_rules! subject {
 
         $(const _: () = {
             use $module as this;
-            impl $(<$life>)? Sent for this::$command $(<$life>)? {
+            impl Sent for this::$command $(<$life>)? {
                 const SUBJECT: &'static Subject = &$name;
                 fn is_read_from(&self, bytes: &[u8]) {
                     let whole = this::Command::from(self.clone());
@@ -140,33 +172,4 @@ macro_rules! subject {
     };
 }
 
-subject! {
-    /// The graph plugin's.
-    GRAPH = graph_protocol { Loopback; LoopbackDone }
-}
-
-subject! {
-    /// The sandbox plugin's.
-    SANDBOX = sandbox_protocol {
-        MemMap<'a>, TagSend<'a>, TagRecv;
-        MemMapped { context }, TagSent { context }, TagReceived { context },
-    }
-}
-
-subject! {
-    /// RDMO's control path.
-    RDMO = test_protocols::rdmo {
-        ClientInit<'a>, RqCreate<'a>, RqDestroy, MrReg<'a>, MrDereg;
-        ClientInitialized, RqCreated, RqDestroyed, MrRegistered, MrDeregistered,
-    }
-}
-
-subject! {
-    /// UCC's.
-    UCC = test_protocols::ucc {
-        LibCreate<'a>, LibDestroy, ContextCreate<'a>, ContextDestroy, TeamCreate, Coll<'a>, CreatePassiveDataChannel<'a>;
-        LibCreated { dpu_worker_id }, LibDestroyed { dpu_worker_id }, ContextCreated { dpu_worker_id },
-        ContextDestroyed { dpu_worker_id }, TeamCreated { dpu_worker_id }, CollDone { dpu_worker_id },
-        ChannelCreated { dpu_worker_id },
-    }
-}
+every_message!(subject);

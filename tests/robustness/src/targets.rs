@@ -6,8 +6,8 @@ use crate::memory::within;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
 
-/// The most memory that an input may take, and each of its bytes besides. What is on the C heap, as descriptors are, does not
-/// count; whole plugins have most of theirs there.
+/// The most memory that an input may take, and each of its bytes besides. What is on the C heap, as
+/// descriptors are, does not count; whole plugins have most of theirs there.
 const MEMORY: usize = 64 << 10;
 const GROWTH: usize = 64;
 

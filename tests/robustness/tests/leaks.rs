@@ -1,5 +1,6 @@
-//! Nothing that a plugin allocates on the C heap is left when it is closed: alone in its process, because the heap is
-//! counted as a whole. Sanitizers and Miri have heaps of their own and find leaks by themselves.
+//! Nothing that a plugin allocates on the C heap is left when it is closed: alone in its process,
+//! because the heap is counted as a whole. Sanitizers and Miri have heaps of their own and find
+//! leaks by themselves.
 #![cfg(all(target_env = "gnu", not(miri)))]
 
 use std::mem;
@@ -9,8 +10,8 @@ use urom_abi::descriptor::CommandDesc;
 
 const ROUNDS: usize = 50;
 
-/// By how much the C heap usually grows in many rounds, in bytes. Its caches grow and shrink now and then; what is lost
-/// every round is in most measurements.
+/// By how much the C heap usually grows in many rounds, in bytes. Its caches grow and shrink now
+/// and then; what is lost every round is in most measurements.
 fn usual_growth(round: impl Fn()) -> i64 {
     // SAFETY: no preconditions.
     let in_use = || unsafe { libc::mallinfo2() }.uordblks;

@@ -3,40 +3,28 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 
-/// What every source must get along with. All of UROM is experimental to DOCA, whose headers want that asked for.
+use crate::command::run;
+
+/// What every source must get along with. All of UROM is experimental to DOCA, whose headers want
+/// that asked for.
 const FLAGS: [&str; 7] =
     ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API="];
 
 /// Compiles and links `source` into `output`.
 pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<()> {
     let mut command = Command::new("cc");
-    // What is linked comes after what needs it.
+    // Libraries come after what needs them.
     command.args(FLAGS).arg("-o").arg(output).arg(source).args(flags);
-    let result = command.output().context("cannot start cc: `cargo xtask setup` installs it")?;
-    if !result.status.success() {
-        bail!(
-            "{} does not compile ({}):\n{}\n{command:?}",
-            source.display(),
-            result.status,
-            String::from_utf8_lossy(&result.stderr)
-        );
-    }
+    run(&mut command)?;
     Ok(())
 }
 
-/// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it and loads a plugin that
-/// was built with it.
-///
-/// # Errors
-/// When the C compiler has none.
+/// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it
+/// and loads a plugin that was built with it.
 pub fn asan_library() -> Result<PathBuf> {
-    let output = Command::new("cc")
-        .arg("-print-file-name=libasan.so")
-        .output()
-        .context("cannot start cc")?;
-    let name = String::from_utf8(output.stdout).context("cc printed something else than UTF-8")?;
+    let name = run(Command::new("cc").arg("-print-file-name=libasan.so"))?;
     // A file that it does not have is printed as it was given.
     let file = Path::new(name.trim());
     ensure!(file.is_absolute(), "cc has no libasan.so; Debian's gcc brings it along");

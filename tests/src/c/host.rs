@@ -17,13 +17,13 @@ use super::service::{Service, VARIABLES};
 /// Enough for any test on a machine that has other things to do.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Names what every program is started by: a memory checker and its arguments, one after each blank.
+/// What every program is started by: a memory checker and its arguments, a blank before each.
 const LAUNCHER_VARIABLE: &str = "UROM_C_LAUNCHER";
 
 /// How much longer a program may take that is started by another.
 const SLOWER: u32 = 10;
 
-/// What every program is started by; nothing, as a rule. A memory checker takes no program that has one built in.
+/// What starts every program; mostly nothing. A memory checker takes no program with another.
 pub(super) fn launcher() -> Option<Vec<String>> {
     let words = std::env::var(LAUNCHER_VARIABLE).ok()?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
@@ -85,8 +85,8 @@ impl Host {
         self
     }
 
-    /// With leaks that nobody looks for, neither the address sanitizer nor valgrind: a program that leaves in the middle of
-    /// everything leaves memory behind.
+    /// With leaks that nobody looks for, neither the address sanitizer nor valgrind: a program that
+    /// leaves in the middle of everything leaves memory behind.
     pub fn leaving_memory(self) -> Host {
         self.env("ASAN_OPTIONS", "detect_leaks=0").env("VALGRIND_OPTS", "--leak-check=no")
     }
@@ -98,9 +98,6 @@ impl Host {
     }
 
     /// Starts it, its standard input and outputs piped.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start(&self, service: &Service) -> Result<Running> {
         let launcher = launcher();
         let slower = if launcher.is_some() { SLOWER } else { 1 };
@@ -134,9 +131,6 @@ impl Host {
     }
 
     /// Starts it with nothing to read and waits for its end, whatever that is.
-    ///
-    /// # Errors
-    /// When it cannot be started, or does not end in time; with what it has said until then.
     pub fn run(&self, service: &Service) -> Result<Output> {
         self.start(service)?.finish()
     }
@@ -154,17 +148,11 @@ impl Running {
     }
 
     /// Sends a signal to it alone.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(rustix::process::kill_process(self.pid(), signal)?)
     }
 
     /// Waits for its end, whatever that is. Kills what hangs.
-    ///
-    /// # Errors
-    /// When the limit is over before; with what it has said.
     pub fn finish(mut self) -> Result<Output> {
         drop(self.child.stdin.take());
         let ended = self.wait()?;
@@ -200,7 +188,7 @@ impl Running {
     }
 
     fn kill(&mut self) {
-        // The group keeps the number from being given to another process until the child was waited for.
+        // The group keeps its number from another process until the child was waited for.
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
     }
 }
@@ -216,9 +204,6 @@ impl Drop for Running {
 
 impl Output {
     /// This output, of a program that ended with success and in which no sanitizer found anything.
-    ///
-    /// # Errors
-    /// When it did not, with all it said.
     pub fn success(self) -> Result<Output> {
         if !self.status.success() || self.stderr.contains("Sanitizer") {
             bail!("the program ended with {}\n{}", self.status, self.words());

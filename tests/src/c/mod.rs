@@ -1,4 +1,4 @@
-//! Tests in C: programs and plugins that are compiled against the installed prefix as a user would, and run as one would.
+//! Programs and plugins in C, compiled against the installed prefix and run as a user would.
 //!
 //! ```no_run
 //! use urom_tests::PluginDirectory;

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::built::{built, profile_directory};
+use crate::command::run;
 
 /// What to do when the prefix is not there or not right.
 const REMEDY: &str = "run the tests with `cargo xtask test -p urom-tests`, which lays it out";
@@ -19,15 +20,12 @@ pub struct Prefix {
 }
 
 /// The installed prefix beside the running test: `target/debug/prefix`.
-///
-/// # Errors
-/// When it was not laid out, or is of an older build.
 pub fn prefix() -> Result<Prefix> {
     let root = profile_directory()?.join("prefix");
     let prefix = Prefix { root };
     ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
-    // The name in the build tree belongs to the last build of this very file. For uromd that says nothing: tests of
-    // urom-service build it again.
+    // The name in the build tree belongs to the last build of this very file. For uromd that says
+    // nothing: tests of urom-service build it again.
     let libraries = ["libdoca_common.so", "libdoca_argp.so", "libdoca_urom.so"];
     let mut pairs = libraries
         .map(|name| Ok((prefix.lib().join(name), built(name)?)))
@@ -86,7 +84,7 @@ impl Prefix {
         self.root.join("bin/uromd")
     }
 
-    /// The value of `LD_LIBRARY_PATH` with which its programs run: its libraries, and its UCX when it brings one.
+    /// The `LD_LIBRARY_PATH` of its programs: its libraries, and its UCX when it brings one.
     pub fn library_path(&self) -> OsString {
         let mut path = self.lib().into_os_string();
         let ucx = self.lib().join("urom-ucx/libucx/lib");
@@ -98,25 +96,10 @@ impl Prefix {
     }
 
     /// Asks pkg-config about modules, as a user would who has set `PKG_CONFIG_PATH`.
-    ///
-    /// # Errors
-    /// When pkg-config does not run, or does not know one of them; with what it said.
     pub fn pkg_config(&self, options: &[&str], modules: &[&str]) -> Result<Vec<String>> {
         let mut command = Command::new("pkg-config");
         command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig")).args(options).args(modules);
-        let output =
-            command.output().context("cannot start pkg-config: `cargo xtask setup` installs it")?;
-        if !output.status.success() {
-            bail!(
-                "{command:?} ended with {}:\n{}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        Ok(words(
-            &String::from_utf8(output.stdout)
-                .context("pkg-config printed something else than UTF-8")?,
-        ))
+        Ok(words(&run(&mut command)?))
     }
 }
 

@@ -35,17 +35,11 @@ enum Kind {
 
 impl Service {
     /// A `uromd` of the prefix, and a service file that names it.
-    ///
-    /// # Errors
-    /// When it is not installed, or does not come up.
     pub fn daemon(plugins: PluginDirectory) -> Result<Service> {
         Service::daemon_with(plugins, |command| command)
     }
 
     /// The same, after `set` has added arguments and variables.
-    ///
-    /// # Errors
-    /// As [`daemon`](Self::daemon).
     pub fn daemon_with(
         plugins: PluginDirectory,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -53,10 +47,7 @@ impl Service {
         Service::daemon_of(&prefix()?, plugins, set)
     }
 
-    /// A `uromd` that can load plugins built with the address sanitizer. Their errors end the worker; leaks are not looked for.
-    ///
-    /// # Errors
-    /// As [`daemon`](Self::daemon), and when the C compiler has no sanitizer.
+    /// A `uromd` for plugins with the address sanitizer: errors end the worker, leaks do not.
     pub fn sanitized(plugins: PluginDirectory) -> Result<Service> {
         let library = asan_library()?;
         Service::daemon_with(plugins, |command| {
@@ -66,9 +57,6 @@ impl Service {
     }
 
     /// A `uromd` of another prefix.
-    ///
-    /// # Errors
-    /// As [`daemon`](Self::daemon).
     pub fn daemon_of(
         prefix: &Prefix,
         plugins: PluginDirectory,
@@ -78,9 +66,6 @@ impl Service {
     }
 
     /// A `uromd` of any making, which `command` starts, and programs of a prefix.
-    ///
-    /// # Errors
-    /// As [`daemon`](Self::daemon).
     pub fn daemon_by(
         mut command: Command,
         prefix: &Prefix,
@@ -101,9 +86,6 @@ impl Service {
     }
 
     /// No process: each program has a service of its own, on threads.
-    ///
-    /// # Errors
-    /// When there is no prefix.
     pub fn embedded(plugins: PluginDirectory) -> Result<Service> {
         Ok(Service { prefix: prefix()?, kind: Kind::Embedded, plugins })
     }

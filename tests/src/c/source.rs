@@ -13,7 +13,7 @@ use super::host::launcher;
 use super::prefix::{Prefix, prefix};
 use crate::built::profile_directory;
 
-/// One `.c` file and how it is compiled. Made once in a test process, however often it is asked for.
+/// One `.c` file and how it is compiled, once in a test process however often it is asked for.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Source {
@@ -47,8 +47,8 @@ impl Source {
         self
     }
 
-    /// Plain, and with the address sanitizer. Plain alone where a memory checker starts programs: it takes no other, and is
-    /// slow.
+    /// Plain, and with the address sanitizer. Plain alone where a memory checker starts programs:
+    /// it takes no other, and is slow.
     pub fn each_way(self) -> Vec<Source> {
         let sanitized = launcher().is_none().then(|| self.clone().asan());
         std::iter::once(self).chain(sanitized).collect()
@@ -78,18 +78,12 @@ impl Source {
     }
 
     /// A program, linked with DOCA's three libraries.
-    ///
-    /// # Errors
-    /// When there is no prefix, or it does not compile; with the compiler's words.
     pub fn program(&self) -> Result<PathBuf> {
         let name = self.file.file_stem().context("a source has a name")?.to_string_lossy();
         self.make(&name, &[], &["doca-urom", "doca-common", "doca-argp"])
     }
 
     /// A plugin, `NAME.so` in a directory of its own, linked with `libdoca_common` alone.
-    ///
-    /// # Errors
-    /// As [`program`](Self::program).
     pub fn plugin(&self, name: &str) -> Result<PathBuf> {
         self.make(&format!("{name}.so"), &["-shared", "-fPIC"], &["doca-common"])
     }
@@ -115,7 +109,7 @@ impl Source {
             return Ok(file.clone());
         }
         let file = key.place()?;
-        // Another test process may be making or running the same: it appears under its name complete.
+        // Another test process may make or run the same: it appears under its name complete.
         let partial = file.with_extension(format!("partial-{}", std::process::id()));
         let result = compile(&self.file, &partial, &key.flags);
         if result.is_err() {

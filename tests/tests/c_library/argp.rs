@@ -8,7 +8,7 @@ use urom_tests::c::{Host, Output, Service};
 
 use super::{programs, surroundings};
 
-/// A program with the flags -d/--device <name>, -n/--number <count>, --all and -gid/--gid-index <index>.
+/// A program with the flags -d/--device, -n/--number, --all and -gid/--gid-index.
 struct Flags {
     programs: Vec<PathBuf>,
     service: Service,
@@ -68,7 +68,6 @@ impl Flags {
     }
 }
 
-/// A JSON file, and its path as an argument.
 fn json(text: &str) -> Result<(tempfile::NamedTempFile, String)> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! What only C programs call in `libdoca_urom.so`, called by C programs, with the address sanitizer and without.
+//! What only C programs call in `libdoca_urom.so`, with the address sanitizer and without.
 
 mod argp;
 mod common;
@@ -9,7 +9,6 @@ use anyhow::Result;
 use urom_tests::PluginDirectory;
 use urom_tests::c::{Service, Source};
 
-/// A program of `tests/c`, without the sanitizer and with it.
 fn programs(file: &str) -> Result<Vec<PathBuf>> {
     Source::new(file).each_way().iter().map(Source::program).collect()
 }

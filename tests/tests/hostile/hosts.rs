@@ -12,7 +12,7 @@ fn services() -> Result<[Service; 2]> {
     Ok([Service::daemon(plugins()?)?, Service::embedded(plugins()?)?])
 }
 
-/// Runs a program plain and with the address sanitizer, at a daemon and embedded. It has to find nothing to complain of.
+/// Runs a program plain and with the address sanitizer, at a daemon and embedded.
 fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> Result<()> {
     for source in Source::new(source).each_way() {
         let program = source.program()?;
@@ -28,9 +28,7 @@ fn exported() -> Result<BTreeSet<String>> {
     let libraries = ["argp", "common", "urom"].map(|library| format!("libdoca_{library}.so"));
     let mut command = Command::new("nm");
     command.current_dir(prefix()?.lib()).args(["-D", "--defined-only"]).args(libraries);
-    let output = command.output().context("nm")?;
-    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let symbols = String::from_utf8(output.stdout)?;
+    let symbols = urom_tests::run(&mut command)?;
     let names = symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
     Ok(names.filter(|name| *name != urom_abi::host::join::SYMBOL).map(str::to_owned).collect())
 }

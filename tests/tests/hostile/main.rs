@@ -1,4 +1,4 @@
-//! Programs and plugins in C that do what they must not: errors and log lines come of it, and everything else goes on.
+//! Programs and plugins in C that do what they must not, and cost nobody else anything.
 
 mod hosts;
 mod plugins;

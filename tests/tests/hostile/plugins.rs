@@ -1,4 +1,4 @@
-//! Plugins that get everything wrong, each beside a good one in the same worker, and what that costs whom.
+//! Plugins that get everything wrong, each beside a good one in the same worker.
 
 use std::path::PathBuf;
 

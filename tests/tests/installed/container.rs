@@ -6,11 +6,11 @@ use std::fs;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
 use urom_tests::c::{Prefix, prefix};
-use urom_tests::{Uromd, built};
+use urom_tests::{Uromd, built, run};
 use yaml_rust2::{Yaml, YamlLoader};
 
 /// Of the base image: the shell that the entry point is for.
@@ -36,7 +36,6 @@ mount -t tmpfs tmpfs "$root/dev/shm"
 exec chroot "$root" "$@"
 "#;
 
-/// The contents of an image in a folder.
 struct Image {
     root: tempfile::TempDir,
     variables: Vec<(String, String)>,
@@ -152,16 +151,12 @@ impl Image {
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(if from.is_dir() { to } else { to.parent().context("it has a folder")? })?;
     let from = if from.is_dir() { from.join(".") } else { from.to_owned() };
-    let status = Command::new("cp").arg("-a").arg(&from).arg(to).status()?;
-    ensure!(status.success(), "cp {}: {status}", from.display());
+    run(Command::new("cp").arg("-a").arg(&from).arg(to))?;
     Ok(())
 }
 
-/// The files that the loader takes for a program.
 fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
-    let output = Command::new("ldd").arg(program).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "ldd {}: {}", program.display(), output.status);
-    let text = String::from_utf8(output.stdout)?;
+    let text = run(Command::new("ldd").arg(program))?;
     Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
 }
 
@@ -255,10 +250,7 @@ fn a_host_outside_is_served_by_the_image() -> Result<()> {
     let mut call = Command::new(built("cargo-urom")?);
     call.args(["urom", "call", "worker_graph", "loopback", "data=42", "--protocol"]).arg(&plugin);
     call.args(["--service", uromd.address(), "--key-file"]).arg(&key);
-    let said = call.output()?;
-    let (out, error) = (String::from_utf8(said.stdout)?, String::from_utf8(said.stderr)?);
-    ensure!(said.status.success(), "{}: {error}", said.status);
-    assert_eq!(out, "LoopbackDone\n  data = 42\n");
+    assert_eq!(run(&mut call)?, "LoopbackDone\n  data = 42\n");
     Ok(())
 }
 

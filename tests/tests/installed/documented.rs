@@ -1,4 +1,4 @@
-//! The plugin and the host of docs/src/c-interface.md: they compile as it says, and do what it says.
+//! The plugin and the host of docs/src/c-interface.md compile and do as it says.
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;

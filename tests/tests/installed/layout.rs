@@ -7,7 +7,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use urom_tests::c::prefix;
 
-/// The names in a directory, in order.
 fn names(directory: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
     let mut names = entries
@@ -17,7 +16,7 @@ fn names(directory: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Nothing else may lie there: a program's own header of any other name must be found, whichever folder comes first.
+/// Nothing else may lie there: a program's own headers must be found.
 #[test]
 fn the_headers_are_those_of_the_interface_and_the_plugins_have_a_folder() -> Result<()> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -5,13 +5,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::c::{Source, prefix};
+use urom_tests::run;
+
+use crate::compiler;
 
 /// The entries of one kind in a file's dynamic section, such as `NEEDED`.
 pub(crate) fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
-    let output =
-        Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file).output()?;
-    ensure!(output.status.success(), "readelf {}: {}", file.display(), output.status);
-    let text = String::from_utf8(output.stdout)?;
+    let text = run(Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file))?;
     let of_kind = text.lines().filter(|line| line.contains(&format!("({kind})")));
     of_kind
         .map(|line| {
@@ -48,12 +48,9 @@ fn each_library_has_docas_name_and_needs_no_more_than_docas() -> Result<()> {
 
 /// The functions of DOCA's and of this project's that a file defines for others.
 fn exported(file: &Path) -> Result<Vec<String>> {
-    let output = Command::new("nm")
-        .args(["-D", "--defined-only", "--format=just-symbols"])
-        .arg(file)
-        .output()?;
-    ensure!(output.status.success(), "nm {}: {}", file.display(), output.status);
-    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+    let mut nm = Command::new("nm");
+    let text = run(nm.args(["-D", "--defined-only", "--format=just-symbols"]).arg(file))?;
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 #[test]
@@ -77,7 +74,7 @@ fn each_library_exports_its_own_functions_and_no_others() -> Result<()> {
     Ok(())
 }
 
-/// The functions of the list of DOCA's interface, but for those that a plugin has, and those that are in the headers.
+/// The functions of DOCA's interface without a plugin's, and those in the headers.
 fn functions() -> Vec<&'static str> {
     const NAMES: &str = include_str!("../../../urom-abi/tests/docas_interface.txt");
     let prototypes =
@@ -120,24 +117,12 @@ fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> R
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
         for needed in ["-Wl,--as-needed", "-Wl,--no-as-needed"] {
             let output = directory.path().join("all");
-            let mut command = Command::new("cc");
-            command
-                .args(["-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API", "-o"])
-                .arg(&output)
-                .arg(&file);
-            command
-                .args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?)
-                .arg(needed);
-            let result = command.args(order.map(|at| libraries[at])).output()?;
-            ensure!(
-                result.status.success(),
-                "{command:?}: {}",
-                String::from_utf8_lossy(&result.stderr)
-            );
+            let mut command = compiler("cc");
+            command.arg("-o").arg(&output).arg(&file);
+            command.args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?);
+            run(command.arg(needed).args(order.map(|at| libraries[at])))?;
             assert_eq!(needed_of_doca(&output)?, LIBRARIES);
-            let status =
-                Command::new(&output).env("LD_LIBRARY_PATH", prefix.library_path()).status()?;
-            ensure!(status.success(), "{status}");
+            run(Command::new(&output).env("LD_LIBRARY_PATH", prefix.library_path()))?;
         }
     }
     Ok(())
@@ -146,18 +131,14 @@ fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> R
 pub(crate) const LIBRARIES: [&str; 3] =
     ["libdoca_argp.so.2", "libdoca_common.so.2", "libdoca_urom.so.2"];
 
-/// Links a program of a few lines with some of the libraries, those that it does not use left out.
-fn program_with(code: &str, libraries: &[&str], output: &Path) -> Result<std::process::Output> {
+/// Links a program of a few lines with some of the libraries, without those that it does not use.
+fn program_with(code: &str, libraries: &[&str], output: &Path) -> Result<String> {
     let file = output.with_extension("c");
     std::fs::write(&file, code)?;
-    let prefix = prefix()?;
-    let mut command = Command::new("cc");
-    command
-        .args(["-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API", "-o"])
-        .arg(output)
-        .arg(&file);
-    command.args(prefix.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?);
-    Ok(command.arg("-Wl,--as-needed").args(libraries).output()?)
+    let mut command = compiler("cc");
+    command.arg("-o").arg(output).arg(&file);
+    command.args(prefix()?.pkg_config(&["--cflags", "--libs-only-L"], &["doca-urom"])?);
+    run(command.arg("-Wl,--as-needed").args(libraries))
 }
 
 #[test]
@@ -171,12 +152,9 @@ fn a_program_needs_the_libraries_whose_functions_it_calls() -> Result<()> {
         "#include <doca_argp.h>\nint main(void) { return doca_argp_destroy() == DOCA_SUCCESS; }\n";
     let urom = "#include <doca_urom.h>\nint main(void) { return doca_urom_worker_create(NULL) == DOCA_SUCCESS; }\n";
     for (code, needed) in [(argp, LIBRARIES[0]), (log, LIBRARIES[1]), (urom, LIBRARIES[2])] {
-        let result = program_with(code, &all, &output)?;
-        ensure!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+        program_with(code, &all, &output)?;
         assert_eq!(needed_of_doca(&output)?, [needed]);
-        let status =
-            Command::new(&output).env("LD_LIBRARY_PATH", prefix()?.library_path()).status()?;
-        ensure!(status.success(), "{needed}: {status}");
+        run(Command::new(&output).env("LD_LIBRARY_PATH", prefix()?.library_path()))?;
     }
     Ok(())
 }
@@ -193,9 +171,8 @@ fn a_program_that_lacks_a_library_is_told_of_the_function_that_is_missing() -> R
         // libdoca_common is found through the other two, which does not count.
         (["-ldoca_argp", "-ldoca_urom"], "doca_pe_destroy"),
     ] {
-        let result = program_with(code, &libraries, &output)?;
-        let said = String::from_utf8_lossy(&result.stderr);
-        ensure!(!result.status.success() && said.contains(missing), "{missing}: {said}");
+        let said = program_with(code, &libraries, &output).err().context(missing)?.to_string();
+        ensure!(said.contains(missing), "{missing}: {said}");
     }
     Ok(())
 }
@@ -208,7 +185,15 @@ fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<(
     Ok(())
 }
 
-/// A header of a program that has the name of one of this project's plugins', and its folder comes last.
+fn compiles(file: &Path, flags: &[String]) -> Result<()> {
+    for (name, language) in [("cc", ["-std=c11", "-x", "c"]), ("c++", ["-std=c++17", "-x", "c++"])]
+    {
+        run(compiler(name).arg("-fsyntax-only").args(language).args(flags).arg(file))?;
+    }
+    Ok(())
+}
+
+/// A program may have a header with the name of one of this project's plugins.
 #[test]
 fn a_header_of_the_programs_own_is_found_whichever_folder_comes_first() -> Result<()> {
     let directory = tempfile::tempdir()?;
@@ -220,30 +205,11 @@ fn a_header_of_the_programs_own_is_found_whichever_folder_comes_first() -> Resul
     let prefix = prefix()?;
     let (own, theirs) =
         (format!("-I{}", directory.path().display()), format!("-I{}", prefix.include().display()));
-    for folders in [[&own, &theirs], [&theirs, &own]] {
-        for (compiler, standard) in [("cc", "-std=c11"), ("c++", "-std=c++17")] {
-            let mut command = Command::new(compiler);
-            command.args([
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-fsyntax-only",
-                "-DDOCA_ALLOW_EXPERIMENTAL_API",
-                standard,
-            ]);
-            let language = if compiler == "cc" { "c" } else { "c++" };
-            let result = command.args(["-x", language]).args(folders).arg(&file).output()?;
-            ensure!(
-                result.status.success(),
-                "{command:?}: {}",
-                String::from_utf8_lossy(&result.stderr)
-            );
-        }
-    }
-    Ok(())
+    compiles(&file, &[own.clone(), theirs.clone()])?;
+    compiles(&file, &[theirs, own])
 }
 
-/// UCX's own lists and sets of CPUs are taken where its headers are, whichever folder and whichever header comes first.
+/// UCX's own lists and sets of CPUs are taken where its headers are, whichever comes first.
 #[test]
 fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
     let prefix = prefix()?;
@@ -261,31 +227,8 @@ fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
     let file = directory.path().join("program.c");
     for headers in [headers, [headers[1], headers[0]]] {
         std::fs::write(&file, [headers[0], headers[1], code].concat())?;
-        for folders in [[&ucx, &doca], [&doca, &ucx]] {
-            for (compiler, language, standard) in
-                [("cc", "c", "-std=c11"), ("c++", "c++", "-std=c++17")]
-            {
-                let mut command = Command::new(compiler);
-                command.args([
-                    "-Wall",
-                    "-Wextra",
-                    "-Werror",
-                    "-fsyntax-only",
-                    "-DDOCA_ALLOW_EXPERIMENTAL_API",
-                    standard,
-                ]);
-                let result = command
-                    .args(["-x", language])
-                    .args(folders.into_iter().flatten())
-                    .arg(&file)
-                    .output()?;
-                ensure!(
-                    result.status.success(),
-                    "{command:?}: {}",
-                    String::from_utf8_lossy(&result.stderr)
-                );
-            }
-        }
+        compiles(&file, &[&ucx[..], &doca].concat())?;
+        compiles(&file, &[&doca[..], &ucx].concat())?;
     }
     Ok(())
 }
@@ -329,12 +272,9 @@ fn what_does_not_compile_says_where() -> Result<()> {
 fn a_program_may_be_cpp() -> Result<()> {
     let prefix = prefix()?;
     let output = tempfile::NamedTempFile::new()?;
-    let mut command = Command::new("c++");
-    command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-x", "c++"]);
-    command.arg("-DDOCA_ALLOW_EXPERIMENTAL_API").arg("-o").arg(output.path());
+    let mut command = compiler("c++");
+    command.args(["-std=c++17", "-x", "c++", "-o"]).arg(output.path());
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c/service_start.c"));
-    command.args(prefix.pkg_config(&["--cflags", "--libs"], &["doca-urom", "doca-argp"])?);
-    let result = command.output()?;
-    ensure!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+    run(command.args(prefix.pkg_config(&["--cflags", "--libs"], &["doca-urom", "doca-argp"])?))?;
     Ok(())
 }

@@ -1,14 +1,15 @@
-//! Programs that have some of the libraries only, or load them themselves, in any order, or more than one of a kind.
+//! Programs that have some of the libraries, or load them, in any order, or several of a kind.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use tempfile::TempDir;
 use urom_tests::c::prefix;
 
-/// The prefix's libraries in a directory of their own.
+use crate::compiler;
+
 fn copied(names: &[&str]) -> Result<TempDir> {
     let directory = tempfile::tempdir()?;
     for name in names {
@@ -18,18 +19,16 @@ fn copied(names: &[&str]) -> Result<TempDir> {
     Ok(directory)
 }
 
-/// Compiles a program of `tests/c` with `libdoca_common` alone, and runs it with the libraries of a directory.
+/// Runs a program of `tests/c`, linked with `libdoca_common` alone, with a directory's libraries.
 fn run(source: &str, libraries: &Path, arguments: &[&Path]) -> Result<Output> {
     let directory = tempfile::tempdir()?;
     let program = directory.path().join("program");
-    let mut command = Command::new("cc");
-    command
-        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API", "-o"])
-        .arg(&program);
+    let mut command = compiler("cc");
+    command.args(["-std=gnu11", "-o"]).arg(&program);
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(source));
-    command.args(prefix()?.pkg_config(&["--cflags", "--libs"], &["doca-common"])?);
-    let result = command.output()?;
-    ensure!(result.status.success(), "{command:?}: {}", String::from_utf8_lossy(&result.stderr));
+    urom_tests::run(
+        command.args(prefix()?.pkg_config(&["--cflags", "--libs"], &["doca-common"])?),
+    )?;
     let mut command = Command::new(&program);
     // No other UCX than the one that the libraries name.
     command.env("LD_LIBRARY_PATH", libraries).env("UROM_DEVICE", "mlx5_0").args(arguments);
@@ -98,11 +97,8 @@ fn a_libdoca_common_of_another_kind_is_refused_by_the_loader_with_the_name_that_
     fs::write(&source, "int doca_log(void);\nint doca_log(void) { return 0; }\n")?;
     let common = copy.path().join("libdoca_common.so.2");
     let mut command = Command::new("cc");
-    command
-        .args(["-shared", "-fPIC", "-Wl,-soname,libdoca_common.so.2", "-o"])
-        .arg(&common)
-        .arg(&source);
-    ensure!(command.status()?.success(), "{command:?}");
+    command.args(["-shared", "-fPIC", "-Wl,-soname,libdoca_common.so.2", "-o"]).arg(&common);
+    urom_tests::run(command.arg(&source))?;
     let output = run("load_in_order.c", copy.path(), &[&copy.path().join("libdoca_urom.so.2")])?;
     ends(&output, 127, &["undefined symbol: urom_libdoca_join"]);
     Ok(())

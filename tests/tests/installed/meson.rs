@@ -1,13 +1,13 @@
-//! A host and a plugin that meson builds against the prefix: they link as with pkg-config alone, and go on working when the
-//! prefix is moved.
+//! A host and a plugin that meson builds against the prefix: they link as with pkg-config alone,
+//! and go on working when the prefix is moved.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-use urom_tests::PluginDirectory;
 use urom_tests::c::{DEVICE, Host, Prefix, Service, prefix};
+use urom_tests::{PluginDirectory, run};
 
 use crate::linking::{LIBRARIES, entries, needed_of_doca};
 
@@ -18,13 +18,6 @@ doca = [dependency('doca-urom', version: '>=2.7'), dependency('doca-common'), de
 executable('host', 'service_start.c', dependencies: doca, link_args: '-Wl,--no-as-needed')
 shared_module('worker_quiet', 'quiet_plugin.c', name_prefix: '', dependencies: dependency('doca-common'))
 ";
-
-fn run(command: &mut Command) -> Result<()> {
-    let output = command.output()?;
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-    Ok(())
-}
 
 #[test]
 fn what_meson_builds_needs_docas_names_and_works_after_the_prefix_moved() -> Result<()> {

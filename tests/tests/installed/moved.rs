@@ -5,14 +5,13 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use urom_tests::PluginDirectory;
 use urom_tests::c::{DEVICE, Host, Prefix, Service, Source, prefix};
+use urom_tests::{PluginDirectory, run};
 
 /// A copy of the prefix, in a directory whose name a shell must quote.
 fn copy(directory: &Path) -> Result<Prefix> {
     let root = directory.join("a prefix");
-    let status = Command::new("cp").arg("-a").arg(prefix()?.root()).arg(&root).status()?;
-    ensure!(status.success(), "cp: {status}");
+    run(Command::new("cp").arg("-a").arg(prefix()?.root()).arg(&root))?;
     Ok(Prefix::at(root))
 }
 

@@ -25,14 +25,12 @@ fn unit() -> Result<PathBuf> {
     Ok(prefix()?.lib().join("systemd/system/uromd.service"))
 }
 
-/// The values of a setting, in order.
 fn settings(name: &str) -> Result<Vec<String>> {
     let text = fs::read_to_string(unit()?)?;
     let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix('=')?.to_owned());
     Ok(text.lines().filter_map(value).collect())
 }
 
-/// What a tool of systemd prints, which succeeds.
 fn analyze(words: &[&str]) -> Result<String> {
     let mut command = Command::new("systemd-analyze");
     let output =
@@ -105,7 +103,6 @@ fn uromd_starts_with_the_sample_settings_and_few_enough_files() -> Result<()> {
     Ok(())
 }
 
-/// The command with a limit on its open files.
 fn within(mut command: Command, limit: Rlimit) -> Command {
     use std::os::unix::process::CommandExt;
     // SAFETY: the closure makes one plain system call, takes no lock and allocates nothing.
@@ -164,7 +161,7 @@ fn used_system_calls() -> Result<BTreeSet<String>> {
     };
     let prefix = prefix()?;
     let mut strace = Command::new("strace");
-    // strace is a child of the daemon, and not the other way round, so that signals reach the daemon.
+    // strace is a child of the daemon, so that signals reach the daemon.
     strace.args(["-D", "-f", "-qq", "-c", "-U", "name", "-o"]).arg(&summary).arg(prefix.uromd());
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let service = Service::daemon_by(strace, &prefix, plugins, |command| command)?;

@@ -1,4 +1,4 @@
-//! UCX of a release that will not do, and daemons that run another one: refused in words of their own.
+//! UCX of a release that will not do, and daemons that run another: each refused in its own words.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the environment chooses, for programs that name nothing; and a library that has DOCA's functions and no others.
+//! What the environment chooses for programs; and a library of DOCA's functions alone.
 
 use std::fs;
 use std::process::{Command, Output};

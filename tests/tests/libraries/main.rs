@@ -1,4 +1,4 @@
-//! Libraries that are loaded at run time: which are taken, what is said of the others, and what the environment chooses.
+//! Libraries loaded at run time: which are taken, what is said of others, and the environment.
 
 mod environment;
 mod files;
@@ -7,7 +7,6 @@ mod shim;
 
 use urom_host::{DocaError, Error, Library};
 
-/// The error of a library that must not load.
 fn refused(path: &std::path::Path, code: DocaError) -> Error {
     let error = Library::load(path).expect_err("it cannot be used");
     assert_eq!(error.code(), code, "{error}");

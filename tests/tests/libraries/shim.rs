@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use tempfile::TempDir;
 use urom_abi::DocaError;
 use urom_abi::host::Api;
 
-/// A library in a directory of its own.
 pub(crate) struct Shim {
     directory: TempDir,
 }
 
 impl Shim {
-    /// With all functions but those that are `missing`; `version` is the C expression that `doca_version_runtime` gives.
+    /// With all functions but the `missing`; `version` is a C expression for that of DOCA.
     pub(crate) fn new(version: Option<&str>, missing: &[&str]) -> Result<Shim> {
         let mut code = String::new();
         if let Some(version) = version {
@@ -32,12 +31,8 @@ impl Shim {
         let source = shim.directory.path().join("shim.c");
         std::fs::write(&source, code)?;
         let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"])
-            .arg(shim.path())
-            .arg(&source)
-            .args(libraries);
-        let output = cc.output()?;
-        ensure!(output.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&output.stderr));
+        cc.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"]).arg(shim.path());
+        urom_tests::run(cc.arg(&source).args(libraries))?;
         Ok(shim)
     }
 

@@ -1,15 +1,11 @@
-//! Lines of plugins in Rust through `urom_pdk::log`, `log` and `tracing`: in `uromd`, in an embedded service, in a C
-//! program's.
+//! Lines of plugins in Rust through `urom_pdk::log`, `log` and `tracing`: in `uromd`, in an
+//! embedded service, in a C program's.
 
-use std::fmt;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use tracing::field::{Field, Visit};
-use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
+use tracing::{Dispatch, Level, dispatcher};
 use urom_host::{Service, Worker};
 use urom_tests::PluginDirectory;
 
@@ -30,7 +26,7 @@ fn say(service: &Service, id: u64) -> Result<()> {
     Ok(worker.stop().wait()?)
 }
 
-/// `(level, text)` of what [`say`] has a plugin log, from `most` lines of each crate, the gravest ones.
+/// `(level, text)` of what [`say`] has a plugin log: `most` lines of each crate, the gravest.
 fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
     let levels =
         [("ERR", "error"), ("WRN", "warn"), ("INF", "info"), ("DBG", "debug"), ("TRC", "trace")];
@@ -100,71 +96,39 @@ fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Re
     Ok(())
 }
 
-/// Where in the plugin's code a text stands.
 fn place_of(text: &str) -> String {
     let code = include_str!("../../plugins/talkative/src/lib.rs");
     let line = code.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
     format!("lib.rs:{line}")
 }
 
-/// Takes events of plugins.
-#[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<String>>>);
-
-impl Subscriber for Events {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "urom_plugin" && *metadata.level() <= tracing::Level::INFO
-    }
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::INFO)
-    }
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn event(&self, event: &Event<'_>) {
-        struct Text(String);
-        impl Visit for Text {
-            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-                self.0.push_str(&format!(" {}={value:?}", field.name()));
-            }
-        }
-        let mut text = Text(event.metadata().level().to_string());
-        event.record(&mut text);
-        self.0.lock().unwrap().push(text.0);
-    }
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
-
 fn embedded(plugins: &PluginDirectory) -> Result<Service> {
     Ok(Service::builder().embedded().plugin_path(plugins.variable()).connect()?)
 }
 
-/// The other process of the next test: two workers of one process have the plugin's library in common.
+/// The other process of the next test: workers of one process share the plugin's library.
 #[test]
 #[ignore = "the other process of a test in this file"]
 fn embedded_with_a_subscriber() -> Result<()> {
-    let (plugins, events) = (PluginDirectory::with(&[PLUGIN])?, Events::default());
-    dispatcher::set_global_default(Dispatch::new(events.clone()))?;
+    let (plugins, log) = (PluginDirectory::with(&[PLUGIN])?, tempfile::NamedTempFile::new()?);
+    let subscriber = tracing_subscriber::fmt().with_max_level(Level::INFO).with_ansi(false);
+    let subscriber = subscriber.with_writer(Arc::new(log.reopen()?)).finish();
+    dispatcher::set_global_default(Dispatch::new(subscriber))?;
     let service = embedded(&plugins)?;
     say(&service, 1)?;
     say(&service, 2)?;
     drop(service);
-    let events = events.0.lock().unwrap();
+    let events = std::fs::read_to_string(log.path())?;
     for id in [1, 2] {
         for text in ["by kit", "by log", "by tracing"] {
             for (level, name) in [("ERROR", "error"), ("WARN", "warn"), ("INFO", "info")] {
-                let text = format!(
-                    "{level} message={name} {text} {id} source=worker_talkative at=lib.rs:"
-                );
-                let found = events.iter().filter(|event| event.starts_with(&text)).count();
-                assert_eq!(found, 1, "{text} in {events:#?}");
+                let fields = "source=worker_talkative at=lib.rs:";
+                let text = format!("{level} urom_plugin: {name} {text} {id} {fields}");
+                assert_eq!(events.matches(&text).count(), 1, "{text} in {events}");
             }
         }
     }
-    assert!(events.iter().all(|event| !event.contains("debug by")), "{events:#?}");
+    assert!(!events.contains("debug by"), "{events}");
     Ok(())
 }
 

@@ -14,7 +14,6 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A line without its end.
     pub(crate) fn parse(line: &str) -> Result<Line> {
         let mut rest = line;
         let mut next = || {
@@ -34,14 +33,12 @@ impl Line {
         Ok(Line { id: id.parse()?, name, level, place, function, text })
     }
 
-    /// All lines of a text.
     pub(crate) fn all(text: &str) -> Result<Vec<Line>> {
         ensure!(text.is_empty() || text.ends_with('\n'), "the last line is cut: {text:?}");
         text.lines().map(Line::parse).collect()
     }
 }
 
-/// The level and text of each line.
 pub(crate) fn said(lines: &[Line]) -> Vec<(&str, &str)> {
     lines.iter().map(|line| (line.level.as_str(), line.text.as_str())).collect()
 }

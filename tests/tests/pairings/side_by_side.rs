@@ -12,12 +12,12 @@ use crate::{Make, Protocol, plugins};
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_graph_plugin_in_c_beside_a_sandbox_plugin_in_rust() -> Result<()> {
+fn rust_host_and_a_graph_plugin_in_c_beside_a_sandbox_plugin_in_rust() -> Result<()> {
     check(Make::C, Make::Rust)
 }
 
 #[test]
-fn a_graph_plugin_in_rust_beside_a_sandbox_plugin_in_c() -> Result<()> {
+fn rust_host_and_a_graph_plugin_in_rust_beside_a_sandbox_plugin_in_c() -> Result<()> {
     check(Make::Rust, Make::C)
 }
 

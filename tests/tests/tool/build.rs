@@ -6,14 +6,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use urom_host::Service;
 use urom_tests::{Uromd, profile_directory};
 
 use crate::common::{Said, run, tool_with};
 
 const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// A workspace with the members that a test asks for. All of them build into one directory, which stays.
+/// A workspace with the members a test asks for. All build into one directory, which stays.
 struct Workspace {
     root: tempfile::TempDir,
 }
@@ -37,7 +36,6 @@ impl Workspace {
         self.root.path()
     }
 
-    /// A plugin with the graph protocol.
     fn plugin(&self, name: &str, library: &str) -> Result<()> {
         let source = fs::read_to_string(format!("{KIT}/plugins/graph-rs/plugin/src/lib.rs"))?;
         let manifest = format!(
@@ -65,7 +63,6 @@ impl Workspace {
         Ok(fs::write(directory.join("src/lib.rs"), source)?)
     }
 
-    /// `cargo urom build` in one of its directories.
     fn build(&self, place: &str, arguments: &[&str]) -> Result<Said> {
         run(&mut self.command(place, arguments)?)
     }
@@ -114,7 +111,6 @@ fn deeper() -> Result<Done> {
 }
 "#;
 
-/// Where the tests of this file build.
 fn target() -> Result<PathBuf> {
     Ok(profile_directory()?.join("tool"))
 }
@@ -143,21 +139,6 @@ fn the_only_plugin_is_built_from_any_directory_named_as_it_names_itself() -> Res
     assert!(files.iter().all(|file| *file == files[0]), "{files:?}");
     let made = target()?.join("release/libmachine_of_answers.so");
     assert!(made.is_file(), "{files:?}");
-    Ok(())
-}
-
-#[test]
-fn what_is_built_answers_a_host() -> Result<()> {
-    let workspace = Workspace::new(&["serving"])?;
-    workspace.plugin("serving", "serving")?;
-    let file = the_file(&workspace.build("", &[])?)?;
-    // A copy: other tests build over it.
-    let directory = tempfile::tempdir()?;
-    fs::copy(&file, directory.path().join("worker_graph.so"))?;
-    let service = Service::builder().plugin_path(directory.path()).connect()?;
-    let graph = service.plugin::<graph_protocol::Protocol>()?;
-    let worker = service.worker().plugin(&graph).start().wait()?;
-    assert_eq!(graph.task_loopback(&worker, 42).submit()?.wait()?.data, 42);
     Ok(())
 }
 
@@ -194,40 +175,17 @@ fn what_was_built_is_refused_once_a_source_was_changed() -> Result<()> {
 }
 
 #[test]
-fn json_is_the_report_of_the_check() -> Result<()> {
-    let workspace = Workspace::new(&["reported"])?;
-    workspace.plugin("reported", "reported")?;
-    let output = workspace.build("", &["--json"])?;
-    assert_eq!(output.code, Some(0), "{output:?}");
-    let report: Value = serde_json::from_str(&output.out)?;
-    assert_eq!(
-        (&report["plugin"], &report["errors"]),
-        (&"worker_graph".into(), &0.into()),
-        "{report:#}"
-    );
-    assert_eq!(
-        report["file"],
-        target()?.join("release/urom/worker_graph.so").display().to_string()
-    );
-    Ok(())
-}
-
-#[test]
 fn of_several_plugins_one_has_to_be_named() -> Result<()> {
     let workspace = Workspace::new(&["first", "second", "other"])?;
     workspace.plugin("first", "first")?;
     workspace.plugin("second", "second")?;
     workspace.package("other", "[package]\nname = \"other\"\nedition = \"2024\"\n", "")?;
-    let output = workspace.build("", &[])?;
-    assert_eq!((output.code, &*output.out), (Some(2), ""));
-    assert!(output.err.contains("say which with -p (first, second)"), "{output:?}");
+    workspace.build("", &[])?.refused(2, &["say which with -p (first, second)"])?;
     for (package, said) in [
         ("other", "is no plugin: its library is no `cdylib`"),
         ("third", "has no package `third`; its plugins: first, second"),
     ] {
-        let output = workspace.build("", &["-p", package])?;
-        assert_eq!((output.code, &*output.out), (Some(2), ""));
-        assert!(output.err.contains(said), "{output:?}");
+        workspace.build("", &["-p", package])?.refused(2, &[said])?;
     }
     the_file(&workspace.build("other", &["-p", "second"])?)?;
     let output = workspace.build("first", &[])?;
@@ -242,73 +200,10 @@ fn a_workspace_without_plugin_and_a_place_without_workspace_are_told() -> Result
     let manifest =
         "[package]\nname = \"plain\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\n";
     workspace.package("plain", manifest, "")?;
-    let output = workspace.build("", &[])?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains("urom-pdk") && output.err.contains("cargo urom new"), "{output:?}");
+    workspace.build("", &[])?.refused(1, &["urom-pdk", "cargo urom new"])?;
 
     let nowhere = tempfile::tempdir()?;
-    let output = run(tool_with(["build"])?.current_dir(nowhere.path()))?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains("Cargo.toml"), "{output:?}");
-    Ok(())
-}
-
-#[test]
-fn what_does_not_compile_is_told_by_the_compiler() -> Result<()> {
-    let workspace = Workspace::new(&["broken"])?;
-    workspace.plugin("broken", "broken")?;
-    fs::write(workspace.path().join("broken/src/lib.rs"), "fn broken() -> u8 { \"text\" }\n")?;
-    let output = workspace.build("", &[])?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains("mismatched types"), "{output:?}");
-    assert!(output.err.contains("cargo did not build the package `broken`"), "{output:?}");
-    Ok(())
-}
-
-#[test]
-fn a_library_without_the_macros_is_built_and_found_unfit() -> Result<()> {
-    let workspace = Workspace::new(&["bare"])?;
-    workspace.plugin("bare", "worker_bare")?;
-    fs::write(workspace.path().join("bare/src/lib.rs"), "")?;
-    let output = workspace.build("", &[])?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains("does not export `urom_plugin_get_iface`"), "{output:?}");
-    Ok(())
-}
-
-#[test]
-fn arguments_after_two_dashes_are_cargos() -> Result<()> {
-    let workspace = Workspace::new(&["passing"])?;
-    workspace.plugin("passing", "passing")?;
-    the_file(&workspace.build("", &["--", "--features", "more"])?)?;
-    let output = workspace.build("", &["--", "--features", "none-such"])?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains("none-such"), "{output:?}");
-    let output = workspace.build("", &["--features", "more"])?;
-    assert_eq!((output.code, &*output.out), (Some(2), ""));
-    Ok(())
-}
-
-#[test]
-fn debug_builds_with_the_other_profile() -> Result<()> {
-    let workspace = Workspace::new(&["debugged"])?;
-    workspace.plugin("debugged", "debugged")?;
-    let manifest = workspace.path().join("Cargo.toml");
-    let manifest = manifest.to_str().context("a path of text")?;
-    let output = run(workspace
-        .command("", &["--debug", "--manifest-path", manifest])?
-        .current_dir(std::env::temp_dir()))?;
-    assert_eq!(the_file(&output)?, target()?.join("debug/urom/worker_graph.so"));
-    Ok(())
-}
-
-#[test]
-fn a_target_on_which_no_worker_runs_is_refused() -> Result<()> {
-    let workspace = Workspace::new(&["aimed"])?;
-    let output = workspace.build("", &["--target", "riscv64gc-unknown-linux-gnu"])?;
-    assert_eq!((output.code, &*output.out), (Some(2), ""));
-    assert!(output.err.contains("aarch64-unknown-linux-gnu"), "{output:?}");
-    Ok(())
+    run(tool_with(["build"])?.current_dir(nowhere.path()))?.refused(1, &["Cargo.toml"])
 }
 
 #[test]
@@ -318,10 +213,8 @@ fn a_plugin_that_aborts_when_it_panics_is_built_with_a_warning() -> Result<()> {
     let source = workspace.path().join("aborting/src/lib.rs");
     let text = fs::read_to_string(&source)?;
     fs::write(&source, text.replace("#[urom_plugin]", "#[urom_plugin(abort = \"allowed\")]"))?;
-    let output =
-        workspace.build("", &["--json", "--", "--config", "profile.release.panic=\"abort\""])?;
-    assert_eq!(output.code, Some(0), "{output:?}");
-    let report: Value = serde_json::from_str(&output.out)?;
+    let arguments = ["--json", "--", "--config", "profile.release.panic=\"abort\""];
+    let report = workspace.build("", &arguments)?.json()?;
     let codes: Vec<_> =
         report["findings"].as_array().context("a list")?.iter().map(|one| &one["code"]).collect();
     assert!(codes.contains(&&Value::from("panic-aborts")), "{report:#}");
@@ -375,36 +268,6 @@ fn a_panic_has_its_functions_with_file_and_line_in_the_log_unless_the_file_was_s
 }
 
 #[test]
-fn a_profile_without_line_tables_is_pointed_out() -> Result<()> {
-    let workspace = Workspace::new(&["lineless"])?;
-    workspace.plugin("lineless", "lineless")?;
-    let said = |arguments: &[&str]| -> Result<bool> {
-        Ok(workspace
-            .build("", arguments)?
-            .err
-            .contains("`debug = \"line-tables-only\"` in the profile"))
-    };
-    assert!(said(&[])? && !said(&["--strip"])? && !said(&["--debug"])?);
-    Ok(())
-}
-
-#[test]
-fn a_profile_of_the_workspaces_is_built_by_either_name_for_it() -> Result<()> {
-    let workspace = Workspace::new(&["profiled"])?;
-    workspace.plugin("profiled", "profiled")?;
-    let manifest = workspace.path().join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)?;
-    fs::write(&manifest, text + "\n[profile.dist]\ninherits = \"release\"\n")?;
-    for arguments in [&["--profile", "dist"][..], &["--", "--profile", "dist"]] {
-        let file = the_file(&workspace.build("", arguments)?)?;
-        assert_eq!(file, target()?.join("dist/urom/worker_graph.so"), "{arguments:?}");
-    }
-    let file = the_file(&workspace.build("", &["--", "--release"])?)?;
-    assert_eq!(file, target()?.join("release/urom/worker_graph.so"));
-    Ok(())
-}
-
-#[test]
 fn a_target_is_looked_after_wherever_it_was_named() -> Result<()> {
     const TARGET: &str = if cfg!(target_arch = "aarch64") {
         "x86_64-unknown-linux-gnu"
@@ -436,5 +299,60 @@ fn a_target_is_looked_after_wherever_it_was_named() -> Result<()> {
     fs::write(&config, format!("[build]\ntarget = [{TARGET:?}, \"host-tuple\"]\n"))?;
     let said = workspace.build("", &[])?.wrong()?;
     assert!(said.contains("several targets") && said.contains("--target"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn arguments_choose_profile_features_and_report() -> Result<()> {
+    let workspace = Workspace::new(&["chosen"])?;
+    workspace.plugin("chosen", "chosen")?;
+    let manifest = workspace.path().join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)?;
+    fs::write(&manifest, text + "\n[profile.dist]\ninherits = \"release\"\n")?;
+    let of = |profile: &str| {
+        Ok::<_, anyhow::Error>(target()?.join(profile).join("urom/worker_graph.so"))
+    };
+    let lines = "`debug = \"line-tables-only\"` in the profile";
+    for (arguments, profile, lacks_lines) in [
+        (&[][..], "release", true),
+        (&["--strip"], "release", false),
+        (&["--debug"], "debug", false),
+        (&["--profile", "dist"], "dist", true),
+        (&["--", "--profile", "dist"], "dist", true),
+        (&["--", "--release", "--features", "more"], "release", true),
+    ] {
+        let output = workspace.build("", arguments)?;
+        assert_eq!(the_file(&output)?, of(profile)?, "{arguments:?}");
+        assert_eq!(output.err.contains(lines), lacks_lines, "{arguments:?}: {output:?}");
+    }
+    let manifest = manifest.to_str().context("a path of text")?;
+    let mut elsewhere = workspace.command("", &["--debug", "--manifest-path", manifest])?;
+    assert_eq!(the_file(&run(elsewhere.current_dir(std::env::temp_dir()))?)?, of("debug")?);
+
+    let report = workspace.build("", &["--json"])?.json()?;
+    assert_eq!((&report["plugin"], &report["errors"]), (&"worker_graph".into(), &0.into()));
+    assert_eq!(report["file"], of("release")?.display().to_string());
+
+    workspace.build("", &["--", "--features", "none-such"])?.refused(1, &["none-such"])?;
+    workspace.build("", &["--features", "more"])?.refused(2, &[])?;
+    workspace
+        .build("", &["--target", "riscv64gc-unknown-linux-gnu"])?
+        .refused(2, &["aarch64-unknown-linux-gnu"])
+}
+
+#[test]
+fn what_does_not_compile_or_is_no_plugin_is_told() -> Result<()> {
+    let workspace = Workspace::new(&["broken"])?;
+    workspace.plugin("broken", "broken")?;
+    for (source, parts) in [
+        (
+            "fn broken() -> u8 { \"text\" }\n",
+            &["mismatched types", "cargo did not build the package `broken`"][..],
+        ),
+        ("", &["does not export `urom_plugin_get_iface`"]),
+    ] {
+        fs::write(workspace.path().join("broken/src/lib.rs"), source)?;
+        workspace.build("", &[])?.refused(1, parts)?;
+    }
     Ok(())
 }

@@ -5,13 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use urom_tests::c::Source;
 
-use crate::common::{copy_of, examples_of, for_the_other_machine, patch, run, tool_with};
+use crate::common::{copy_of, for_the_other_machine, patch, run, tool_says, tool_with};
 
-/// What `check --json` says of a file.
 pub(crate) fn check(file: &Path, more: &[&str]) -> Result<Value> {
     let arguments = [OsStr::new("check"), OsStr::new("--json"), file.as_os_str()];
     // Plugins in C are linked with DOCA's library.
@@ -45,17 +44,6 @@ pub(crate) fn codes(report: &Value) -> Vec<&str> {
     findings(report).iter().filter_map(|finding| finding["code"].as_str()).collect()
 }
 
-/// The finding that an odd plugin in C gets, and the only one besides notes.
-fn odd(define: &str, code: &str, severity: &str) -> Result<String> {
-    let file = Source::new("odd_plugin.c").define(define, "").plugin("worker_odd")?;
-    let report = check(&file, &[])?;
-    let (is, text) = the(&report, code)?;
-    assert_eq!(is, severity, "{report:#}");
-    let others = findings(&report).iter().filter(|finding| finding["severity"] != "note");
-    assert_eq!(others.count(), 1, "{report:#}");
-    Ok(text.to_owned())
-}
-
 pub(crate) fn assert_has(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part:?} in {text:?}");
@@ -83,14 +71,30 @@ fn a_plugin_in_rust_is_fit() -> Result<()> {
     // The tests' build is for debuggers. What the kit exports for its own workers is no finding.
     assert_eq!(codes(&report), ["unstripped"], "{report:#}");
     assert_eq!(the(&report, "unstripped")?.0, "note");
+
+    // Scripts rely on these.
+    let names =
+        |value: &Value| value.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
+    let fields = [
+        "doca", "errors", "file", "findings", "glibc", "machine", "needed", "plugin", "version",
+        "warnings",
+    ];
+    assert_eq!(names(&report).context("an object")?, fields);
+    let first = findings(&report).first().context("a note")?;
+    assert_eq!(names(first).context("an object")?, ["code", "remedy", "severity", "text"]);
     Ok(())
 }
 
 #[test]
-fn a_plugin_in_c_is_fit() -> Result<()> {
-    for (source, name) in [("graph_plugin.c", "worker_graph"), ("quiet_plugin.c", "worker_quiet")] {
-        let report = check(&Source::new(source).plugin(name)?, &[])?;
-        assert_eq!((&report["errors"], &report["warnings"]), (&0.into(), &0.into()), "{report:#}");
+fn plugins_in_c_are_fit_and_what_one_prints_is_not_taken_for_an_answer() -> Result<()> {
+    for (source, name) in [
+        (Source::new("graph_plugin.c"), "worker_graph"),
+        (Source::new("quiet_plugin.c"), "worker_quiet"),
+        (Source::new("odd_plugin.c").define("LOAD_PRINTS", ""), "worker_odd"),
+    ] {
+        let report = check(&source.plugin(name)?, &[])?;
+        assert_eq!((&report["errors"], &report["version"]), (&0.into(), &1.into()), "{report:#}");
+        assert!(name == "worker_odd" || report["warnings"] == 0, "{report:#}");
     }
     Ok(())
 }
@@ -108,7 +112,7 @@ fn a_plugin_in_c_that_does_not_find_docas_library_is_told_where_it_may_be() -> R
 fn for_people_the_facts_come_first_and_the_verdict_last() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
-    let output = run(&mut tool_with([OsStr::new("check"), file.as_os_str()])?)?;
+    let output = tool_says([OsStr::new("check"), file.as_os_str()])?;
     assert_eq!((output.code, &*output.err), (Some(0), ""));
     let lines: Vec<_> = output.out.lines().collect();
     assert_has(lines[0], &[&file.display().to_string(), "this machine", "version 1", "DOCA 2.7.0"]);
@@ -117,18 +121,6 @@ fn for_people_the_facts_come_first_and_the_verdict_last() -> Result<()> {
         "fit for a service, as the plugin `worker_graph`: 0 errors, 0 warnings"
     );
     assert!(!output.out.contains('\x1b'), "colours are for terminals");
-    Ok(())
-}
-
-#[test]
-fn the_examples_of_the_help_work() -> Result<()> {
-    let examples = examples_of("check")?;
-    ensure!(examples.len() == 3, "{examples:?}");
-    for (example, said) in examples {
-        // The second asks for a BlueField's, which is right to be refused on another machine.
-        let fits = !example.contains("--image") || std::env::consts::ARCH == "aarch64";
-        ensure!(said.code == Some(i32::from(!fits)) && said.err.is_empty(), "{example}: {said:?}");
-    }
     Ok(())
 }
 
@@ -144,18 +136,12 @@ fn what_is_no_shared_object_is_told_from_what_cannot_be_read() -> Result<()> {
     let bytes = fs::read(&whole)?;
     fs::write(&whole, &bytes[..bytes.len() / 2])?;
     assert_has(the(&check(&whole, &[])?, "not-elf")?.1, &["damaged"]);
+    let program = check(&std::env::current_exe()?, &[])?;
+    assert_eq!(the(&program, "not-shared")?.0, "error");
     for path in [directory.path(), &directory.path().join("nothing.so")] {
-        let output = run(&mut tool_with([OsStr::new("check"), path.as_os_str()])?)?;
-        assert_eq!((output.code, &*output.out), (Some(1), ""));
-        assert_has(&output.err, &[&path.display().to_string()]);
+        let said = tool_says([OsStr::new("check"), path.as_os_str()])?;
+        said.refused(1, &[&path.display().to_string()])?;
     }
-    Ok(())
-}
-
-#[test]
-fn a_program_is_no_plugin() -> Result<()> {
-    let report = check(&std::env::current_exe()?, &[])?;
-    assert_eq!(the(&report, "not-shared")?.0, "error");
     Ok(())
 }
 
@@ -193,89 +179,47 @@ fn arguments_that_cannot_be_are_refused_with_what_can() -> Result<()> {
         (&["check"][..], "FILE"),
         (&["check", "x.so", "--target", "riscv64gc-unknown-linux-gnu"], "aarch64"),
         (&["check", "x.so", "--image", "windows"], "ubuntu-22.04"),
+        (
+            &["check", "x.so", "--image", "debian-12", "--target", "x86_64-unknown-linux-gnu"],
+            "leave out --target",
+        ),
     ] {
-        let output = run(&mut tool_with(arguments)?)?;
-        assert_eq!((output.code, &*output.out), (Some(2), ""));
-        assert_has(&output.err, &[said]);
+        tool_says(arguments)?.refused(2, &[said])?;
     }
-    let both = ["check", "x.so", "--image", "debian-12", "--target", "x86_64-unknown-linux-gnu"];
-    let output = run(&mut tool_with(both)?)?;
-    assert_eq!((output.code, &*output.out), (Some(2), ""));
-    assert_has(&output.err, &["leave out --target"]);
     Ok(())
 }
 
 #[test]
-fn the_two_functions_have_to_be_there_and_be_functions() -> Result<()> {
-    for (define, name) in
-        [("NO_VERSION", "urom_plugin_get_version"), ("NO_IFACE", "urom_plugin_get_iface")]
-    {
-        let flag = "-Wno-unused-function";
-        let file =
-            Source::new("odd_plugin.c").define(define, "").flag(flag).plugin("worker_odd")?;
-        let report = check(&file, &[])?;
-        let (severity, text) = the(&report, "no-symbol")?;
-        assert_eq!(severity, "error");
-        assert_has(text, &[name]);
-        assert_eq!(report["version"], Value::Null, "what lacks a function is not loaded");
+fn what_is_wrong_with_a_plugin_is_one_finding_that_says_where() -> Result<()> {
+    let (version, iface) = ("`urom_plugin_get_version`", "`urom_plugin_get_iface`");
+    for (define, code, severity, parts) in [
+        ("NO_VERSION", "no-symbol", "error", &[version][..]),
+        ("NO_IFACE", "no-symbol", "error", &[iface]),
+        ("VERSION_IS_DATA", "no-function", "error", &[version]),
+        ("VERSION_FAILS", "failed", "error", &[version, "BAD_STATE"]),
+        ("IFACE_FAILS", "failed", "error", &[iface, "NO_MEMORY"]),
+        ("NO_WORD", "no-version-word", "error", &[]),
+        ("OLD_WORD", "old-version-word", "warning", &["2.6.0"]),
+        ("NO_METHODS", "no-methods", "error", &["`addr`", "`progress`"]),
+        ("LOAD_CRASHES", "crash", "error", &["while it was loaded", "SIGABRT", "cannot go on"]),
+        ("LOAD_EXITS", "crash", "error", &["while it was loaded", "exit code 3"]),
+        ("LOAD_HANGS", "hang", "error", &["while it was loaded", "in 1 s"]),
+        ("VERSION_CRASHES", "crash", "error", &["in `urom_plugin_get_version`", "SIGABRT"]),
+        ("IFACE_CRASHES", "crash", "error", &["in `urom_plugin_get_iface`", "SIGABRT"]),
+        ("EXIT_CRASHES", "crash", "warning", &["while it exited", "SIGABRT"]),
+        ("UNDEFINED", "load", "error", &["nobody_has_this"]),
+    ] {
+        let source = Source::new("odd_plugin.c").flag("-Wno-unused-function").define(define, "");
+        let report = check(&source.plugin("worker_odd")?, &["--limit", "1"])?;
+        let is_loaded = report["version"] != Value::Null;
+        assert!(code != "no-symbol" || !is_loaded, "what lacks a function is not loaded");
+        let (is, text) = the(&report, code)?;
+        assert_eq!(is, severity, "{report:#}");
+        let others = findings(&report).iter().filter(|finding| finding["severity"] != "note");
+        assert_eq!(others.count(), 1, "{report:#}");
+        assert_has(text, parts);
+        assert!(!text.contains("`open`"), "a method that is there: {text}");
     }
-    let text = odd("VERSION_IS_DATA", "no-function", "error")?;
-    assert_has(&text, &["urom_plugin_get_version"]);
-    Ok(())
-}
-
-#[test]
-fn functions_that_fail_are_told_with_their_code() -> Result<()> {
-    assert_has(
-        &odd("VERSION_FAILS", "failed", "error")?,
-        &["urom_plugin_get_version", "BAD_STATE"],
-    );
-    assert_has(&odd("IFACE_FAILS", "failed", "error")?, &["urom_plugin_get_iface", "NO_MEMORY"]);
-    Ok(())
-}
-
-#[test]
-fn an_interface_without_version_or_methods_is_refused() -> Result<()> {
-    odd("NO_WORD", "no-version-word", "error")?;
-    assert_has(&odd("OLD_WORD", "old-version-word", "warning")?, &["2.6.0"]);
-    let text = odd("NO_METHODS", "no-methods", "error")?;
-    assert_has(&text, &["`addr`", "`progress`"]);
-    assert!(!text.contains("`open`"), "{text}");
-    Ok(())
-}
-
-#[test]
-fn a_crash_is_a_finding_that_says_where() -> Result<()> {
-    let text = odd("LOAD_CRASHES", "crash", "error")?;
-    assert_has(&text, &["while it was loaded", "SIGABRT", "cannot go on"]);
-    assert_has(&odd("LOAD_EXITS", "crash", "error")?, &["while it was loaded", "exit code 3"]);
-    assert_has(
-        &odd("VERSION_CRASHES", "crash", "error")?,
-        &["in `urom_plugin_get_version`", "SIGABRT"],
-    );
-    assert_has(
-        &odd("IFACE_CRASHES", "crash", "error")?,
-        &["in `urom_plugin_get_iface`", "SIGABRT"],
-    );
-    assert_has(&odd("EXIT_CRASHES", "crash", "warning")?, &["while it exited", "SIGABRT"]);
-    Ok(())
-}
-
-#[test]
-fn a_plugin_that_never_comes_back_is_given_up() -> Result<()> {
-    let file = Source::new("odd_plugin.c").define("LOAD_HANGS", "").plugin("worker_odd")?;
-    let report = check(&file, &["--limit", "1"])?;
-    let (severity, text) = the(&report, "hang")?;
-    assert_eq!(severity, "error");
-    assert_has(text, &["while it was loaded", "in 1 s"]);
-    Ok(())
-}
-
-#[test]
-fn what_a_plugin_prints_is_not_taken_for_an_answer() -> Result<()> {
-    let file = Source::new("odd_plugin.c").define("LOAD_PRINTS", "").plugin("worker_odd")?;
-    let report = check(&file, &[])?;
-    assert_eq!((&report["errors"], &report["version"]), (&0.into(), &1.into()), "{report:#}");
     Ok(())
 }
 
@@ -307,16 +251,12 @@ fn one_name_for_two_functions_is_refused() -> Result<()> {
 }
 
 #[test]
-fn what_the_loader_refuses_is_told_in_its_words() -> Result<()> {
-    assert_has(&odd("UNDEFINED", "load", "error")?, &["nobody_has_this"]);
-
+fn a_library_that_is_missing_is_told_in_the_loader_s_words() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let library = directory.path().join("libgone.so");
-    let status = Command::new("cc")
-        .args(["-shared", "-Wl,-soname,libgone.so.1", "-x", "c", "/dev/null", "-o"])
-        .arg(&library)
-        .status()?;
-    ensure!(status.success(), "an empty library cannot be made");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-Wl,-soname,libgone.so.1", "-x", "c", "/dev/null", "-o"]).arg(&library);
+    urom_tests::run(&mut cc)?;
     let source =
         Source::new("odd_plugin.c").flag("-Wl,--no-as-needed").flag(library.display().to_string());
     let report = check(&source.plugin("worker_odd")?, &[])?;
@@ -391,27 +331,12 @@ fn symbols_that_only_the_loader_finds_are_left_to_it() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
     let mut bytes = fs::read(&file)?;
-    // `e_shoff`, and `e_shentsize`, `e_shnum` and `e_shstrndx`: a file without sections, as tools that strip hard leave it.
+    // `e_shoff`, and `e_shentsize`, `e_shnum` and `e_shstrndx`: a file without sections, as tools
+    // that strip hard leave it.
     bytes[40..48].fill(0);
     bytes[58..64].fill(0);
     fs::write(&file, bytes)?;
     let report = check(&file, &[])?;
     assert_eq!((&report["errors"], &report["version"]), (&0.into(), &1.into()), "{report:#}");
-    Ok(())
-}
-
-#[test]
-fn json_has_the_fields_that_scripts_rely_on() -> Result<()> {
-    let directory = tempfile::tempdir()?;
-    let report = check(&copy_of("worker_graph", directory.path(), "worker_graph.so")?, &[])?;
-    let names =
-        |value: &Value| value.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
-    let fields = [
-        "doca", "errors", "file", "findings", "glibc", "machine", "needed", "plugin", "version",
-        "warnings",
-    ];
-    assert_eq!(names(&report).context("an object")?, fields);
-    let first = findings(&report).first().context("a note")?;
-    assert_eq!(names(first).context("an object")?, ["code", "remedy", "severity", "text"]);
     Ok(())
 }

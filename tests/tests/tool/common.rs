@@ -10,7 +10,6 @@ use serde_json::Value;
 use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd, profile_directory};
 
-/// How a run of the tool ended, and what it said.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -18,7 +17,7 @@ pub(crate) struct Said {
     pub(crate) err: String,
 }
 
-/// `cargo-urom urom`, as cargo starts it, without the variables that would say where services and plugins are.
+/// `cargo-urom urom`, as cargo starts it, without variables that name services and plugins.
 pub(crate) fn tool() -> Result<Command> {
     let program = profile_directory()?.join("cargo-urom");
     ensure!(
@@ -41,67 +40,33 @@ pub(crate) fn tool() -> Result<Command> {
     Ok(command)
 }
 
-/// The same with words.
 pub(crate) fn tool_with<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Command> {
     let mut command = tool()?;
     command.args(words);
     Ok(command)
 }
 
-/// Runs every example of a verb's help by a shell in a directory that has what they name: plugins in Rust where cargo puts
-/// them, `worker_graph.so` in C, and a service. What comes behind a `|` or a `>` is left out.
-pub(crate) fn examples_of(verb: &str) -> Result<Vec<(String, Said)>> {
-    let place = tempfile::tempdir()?;
-    let built = place.path().join("target/release/urom");
-    fs::create_dir_all(&built)?;
-    std::os::unix::fs::symlink(profile_directory()?, place.path().join("target/debug"))?;
-    fs::copy(rust("worker_graph")?, built.join("worker_graph.so"))?;
-    fs::copy(in_c("worker_graph")?, place.path().join("worker_graph.so"))?;
-    let (daemon, _plugins) = daemon(&["worker_graph"])?;
-    let program = profile_directory()?.join("cargo-urom");
-    let program = format!("{} urom", program.to_str().context("a path in UTF-8")?);
-
-    let help = tool_with([verb, "--help"])?.output()?.stdout;
-    let help = String::from_utf8(help)?;
-    let (_, examples) = help.split_once("Examples:\n").context("no examples")?;
-    let examples = examples.lines().map_while(|line| line.strip_prefix("  "));
-    let run_one = |example: &str| {
-        let line = example.split(['|', '>']).next().unwrap_or_default();
-        let line =
-            line.replace("cargo urom", &program).replace("127.0.0.1:18700", daemon.address());
-        let mut shell = Command::new("bash");
-        shell.args(["-c", &line]).current_dir(place.path()).stdin(Stdio::null());
-        Ok((example.to_owned(), run(with_doca(&mut shell)?)?))
-    };
-    examples.map(run_one).collect()
-}
-
-/// Runs it to its end.
 pub(crate) fn run(command: &mut Command) -> Result<Said> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) })
 }
 
-/// Runs it with these words.
 pub(crate) fn tool_says<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Said> {
     run(&mut tool_with(words)?)
 }
 
 impl Said {
-    /// Standard output of a run that went well.
     pub(crate) fn good(self) -> Result<String> {
-        ensure!(self.code == Some(0), "it ended with {:?}:\n{}{}", self.code, self.out, self.err);
+        ensure!(self.code == Some(0), "it failed: {self:?}");
         Ok(self.out)
     }
 
-    /// The same as JSON.
     pub(crate) fn json(self) -> Result<Value> {
         let text = self.good()?;
         serde_json::from_str(&text).with_context(|| text.clone())
     }
 
-    /// Standard error of a run that failed, with 1.
     pub(crate) fn bad(self) -> Result<String> {
         self.ended_with(1)
     }
@@ -112,24 +77,26 @@ impl Said {
     }
 
     fn ended_with(self, code: i32) -> Result<String> {
-        ensure!(
-            self.code == Some(code),
-            "it ended with {:?}:\n{}{}",
-            self.code,
-            self.out,
-            self.err
-        );
+        ensure!(self.code == Some(code), "it did not end with {code}: {self:?}");
         Ok(self.err)
+    }
+
+    /// The run ended with this code, printed nothing, and says all of this on standard error.
+    pub(crate) fn refused(self, code: i32, parts: &[&str]) -> Result<()> {
+        ensure!(self.out.is_empty(), "it printed something: {self:?}");
+        let error = self.ended_with(code)?;
+        for part in parts {
+            ensure!(error.contains(part), "no {part:?} in {error}");
+        }
+        Ok(())
     }
 }
 
-/// The file of a plugin in Rust, as cargo built it.
 pub(crate) fn rust(plugin: &str) -> Result<String> {
     let file = profile_directory()?.join(format!("lib{plugin}.so"));
     Ok(file.to_str().context("a path in UTF-8")?.to_owned())
 }
 
-/// The file of a plugin in C, compiled now.
 pub(crate) fn in_c(plugin: &str) -> Result<String> {
     let source = match plugin {
         "worker_sandbox" => Source::new("sandbox_plugin.c").ucx(),
@@ -138,7 +105,6 @@ pub(crate) fn in_c(plugin: &str) -> Result<String> {
     Ok(source.plugin(plugin)?.to_str().context("a path in UTF-8")?.to_owned())
 }
 
-/// A daemon with plugins in Rust.
 pub(crate) fn daemon(plugins: &[&str]) -> Result<(Uromd, PluginDirectory)> {
     let plugins = PluginDirectory::with(plugins)?;
     Ok((Uromd::start(plugins.path())?, plugins))
@@ -149,7 +115,7 @@ pub(crate) fn with_doca(command: &mut Command) -> Result<&mut Command> {
     Ok(command.env("LD_LIBRARY_PATH", prefix()?.library_path()))
 }
 
-/// A copy of a plugin in Rust that was built beside the test, under another name; it may be changed.
+/// A copy of a plugin that was built beside the test, under another name; it may be changed.
 pub(crate) fn copy_of(plugin: &str, directory: &Path, name: &str) -> Result<PathBuf> {
     let plugins = PluginDirectory::with(&[plugin])?;
     let file = directory.join(name);

@@ -7,12 +7,12 @@ use anyhow::Result;
 use crate::check::{assert_has, check, codes, the};
 use crate::common::{copy_of, for_the_other_machine, patch};
 
-/// A plugin for BlueField, as far as its file says: one of this machine with another machine's header.
+/// A plugin for BlueField by its file: one of this machine with another machine's header.
 fn bluefield_plugin(directory: &Path) -> Result<std::path::PathBuf> {
     let file = copy_of("worker_graph", directory, "worker_graph.so")?;
     if std::env::consts::ARCH != "aarch64" {
         for_the_other_machine(&file)?;
-        // The other machine's loader has a longer name; this library has one of the same length, and is in every image.
+        // The other machine's loader is longer; this library has that length and is in every image.
         patch(&file, b"ld-linux-x86-64.so.2\0", b"libnl-route-3.so.200\0")?;
     }
     Ok(file)

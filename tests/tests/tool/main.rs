@@ -1,9 +1,10 @@
-//! `cargo urom` through its real binary. One module for each verb, and one for what `check` knows of images.
+//! `cargo urom` through its real binary: a module for each verb, and one for `check`'s images.
 
 mod build;
 mod call;
 mod check;
 mod common;
+mod examples;
 mod fresh;
 mod images;
 mod inspect;

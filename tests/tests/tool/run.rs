@@ -14,10 +14,8 @@ use urom_tests::c::Source;
 
 use crate::common::{copy_of, run, tool_with};
 
-/// How long a line may take to come.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A service that was started by the tool.
 struct Running {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -77,7 +75,8 @@ impl Drop for Running {
 #[test]
 fn its_last_lines_are_written_before_it_ends() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    // A thread writes the lines to a file, as those to a terminal, and it is not slower than the end every time.
+    // A thread writes the lines to a file, as those to a terminal, and it is not slower than the
+    // end every time.
     for _ in 0..6 {
         let log = tempfile::NamedTempFile::new()?;
         let mut tool = tool_with(["run", "--listen", "127.0.0.1:0"])?;
@@ -155,14 +154,9 @@ fn a_file_that_no_service_takes_is_refused_before_it_listens() -> Result<()> {
     fs::write(&text, "no plugin")?;
     let odd = Source::new("odd_plugin.c").define("LOAD_CRASHES", "").plugin("worker_odd")?;
     for (file, said) in [(&text, "no ELF file"), (&odd, "while it was loaded")] {
-        let output = run(tool_with(["run"])?.arg(file))?;
-        assert_eq!((output.code, &*output.out), (Some(1), ""));
-        assert!(output.err.contains(said) && output.err.contains("->"), "{output:?}");
+        run(tool_with(["run"])?.arg(file))?.refused(1, &[said, "->"])?;
     }
-    let output = run(tool_with(["run"])?.arg(directory.path().join("nothing")))?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains("nothing"), "{output:?}");
-    Ok(())
+    run(tool_with(["run"])?.arg(directory.path().join("nothing")))?.refused(1, &["nothing"])
 }
 
 #[test]
@@ -182,8 +176,6 @@ fn an_address_that_is_taken_is_told() -> Result<()> {
     let taken = std::net::TcpListener::bind("127.0.0.1:0")?;
     let directory = tempfile::tempdir()?;
     let address = taken.local_addr()?.to_string();
-    let output = run(tool_with(["run", "--listen", &address])?.arg(directory.path()))?;
-    assert_eq!((output.code, &*output.out), (Some(1), ""));
-    assert!(output.err.contains(&address), "{output:?}");
-    Ok(())
+    let mut command = tool_with(["run", "--listen", &address])?;
+    run(command.arg(directory.path()))?.refused(1, &[&address])
 }

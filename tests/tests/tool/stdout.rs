@@ -1,4 +1,4 @@
-//! Standard output is for what a program reads: what UCX logs there and what a plugin prints there is elsewhere.
+//! Standard output is for programs: what UCX logs and what a plugin prints is elsewhere.
 
 use std::fs;
 use std::io::Read;

@@ -8,11 +8,10 @@ use anyhow::{Result, bail};
 use urom_abi::DocaError;
 use urom_host::block_on;
 
-use crate::provider::{Provider, faulty, faulty_worker, graph, graph_worker};
+use crate::provider::{Provider, faulty, graph};
 
 pub(crate) fn a_loopback_returns_what_was_sent(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (_service, graph, worker) = provider.graph()?;
     for data in [0, 3, u64::MAX] {
         assert_eq!(graph.task_loopback(&worker, data).submit()?.wait()?.data, data);
     }
@@ -22,8 +21,7 @@ pub(crate) fn a_loopback_returns_what_was_sent(provider: &Provider) -> Result<()
 }
 
 pub(crate) fn a_callback_gets_the_answer_inside_progress(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (service, graph, worker) = provider.graph()?;
     let got = Rc::new(Cell::new(None));
     let callback = Rc::clone(&got);
     graph
@@ -61,8 +59,7 @@ pub(crate) fn sixty_four_in_flight_complete_in_order(provider: &Provider) -> Res
 }
 
 pub(crate) fn a_hundred_thousand_values_come_back_right(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (_service, graph, worker) = provider.graph()?;
     let mut in_flight = VecDeque::new();
     let value = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for i in 0..100_000 {
@@ -84,8 +81,7 @@ fn check(sent: u64, task: urom_host::Completion<graph_protocol::Loopback>) -> Re
 pub(crate) fn commands_of_many_tasks_can_be_submitted_from_callbacks(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (service, graph, worker) = provider.graph()?;
     let worker = Rc::new(worker);
     let left = Rc::new(Cell::new(1000u64));
 
@@ -116,8 +112,7 @@ pub(crate) fn commands_of_many_tasks_can_be_submitted_from_callbacks(
 pub(crate) fn a_panic_in_a_handler_is_one_error_and_the_plugin_lives(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let panicked = faulty.task_panic(&worker).submit()?.wait();
     assert_eq!(panicked.map(drop).map_err(|error| error.code()), Err(DocaError::UNEXPECTED));
     assert_eq!(faulty.task_echo(&worker, 5).submit()?.wait()?.data, 5);
@@ -125,8 +120,7 @@ pub(crate) fn a_panic_in_a_handler_is_one_error_and_the_plugin_lives(
 }
 
 pub(crate) fn a_handler_keeps_its_own_code(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     for code in [DocaError::NOT_FOUND, DocaError::AUTHENTICATION, DocaError(4_000)] {
         let failed = faulty.task_fail(&worker, code.0).submit()?.wait();
         assert_eq!(failed.map(drop).map_err(|error| error.code()), Err(code));
@@ -138,8 +132,7 @@ pub(crate) fn a_handler_keeps_its_own_code(provider: &Provider) -> Result<()> {
 }
 
 pub(crate) fn a_handler_that_waits_is_woken(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let slow = faulty.task_yield(&worker, 1000, 11).submit()?;
     let quick = faulty.task_echo(&worker, 12).submit()?;
     assert_eq!(quick.wait()?.data, 12, "overtakes the one that waits");
@@ -150,8 +143,7 @@ pub(crate) fn a_handler_that_waits_is_woken(provider: &Provider) -> Result<()> {
 pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let answers = Rc::new(RefCell::new(Vec::new()));
     let note = |what: &'static str| {
         let answers = Rc::clone(&answers);
@@ -172,8 +164,7 @@ pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(
 }
 
 pub(crate) fn bytes_that_are_no_command_are_invalid(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (_service, graph, worker) = provider.graph()?;
     for bytes in [
         &[][..],
         &[0; 8],

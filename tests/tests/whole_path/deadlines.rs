@@ -1,4 +1,4 @@
-//! Tasks that are given up before their answer is there: by their deadline, or because the program says so.
+//! Tasks that are given up before their answer is there: by deadline, or by the program.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,12 +14,11 @@ use crate::provider::{Provider, faulty, faulty_worker};
 
 pub(crate) const SHORT: Duration = Duration::from_millis(20);
 
-/// What a test waits for at most, and what a deadline has to beat by far where nothing else would end the task.
+/// What a test waits for at most, and what a deadline beats where nothing else ends the task.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 type Notes = Rc<RefCell<Vec<Result<u64, DocaError>>>>;
 
-/// A callback that notes what it gets.
 fn note(notes: &Notes) -> impl FnOnce(Result<Echoed, Error>) + use<> {
     let notes = Rc::clone(notes);
     move |answer| {
@@ -57,8 +56,7 @@ fn answer_late(
 pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let start = Instant::now();
     let slow = faulty.task_await(&worker, 1, 11).deadline(SHORT).submit()?;
     let error = slow.wait().err().context("it was answered")?;
@@ -80,8 +78,7 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
 pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     block_on_for(LIMIT, async {
         let (soon, later) = (
             faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?,
@@ -97,8 +94,7 @@ pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(
 
 pub(crate) fn a_deadline_makes_the_event_handle_readable(provider: &Provider) -> Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let engine = service.engine();
     for round in 0..3 {
         let slow = faulty.task_await(&worker, round, 1).deadline(SHORT).submit()?;
@@ -120,8 +116,7 @@ pub(crate) fn a_deadline_makes_the_event_handle_readable(provider: &Provider) ->
 }
 
 pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let notes = Notes::default();
     for value in 0..3 {
         faulty.task_await(&worker, 5, value).deadline(SHORT).submit_with(note(&notes))?;
@@ -137,8 +132,7 @@ pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provid
 }
 
 pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let mut command = [0; 64];
     // What the typed task sends, sent by hand.
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
@@ -212,8 +206,7 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
 pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let slow = faulty.task_await(&worker, 1, 1).deadline(Duration::ZERO).submit()?;
     assert!(!slow.is_complete(), "nothing has looked yet");
     progress_until(&service, || slow.is_complete())?;
@@ -225,8 +218,7 @@ pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
 pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let slow = faulty.task_await(&worker, 1, 1).submit()?;
     let handle = slow.handle();
     assert!(slow.cancel() && !slow.cancel() && !handle.cancel());
@@ -251,8 +243,7 @@ pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
 pub(crate) fn a_callback_may_cancel_a_future_and_another_callback(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let notes = Notes::default();
     let future = faulty.task_await(&worker, 1, 1).submit()?;
     let one = future.handle();
@@ -333,8 +324,7 @@ pub(crate) fn a_worker_with_late_tasks_stops_and_can_be_dropped(provider: &Provi
 }
 
 pub(crate) fn deadlines_fire_while_the_worker_is_blocked(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let start = Instant::now();
     let blocks = faulty.task_stall(&worker, 1500).submit()?;
     let waits = faulty.task_echo(&worker, 1).deadline(SHORT).submit()?;
@@ -345,7 +335,6 @@ pub(crate) fn deadlines_fire_while_the_worker_is_blocked(provider: &Provider) ->
     progress_until(&service, || worker.late_answers() == 1)
 }
 
-/// The process of a worker.
 pub(crate) fn process(faulty: &Client<Host>, worker: &Worker) -> Result<Pid> {
     let pid = faulty.task_pid(worker).submit()?.wait()?.pid;
     Pid::from_raw(pid.try_into()?).context("a worker without a process")
@@ -355,8 +344,7 @@ pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) ->
     if !provider.has_processes() {
         return Ok(());
     }
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     let pid = process(&faulty, &worker)?;
     kill_process(pid, Signal::STOP)?;
     let start = Instant::now();

@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use urom_host::gather::InProcess;
 use urom_host::{Buffer, DocaError, ProgressEngine, State, block_on_for};
 
-use crate::provider::{Provider, graph, graph_worker, reader};
+use crate::provider::{Provider, graph, reader};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -19,7 +19,6 @@ pub(crate) fn eight_workers_in_four_processes_read_each_other_s_buffers(
     provider.participants("domain_participant", 4)?.finish()
 }
 
-/// What participant `index` puts in.
 fn buffers(index: u64, count: u64) -> impl Iterator<Item = Buffer> {
     (0..count).map(move |number| Buffer {
         address: ((index + 1) << 32) + number * 0x1000,
@@ -115,8 +114,7 @@ pub(crate) fn several_domains_share_a_worker_and_end_one_by_one(provider: &Provi
 pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (service, graph, worker) = provider.graph()?;
     let mut group = InProcess::group(2);
     let start = service.domain().worker(0, &worker).gather(group.remove(0)).start();
     drop(group);
@@ -131,8 +129,7 @@ pub(crate) fn a_participant_that_dies_fails_the_start_of_the_others(
 pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, worker) = graph_worker(&service)?;
+    let (service, _graph, worker) = provider.graph()?;
     let group = InProcess::group(2);
     let starts =
         group.into_iter().map(|gather| service.domain().worker(7, &worker).gather(gather).start());
@@ -144,8 +141,7 @@ pub(crate) fn an_id_that_two_processes_use_fails_the_start_of_both(
 }
 
 pub(crate) fn a_setting_that_is_refused_is_explained(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, worker) = graph_worker(&service)?;
+    let (service, _graph, worker) = provider.graph()?;
     let domain = || service.domain().worker(3, &worker).gather(InProcess::group(1).remove(0));
     let refusal = |builder: urom_host::DomainBuilder| {
         block_on_for(LIMIT, builder.start())?.err().context("it cannot start")
@@ -172,8 +168,7 @@ pub(crate) fn a_domain_is_on_the_engine_of_its_workers(provider: &Provider) -> R
 }
 
 pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, worker) = graph_worker(&service)?;
+    let (service, _graph, worker) = provider.graph()?;
     let mut group = InProcess::group(2);
     let mut start = service.domain().worker(0, &worker).gather(group.remove(0)).start();
     let before = clock_gettime(ClockId::ThreadCPUTime);
@@ -183,13 +178,13 @@ pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) 
     let used = clock_gettime(ClockId::ThreadCPUTime) - before;
     let used = Duration::new(used.tv_sec.try_into()?, used.tv_nsec.try_into()?);
     assert!(used < wait / 2, "{used:?} of computing in {wait:?} of waiting");
-    // Nothing but the library's own notice wakes the thread for what the other participant, elsewhere, does.
+    // Nothing but the library's own notice wakes the thread for what the other participant,
+    // elsewhere, does.
     let late = group.remove(0);
     let began = Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| -> Result<()> {
-            let service = provider.connect()?;
-            let (_graph, worker) = graph_worker(&service)?;
+            let (service, _graph, worker) = provider.graph()?;
             drop(block_on_for(LIMIT, service.domain().worker(1, &worker).gather(late).start())??);
             Ok(())
         });
@@ -197,4 +192,37 @@ pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) 
     })?;
     assert!(began.elapsed() < LIMIT / 2, "took {:?}", began.elapsed());
     Ok(())
+}
+
+/// A domain that runs already is left to be stopped.
+pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
+    provider: &Provider,
+) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let (service, faulty, worker) = provider.faulty()?;
+    let mut group = InProcess::group(2);
+    let mut starts =
+        [0, 1].map(|id| service.domain().worker(id, &worker).gather(group.remove(0)).start());
+    let running = starts
+        .iter_mut()
+        .map(|start| block_on_for(LIMIT, start))
+        .collect::<Result<Result<Vec<_>, _>, _>>()??;
+    let mut group = InProcess::group(2);
+    let starting = service.domain().worker(2, &worker).gather(group.remove(0)).start();
+    let crashed = block_on_for(LIMIT, faulty.task_crash(&worker).submit()?)?;
+    assert!(crashed.is_err() && worker.failure().is_some());
+    let healthy = service.worker().plugin(&faulty).start().wait()?;
+    let other = service.domain().worker(3, &healthy).gather(group.remove(0)).start();
+    let alone = InProcess::group(1).remove(0);
+    let next = service.domain().worker(4, &worker).gather(alone).start();
+    for start in [starting, next] {
+        let error = block_on_for(LIMIT, start)?.err().context("the worker is gone")?;
+        assert!(error.to_string().contains("worker"), "{error}");
+    }
+    // A domain runs everywhere or nowhere, and all participants are told why.
+    let error = block_on_for(LIMIT, other)?.err().context("the other participant failed")?;
+    assert!(error.to_string().contains("participant 0 of the domain failed"), "{error}");
+    running.into_iter().try_for_each(|domain| Ok(domain.stop()?))
 }

@@ -1,4 +1,4 @@
-//! Answers that nobody waits for any more: to futures that were dropped, and to questions for the workers of a group.
+//! Answers nobody waits for: to dropped futures, and to questions for a group's workers.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,10 @@ use rustix::process::{Signal, kill_process};
 use urom_host::{DocaError, block_on_for};
 
 use crate::deadlines::{LIMIT, SHORT, progress_until};
-use crate::provider::{Provider, faulty_worker};
+use crate::provider::Provider;
 
 pub(crate) fn answers_to_dropped_futures_are_counted_apart(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (service, faulty, worker) = provider.faulty()?;
     // As an executor's own timeout does it, and one that was never polled.
     let slow = faulty.task_await(&worker, 1, 1).submit()?;
     assert_eq!(block_on_for(SHORT, slow).map(drop).unwrap_err().code(), DocaError::TIME_OUT);
@@ -27,8 +26,7 @@ pub(crate) fn answers_to_dropped_futures_are_counted_apart(provider: &Provider) 
 }
 
 pub(crate) fn a_question_that_is_given_up_disturbs_no_other(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (_faulty, worker) = faulty_worker(&service)?;
+    let (service, _faulty, worker) = provider.faulty()?;
     let all = [worker.id()];
     let (mut given_up, mut dropped) = (0, 0);
     for round in 0..200_u64 {
@@ -63,8 +61,7 @@ pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
     provider: &Provider,
 ) -> Result<()> {
     let Some(daemon) = provider.pid() else { return Ok(()) };
-    let service = provider.connect()?;
-    let (_faulty, worker) = faulty_worker(&service)?;
+    let (service, _faulty, worker) = provider.faulty()?;
     kill_process(daemon, Signal::STOP)?;
     let start = Instant::now();
     let [cancelled, dropped, late] = [(); 3].map(|()| service.workers_of_group(0));

@@ -6,13 +6,12 @@ use anyhow::{Context, Result, ensure};
 use urom_abi::DocaError;
 use urom_host::{Health, Service, State, Worker};
 
-use crate::provider::{Provider, faulty, faulty_worker};
+use crate::provider::{Provider, faulty};
 
 /// For how long a handler blocks: hosts are told after 5 to 6 s, and the rest is for what they do
 /// then.
 const BLOCKED: Duration = Duration::from_secs(10);
 
-/// How long a change may take to be told.
 const TOLD: Duration = Duration::from_secs(8);
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
@@ -27,8 +26,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<()> {
 pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (plugin, first) = faulty_worker(&service)?;
+    let (_service, plugin, first) = provider.faulty()?;
     // Each connection is a host of its own.
     let others = [provider.connect()?, provider.connect()?];
     let join = |service| join(service, first.id());

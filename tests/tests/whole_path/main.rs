@@ -1,5 +1,6 @@
-//! The whole path, host program to plugin and back: each test body runs against `uromd` as processes of its own and
-//! against the embedded service, with the built-in library and with a `libdoca_urom.so` that is loaded.
+//! The whole path, host program to plugin and back: each test body runs against `uromd` as
+//! processes of its own and against the embedded service, with the built-in library and with a
+//! `libdoca_urom.so` that is loaded. What plugins in C do as well runs with those, too.
 
 mod commands;
 mod deadlines;
@@ -13,46 +14,34 @@ mod restarts;
 mod sandbox;
 mod workers;
 
-use provider::Provider;
 use sandbox::{hostile, messages, registered};
 
-/// Makes a test of each function for each provider.
+/// Makes a test of each function for one provider.
+macro_rules! on_provider {
+    ($name:ident: $provider:expr; $($module:ident::{$($test:ident),* $(,)?})*) => {
+        mod $name {
+            use crate::provider::*;
+
+            $($(
+                #[test]
+                fn $test() -> anyhow::Result<()> {
+                    let provider = $provider?;
+                    crate::$module::$test(Given::given(&provider)?)
+                }
+            )*)*
+        }
+    };
+}
+
 macro_rules! on_every_provider {
-    ($($module:ident::{$($test:ident),* $(,)?})*) => {
-        mod with_uromd {
-            $($(
-                #[test]
-                fn $test() -> anyhow::Result<()> {
-                    crate::$module::$test(&crate::Provider::uromd()?)
-                }
-            )*)*
+    ($($tests:tt)*) => {
+        on_provider! { with_uromd: Provider::uromd(in_rust()?); $($tests)* }
+        on_provider! { embedded: Provider::embedded(in_rust()?); $($tests)* }
+        on_provider! {
+            with_uromd_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
         }
-
-        mod embedded {
-            $($(
-                #[test]
-                fn $test() -> anyhow::Result<()> {
-                    crate::$module::$test(&crate::Provider::embedded()?)
-                }
-            )*)*
-        }
-
-        mod with_uromd_and_loaded_library {
-            $($(
-                #[test]
-                fn $test() -> anyhow::Result<()> {
-                    crate::$module::$test(&crate::Provider::uromd()?.loaded()?)
-                }
-            )*)*
-        }
-
-        mod embedded_in_loaded_library {
-            $($(
-                #[test]
-                fn $test() -> anyhow::Result<()> {
-                    crate::$module::$test(&crate::Provider::embedded()?.loaded()?)
-                }
-            )*)*
+        on_provider! {
+            embedded_in_loaded_library: Provider::embedded(in_rust()?)?.loaded(); $($tests)*
         }
     };
 }
@@ -80,6 +69,7 @@ on_every_provider! {
         cpus_reach_the_worker,
         a_group_without_workers_is_empty,
         the_service_keeps_going_when_a_host_leaves,
+        a_worker_is_shown_as_what_it_is,
     }
     refusals::{
         a_payload_over_the_limit_is_too_big_and_the_task_stays_with_the_caller,
@@ -99,6 +89,7 @@ on_every_provider! {
         a_domain_is_on_the_engine_of_its_workers,
         a_setting_that_is_refused_is_explained,
         waiting_for_a_domain_neither_hangs_nor_spins,
+        a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next,
     }
     deadlines::{
         a_deadline_ends_a_future_and_its_answer_goes_to_nobody,
@@ -121,19 +112,16 @@ on_every_provider! {
         a_question_that_is_given_up_disturbs_no_other,
         a_question_is_given_up_while_the_daemon_is_stopped,
     }
-    health::{
-        a_plugin_that_does_not_return_is_named_until_it_does,
-    }
     restarts::{
         a_worker_that_runs_is_not_restarted,
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
-        a_worker_that_is_stopped_is_restarted_with_its_environment,
         a_worker_that_another_host_has_started_again_is_joined,
         a_restart_without_a_service_says_so,
     }
     losses::{
         a_task_that_never_ends_is_answered_when_its_worker_stops,
         a_dropped_future_frees_its_task,
+        a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight,
     }
     messages::{
         a_message_waits_for_its_receive,
@@ -167,5 +155,58 @@ on_every_provider! {
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
         a_message_that_no_answer_can_carry_is_too_big,
         an_answer_that_is_late_and_too_long_is_counted,
+    }
+}
+
+// What takes seconds is tried with each place of the workers and each library, not in all pairs.
+macro_rules! on_two_providers {
+    ($plugins:ident: $first:ident, $second:ident; $($tests:tt)*) => {
+        on_provider! { $first: Provider::uromd($plugins()?)?.loaded(); $($tests)* }
+        on_provider! { $second: Provider::embedded($plugins()?); $($tests)* }
+    };
+}
+
+on_two_providers! {
+    in_rust: slow_with_uromd_and_loaded_library, slow_embedded;
+    health::{
+        a_plugin_that_does_not_return_is_named_until_it_does,
+    }
+    restarts::{
+        a_worker_that_is_stopped_is_restarted_with_its_environment,
+    }
+}
+
+on_two_providers! {
+    in_c: c_with_uromd_and_loaded_library, c_embedded;
+    commands::{
+        a_loopback_returns_what_was_sent,
+        a_callback_gets_the_answer_inside_progress,
+        sixty_four_in_flight_complete_in_order,
+        commands_of_many_tasks_can_be_submitted_from_callbacks,
+        bytes_that_are_no_command_are_invalid,
+    }
+    workers::{
+        four_workers_in_two_groups_from_four_threads,
+    }
+    refusals::{
+        a_payload_over_the_limit_is_too_big_and_the_task_stays_with_the_caller,
+    }
+    messages::{
+        a_message_waits_for_its_receive,
+        a_receive_waits_for_its_message,
+        masks_choose_among_messages_and_senders_tags_are_told,
+        a_message_that_is_too_long_ends_its_receive_alone,
+        many_messages_both_ways_at_once,
+        a_destination_nobody_is_is_not_found,
+        a_receive_that_is_pending_ends_with_its_worker,
+        room_that_no_answer_has_is_too_big_and_takes_no_message,
+    }
+    registered::{
+        a_message_is_received_into_the_plugin_s_memory_and_sent_from_there,
+    }
+    hostile::{
+        bad_commands_among_good_ones_harm_nobody,
+        lengths_that_wrap_are_invalid,
+        answers_have_the_bytes_of_c_and_zeros_for_the_rest,
     }
 }

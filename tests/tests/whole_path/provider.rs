@@ -10,9 +10,10 @@ use reader_protocol::Client as Reader;
 use rustix::process::Pid;
 use sandbox_protocol::Client as Sandbox;
 use urom_host::{Host, Library, Service, ServiceBuilder, Worker};
+use urom_tests::c::{Source, prefix};
 use urom_tests::{Participants, PluginDirectory, Uromd, doca_library};
 
-/// A service with the graph plugin, the faulty one, the reader and the sandbox, and the library it is reached through.
+/// A service with plugins, and the library that reaches it.
 pub(crate) struct Provider {
     /// `None` for the built-in one.
     library: Option<PathBuf>,
@@ -20,10 +21,20 @@ pub(crate) struct Provider {
     plugins: PluginDirectory,
 }
 
+/// What a test is given of its provider.
+pub(crate) trait Given<'a>: Sized {
+    fn given(provider: &'a Provider) -> Result<Self>;
+}
+
+impl<'a> Given<'a> for &'a Provider {
+    fn given(provider: &'a Provider) -> Result<Self> {
+        Ok(provider)
+    }
+}
+
 impl Provider {
     /// Processes: a daemon of its own for each test.
-    pub(crate) fn uromd() -> Result<Provider> {
-        let plugins = plugins()?;
+    pub(crate) fn uromd(plugins: PluginDirectory) -> Result<Provider> {
         let daemon = Uromd::start_with(plugins.variable(), |command| {
             command.args(["--cpus", "0-7", "-l", "30"])
         })?;
@@ -31,8 +42,8 @@ impl Provider {
     }
 
     /// Threads of the test's own process.
-    pub(crate) fn embedded() -> Result<Provider> {
-        Ok(Provider { library: None, daemon: None, plugins: plugins()? })
+    pub(crate) fn embedded(plugins: PluginDirectory) -> Result<Provider> {
+        Ok(Provider { library: None, daemon: None, plugins })
     }
 
     /// The same, through a `libdoca_urom.so` that is loaded.
@@ -45,12 +56,10 @@ impl Provider {
         self.daemon.as_ref().map(Uromd::pid)
     }
 
-    /// Whether workers are processes.
     pub(crate) fn has_processes(&self) -> bool {
         self.daemon.is_some()
     }
 
-    /// A connection to be set up.
     pub(crate) fn builder(&self) -> ServiceBuilder {
         let builder = match &self.library {
             Some(library) => Service::builder().library(library),
@@ -84,42 +93,54 @@ impl Provider {
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(self.builder().connect()?)
     }
+
+    pub(crate) fn graph(&self) -> Result<(Service, Graph<Host>, Worker)> {
+        let service = self.connect()?;
+        let graph = graph(&service)?;
+        let worker = service.worker().plugin(&graph).start().wait()?;
+        Ok((service, graph, worker))
+    }
+
+    pub(crate) fn faulty(&self) -> Result<(Service, Faulty<Host>, Worker)> {
+        let service = self.connect()?;
+        let (faulty, worker) = faulty_worker(&service)?;
+        Ok((service, faulty, worker))
+    }
 }
 
-fn plugins() -> Result<PluginDirectory> {
+pub(crate) fn in_rust() -> Result<PluginDirectory> {
     PluginDirectory::with(&["worker_graph", "worker_faulty", "worker_reader", "worker_sandbox"])
 }
 
-/// The graph plugin of a service.
+/// The two plugins that there are in C, too. They share no code with those in Rust.
+pub(crate) fn in_c() -> Result<PluginDirectory> {
+    let mut plugins = PluginDirectory::with(&[])?;
+    let run_path = format!("-Wl,-rpath,{}", prefix()?.lib().display());
+    let graph = Source::new("graph_plugin.c").flag(&run_path);
+    plugins.add(&graph.plugin("worker_graph")?)?;
+    let sandbox = Source::new("sandbox_plugin.c").ucx().flag(&run_path);
+    plugins.add(&sandbox.plugin("worker_sandbox")?)?;
+    Ok(plugins)
+}
+
 pub(crate) fn graph(service: &Service) -> Result<Graph<Host>> {
     Ok(service.plugin::<graph_protocol::Protocol>()?)
 }
 
-/// The faulty plugin of a service.
 pub(crate) fn faulty(service: &Service) -> Result<Faulty<Host>> {
     Ok(service.plugin::<faulty_protocol::Protocol>()?)
 }
 
-/// A worker with the graph plugin.
-pub(crate) fn graph_worker(service: &Service) -> Result<(Graph<Host>, Worker)> {
-    let graph = graph(service)?;
-    let worker = service.worker().plugin(&graph).start().wait()?;
-    Ok((graph, worker))
-}
-
-/// A worker with the faulty plugin.
 pub(crate) fn faulty_worker(service: &Service) -> Result<(Faulty<Host>, Worker)> {
     let faulty = faulty(service)?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     Ok((faulty, worker))
 }
 
-/// The reader plugin of a service.
 pub(crate) fn reader(service: &Service) -> Result<Reader<Host>> {
     Ok(service.plugin::<reader_protocol::Protocol>()?)
 }
 
-/// The sandbox plugin of a service.
 pub(crate) fn sandbox(service: &Service) -> Result<Sandbox<Host>> {
     Ok(service.plugin::<sandbox_protocol::Protocol>()?)
 }

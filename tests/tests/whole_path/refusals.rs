@@ -3,13 +3,12 @@
 use anyhow::{Result, anyhow};
 use urom_abi::DocaError;
 
-use crate::provider::{Provider, faulty, graph, graph_worker};
+use crate::provider::{Provider, faulty, graph};
 
 pub(crate) fn a_payload_over_the_limit_is_too_big_and_the_task_stays_with_the_caller(
     provider: &Provider,
 ) -> Result<()> {
-    let service = provider.connect()?;
-    let (graph, worker) = graph_worker(&service)?;
+    let (_service, graph, worker) = provider.graph()?;
     let task = worker.task(&graph)?;
     let capacity = task.capacity();
     assert_eq!(capacity, 4096 - 24);

@@ -6,17 +6,15 @@ use anyhow::{Context, Result};
 use faulty_protocol::Client;
 use rustix::process::{Signal, kill_process};
 use urom_abi::WorkerId;
-use urom_host::{DocaError, Host, Worker};
+use urom_host::{DocaError, Host, State, Worker};
 
-use crate::deadlines::process;
-use crate::provider::{Provider, faulty, faulty_worker};
+use crate::deadlines::{process, progress_until};
+use crate::provider::{Provider, faulty};
 
-/// A deadline that has to be beaten by far.
 const LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let error = worker.restart().wait().err().context("it was restarted")?;
     assert_eq!(error.code(), DocaError::IN_USE);
     let text = error.to_string();
@@ -46,6 +44,8 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
         kill_process(pid, Signal::KILL)?;
         let error = lost.wait().err().context("it was answered")?;
         assert_eq!(error.code(), DocaError::CONNECTION_RESET, "{error}");
+        progress_until(&service, || worker.state().is_ok_and(|state| state == State::Idle))?;
+        assert!(worker.failure().is_some() && worker.in_flight()? == 0);
         let again = worker.restart().wait()?;
         assert_eq!(
             (again.id(), again.group()?, again.max_inflight(), again.in_flight()?),
@@ -67,7 +67,7 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
     Ok(())
 }
 
-/// The host notices the silence of such a worker, the service ends it some time later, and until then it would be joined as it is.
+/// The host notices first; until the service ends the worker it would be joined as it is.
 pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
     provider: &Provider,
 ) -> Result<()> {
@@ -92,8 +92,7 @@ pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
 
 pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result<()> {
     let Some(daemon) = provider.pid() else { return Ok(()) };
-    let service = provider.connect()?;
-    let (faulty, worker) = faulty_worker(&service)?;
+    let (_service, faulty, worker) = provider.faulty()?;
     let lost = faulty.task_await(&worker, 1, 1).submit()?;
     kill_process(daemon, Signal::KILL)?;
     assert!(lost.wait().is_err());

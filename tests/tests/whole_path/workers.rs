@@ -6,7 +6,8 @@ use anyhow::{Result, anyhow};
 use faulty_protocol::env_name;
 use urom_host::ProgressEngine;
 
-use crate::provider::{Provider, faulty, faulty_worker, graph, graph_worker};
+use crate::deadlines::process;
+use crate::provider::{Provider, faulty, faulty_worker, graph};
 
 pub(crate) fn four_workers_in_two_groups_from_four_threads(provider: &Provider) -> Result<()> {
     let service = provider.connect()?;
@@ -134,8 +135,7 @@ pub(crate) fn cpus_reach_the_worker(provider: &Provider) -> Result<()> {
 }
 
 pub(crate) fn a_group_without_workers_is_empty(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    let (_graph, _worker) = graph_worker(&service)?;
+    let (service, _graph, _worker) = provider.graph()?;
     assert_eq!(service.workers_of_group(77).wait()?, []);
     Ok(())
 }
@@ -150,5 +150,17 @@ pub(crate) fn the_service_keeps_going_when_a_host_leaves(provider: &Provider) ->
     drop(other_worker);
     drop(leaves);
     assert_eq!(faulty.task_echo(&worker, 3).submit()?.wait()?.data, 3);
+    Ok(())
+}
+
+pub(crate) fn a_worker_is_shown_as_what_it_is(provider: &Provider) -> Result<()> {
+    if !provider.has_processes() {
+        return Ok(());
+    }
+    let (_service, faulty, worker) = provider.faulty()?;
+    let place = format!("/proc/{}", process(&faulty, &worker)?.as_raw_nonzero());
+    let command_line = std::fs::read(format!("{place}/cmdline"))?;
+    assert!(command_line.starts_with(b"uromd\0worker\0--id\0auto-1\0"), "{command_line:?}");
+    assert_eq!(std::fs::read_to_string(format!("{place}/comm"))?, "uromd-worker\n");
     Ok(())
 }

@@ -2,35 +2,85 @@
 
 use urom_abi::{urom_command, urom_notification};
 
-#[urom_command(plugin = "p", version = 1)]
-enum Command {
-    #[urom(reply = Done, tag = 1)]
-    First,
-    #[urom(reply = Done)]
-    Second = 1,
-    #[urom(reply = Done, tag = 7)]
-    Third = 7,
-    #[urom(reply = Done, tag = FOUR)]
-    Fourth,
-    #[urom(reply = Done, tag = 18446744073709551616)]
-    Fifth,
-    #[urom(reply = Done, tag = -6)]
-    Sixth,
-    #[urom(reply = Done, tag = 18446744073709551615)]
-    Last,
-    #[urom(reply = Done)]
-    BehindTheLast,
+mod equal_tags {
+    use super::*;
+
+    #[urom_command(plugin = "p", version = 1)]
+    enum Command {
+        #[urom(reply = Done)]
+        First = 3,
+        #[urom(reply = Done)]
+        Second = 3,
+        #[urom(reply = Done)]
+        Third = 4,
+    }
 }
 
-mod discriminants {
-    #[urom_abi::urom_command(plugin = "p", version = 1)]
-    pub enum Command {
-        #[urom(reply = super::Done)]
-        Least = -9223372036854775808,
-        #[urom(reply = super::Done)]
-        Next,
+mod tags {
+    use super::*;
+
+    #[urom_command(plugin = "p", version = 1)]
+    enum Command {
+        #[urom(reply = Done, tag = 1)]
+        First,
+        #[urom(reply = Done)]
+        Second = 1,
+        #[urom(reply = Done, tag = 7)]
+        Third = 7,
+        #[urom(reply = Done, tag = FOUR)]
+        Fourth,
+        #[urom(reply = Done, tag = 18446744073709551616)]
+        Fifth,
+        #[urom(reply = Done, tag = -6)]
+        Sixth,
+        #[urom(reply = Done, tag = 18446744073709551615)]
+        Last,
+        #[urom(reply = Done)]
+        BehindTheLast,
     }
-    use super::Notification;
+
+    mod discriminants {
+        #[urom_abi::urom_command(plugin = "p", version = 1)]
+        pub enum Command {
+            #[urom(reply = super::Done)]
+            Least = -9223372036854775808,
+            #[urom(reply = super::Done)]
+            Next,
+        }
+        use super::Notification;
+    }
+}
+
+mod tags_run_out {
+    use super::*;
+
+    #[urom_command(plugin = "p", version = 1, tag = u8)]
+    enum Command {
+        #[urom(reply = Done)]
+        Zeroth,
+        #[urom(reply = Done, tag = 255)]
+        Last,
+        #[urom(reply = Done)]
+        BehindTheLast,
+    }
+}
+
+mod tag_type {
+    use super::*;
+
+    mod signed {
+        #[urom_abi::urom_command(plugin = "p", version = 1, tag = i32, notification = super::Notification)]
+        enum Command {
+            #[urom(reply = super::Done)]
+            Work { value: u64 },
+        }
+    }
+
+    #[urom_command(plugin = "p", version = 1, tag = u32)]
+    enum Command {
+        #[urom(reply = Done)]
+        Work { value: u64 },
+    }
 }
 
 #[urom_notification]

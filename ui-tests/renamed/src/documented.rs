@@ -1,5 +1,5 @@
-//! Documentation with links and examples, which the items that are made of it have too. `tests/documentation.rs` of `ui-tests`
-//! looks at it with rustdoc.
+//! Documentation with links and examples, which the items that are made of it have too.
+//! `tests/documentation.rs` of `ui-tests` looks at it with rustdoc.
 
 use renamed_abi::{Elements, urom_command, urom_notification};
 
@@ -7,7 +7,8 @@ use renamed_abi::{Elements, urom_command, urom_notification};
 #[urom_command(plugin = "documented", version = 1, crate = renamed_abi)]
 #[derive(Debug)]
 pub enum Command<'a> {
-    /// Works, see [`Command`], [`Self::Undo`] and [its limit](Self::MOST); answered with [`Notification::Done`].
+    /// Works, see [`Command`], [`Self::Undo`] and [its limit](Self::MOST); answered with
+    /// [`Notification::Done`].
     ///
     /// ```
     /// assert_eq!(1 + 1, 2); // in Work

@@ -1,5 +1,5 @@
-//! The kit under other names: renamed in `Cargo.toml`, and re-exported by a module of the user's own. That it compiles
-//! is the test.
+//! The kit under other names: renamed in `Cargo.toml`, and re-exported by a module of the user's
+//! own. That it compiles is the test.
 
 #![deny(
     warnings,

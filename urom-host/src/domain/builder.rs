@@ -1,7 +1,6 @@
 //! Putting a domain together.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
@@ -9,25 +8,33 @@ use urom_abi::DocaError;
 use super::context::Owner;
 use super::exchange::Exchange;
 use super::{Buffer, StartingDomain};
+use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
-use crate::thread;
+use crate::owner::Owned;
 use crate::worker::{self, Worker};
 
-/// A domain that is being put together: made by [`Service::domain`](crate::Service::domain) or
-/// [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
+/// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
+/// or [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
 ///
 /// ```no_run
+/// use urom_host::Buffer;
 /// use urom_host::gather::InProcess;
 /// # use urom_host::{Service, Result};
-/// # fn main() -> Result<()> {
+/// # fn example(memory: &[u8], key: Vec<u8>) -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let workers = [service.worker().plugin(&graph).start().wait()?, service.worker().plugin(&graph).start().wait()?];
+/// let start = || service.worker().plugin(&graph).start().wait();
+/// let workers = [start()?, start()?];
+/// // `key` is the packed key of `memory`, which stays registered with UCX.
+/// let address = memory.as_ptr().addr() as u64;
+/// let buffer = Buffer { address, length: memory.len(), key, ..Buffer::default() };
 /// // A domain of this process alone.
-/// let domain = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).gather(InProcess::alone()).start().wait()?;
+/// let builder = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).buffer(buffer);
+/// let builder = builder.engine(workers[0].engine()).gather(InProcess::alone());
+/// let domain = builder.start().wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -51,78 +58,58 @@ impl DomainBuilder {
         }
     }
 
-    /// A running worker of this process, and its id in the domain, which nobody else in the domain has; call it once for
-    /// each (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All of them are on the
-    /// domain's engine.
+    /// Adds a running worker of this process under an id that is unique in the domain
+    /// (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All
+    /// workers are on the domain's engine.
     pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
         self.workers.push((id, Rc::clone(worker.owner())));
         self
     }
 
-    /// Memory of this process that the domain's workers may reach; call it once for each
+    /// Adds memory of this process that the domain's workers may access
     /// (`doca_urom_domain_add_buffer`).
-    ///
-    /// ```no_run
-    /// use urom_host::Buffer;
-    /// use urom_host::gather::AllGather;
-    /// # use urom_host::{Domain, Service, Worker, Result};
-    /// # fn example(
-    /// #     service: &Service, worker: &Worker, gather: impl AllGather + 'static, memory: &[u8], key: Vec<u8>,
-    /// # ) -> Result<()> {
-    /// // `key` is the packed key of `memory`, which stays registered with UCX.
-    /// let buffer = Buffer { address: memory.as_ptr().addr() as u64, length: memory.len(), key, ..Buffer::default() };
-    /// let domain = service.domain().worker(0, worker).buffer(buffer).gather(gather).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn buffer(mut self, buffer: Buffer) -> Self {
         self.buffers.push(buffer);
         self
     }
 
-    /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`). The domain keeps it
-    /// for as long as it lives.
+    /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`).
+    /// The domain keeps it.
     pub fn gather(mut self, gather: impl AllGather + 'static) -> Self {
         self.gather = Some(Box::new(gather));
         self
     }
 
-    /// The engine that will progress the domain, one of this thread. Without it, that is the engine of the first worker.
-    ///
-    /// ```no_run
-    /// use urom_host::gather::InProcess;
-    /// # use urom_host::{Service, Worker, Result};
-    /// # fn example(service: &Service, worker: &Worker) -> Result<()> {
-    /// let builder = service.domain().worker(0, worker).engine(worker.engine());
-    /// let domain = builder.gather(InProcess::alone()).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The engine that will progress the domain, one of this thread. Without it, that is the engine
+    /// of the first worker.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
     }
 
-    /// Starts the domain (`doca_ctx_start`) and gives a future of it. All its processes must do so at the same time.
+    /// Starts the domain (`doca_ctx_start`) and returns a future of it. All its processes must do
+    /// so at the same time.
     ///
     /// # Errors
-    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no worker, no all-gather, two
-    /// workers of one id, one worker under two ids, a worker of another library); what the all-gather failed with, as the error's source; and the
-    /// service's own code and words (`INITIALIZATION` from a library that gives none) when the domain did not come to
-    /// run, for instance because a worker is gone, or two processes use one id.
+    /// The future resolves to `INVALID_VALUE` for invalid settings (no worker, no all-gather, two
+    /// workers of one id, one worker under two ids, a worker of another library), and to an error
+    /// with the all-gather's as its cause when that failed. When the domain does not run in the
+    /// end, for instance because a worker is gone or two processes use one id, it resolves to the
+    /// service's own code and words (`INITIALIZATION` from a library that gives none).
     ///
     /// # Panics
     /// With the panic of the all-gather.
     pub fn start(self) -> StartingDomain {
         let result = self.create().and_then(|owner| owner.start().map(|()| owner));
         // The library may have begun an exchange already.
-        thread::resume();
+        callback::resume();
         StartingDomain::new(result)
     }
 
     fn create(mut self) -> Result<Owner> {
         let Some(gather) = self.gather.take() else {
-            let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will do for one process";
+            let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will \
+                do for one process";
             return Err(invalid("it has no all-gather", hint));
         };
         let exchange = Exchange::new(gather);
@@ -198,13 +185,14 @@ impl Owner {
             code.check().map_err(refused)
         };
         let mut oob = self.exchange.oob();
-        // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads to lives as long.
+        // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads
+        // to lives as long.
         let code = unsafe { (api.doca_urom_domain_set_oob)(domain, &mut oob) };
         set(code, "the all-gather")?;
         let (mut ids, mut workers): (Vec<_>, Vec<_>) =
             self.workers.iter().map(|(id, worker)| (*id, worker.worker())).unzip();
-        // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied. The workers are live as
-        // long as the domain, which keeps them.
+        // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied.
+        // The workers are live as long as the domain, which keeps them.
         let code = unsafe {
             (api.doca_urom_domain_set_workers)(
                 domain,
@@ -223,7 +211,8 @@ impl Owner {
         for buffer in buffers {
             let address = std::ptr::without_provenance_mut::<c_void>(buffer.address as usize);
             let (handle, key) = (&buffer.memory_handle, &buffer.key);
-            // SAFETY: the domain is live and idle; the handle and the key are copied, and the address is only told.
+            // SAFETY: the domain is live and idle; the handle and the key are copied, and the
+            // address is only told.
             let code = unsafe {
                 (api.doca_urom_domain_add_buffer)(
                     domain,
@@ -241,11 +230,7 @@ impl Owner {
     }
 }
 
-impl fmt::Debug for DomainBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DomainBuilder")
-            .field("ids", &self.workers.iter().map(|(id, _)| *id).collect::<Vec<_>>())
-            .field("buffers", &self.buffers)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(DomainBuilder, |it| {
+    ids: it.workers.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+    buffers: it.buffers
+});

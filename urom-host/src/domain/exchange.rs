@@ -1,4 +1,4 @@
-//! From the library's out-of-band callbacks to an [`AllGather`].
+//! The library's out-of-band callbacks, on an [`AllGather`].
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::host::OobColl;
 
+use crate::callback;
 use crate::gather::{self, AllGather, BoxError};
-use crate::thread;
 
 /// The all-gather of a domain, and the exchange that is under way.
 pub(super) struct Exchange {
@@ -18,7 +18,7 @@ pub(super) struct Exchange {
     request: Cell<Option<Request>>,
     /// Cleared while the all-gather runs, so that one that panicked is not asked again.
     usable: Cell<bool>,
-    /// The first thing that went wrong.
+    /// The first error.
     failure: RefCell<Option<BoxError>>,
 }
 
@@ -43,8 +43,8 @@ impl Exchange {
         }
     }
 
-    /// What the library calls. It leads back to this very exchange, which must neither move nor go while the library has
-    /// it.
+    /// The callbacks for the library. They point to this exchange, which must neither move nor be
+    /// dropped while the library has them.
     pub(super) fn oob(&self) -> OobColl {
         OobColl {
             allgather: Some(allgather),
@@ -62,8 +62,9 @@ impl Exchange {
     }
 
     /// # Safety
-    /// `sbuf` and `rbuf` hold a block of `length` bytes and one of each participant; they stay until
-    /// [`test`](Self::test) has said that the exchange is over, or until [`free`](Self::free).
+    /// `sbuf` and `rbuf` hold a block of `length` bytes and one of each participant; they stay
+    /// until [`test`](Self::test) has said that the exchange is over, or until
+    /// [`free`](Self::free).
     unsafe fn begin(&self, sbuf: *const u8, rbuf: *mut u8, length: usize) -> Result<(), DocaError> {
         if self.request.get().is_some() {
             return Err(DocaError::BAD_STATE);
@@ -78,7 +79,8 @@ impl Exchange {
             _ => NonNull::new(pointer).ok_or(DocaError::INVALID_VALUE),
         };
         let (block, blocks) = (bytes(sbuf.cast_mut())?, bytes(rbuf)?);
-        // SAFETY: the caller vouches for `length` bytes, which nobody changes before the exchange is over.
+        // SAFETY: the caller vouches for `length` bytes, which nobody changes before the exchange
+        // is over.
         let block = unsafe { std::slice::from_raw_parts(block.as_ptr(), length) };
         self.run(|gather| gather.begin(block))?;
         // SAFETY: the caller vouches for that many bytes, which are nobody else's now.
@@ -90,7 +92,8 @@ impl Exchange {
     fn test(&self) -> Result<bool, DocaError> {
         let mut request = self.request.get().ok_or(DocaError::INVALID_VALUE)?;
         if !request.over {
-            // SAFETY: `begin` was promised these bytes and has initialised them; they are its until the exchange is over.
+            // SAFETY: `begin` was promised these bytes and has initialised them; they are its until
+            // the exchange is over.
             let blocks =
                 unsafe { std::slice::from_raw_parts_mut(request.blocks.as_ptr(), request.length) };
             request.over = self.run(|gather| gather.test(blocks))?;
@@ -103,7 +106,7 @@ impl Exchange {
         self.request.set(None);
     }
 
-    /// Asks the all-gather for something, and keeps its error.
+    /// Calls the all-gather, and keeps its error.
     fn run<T>(
         &self,
         ask: impl FnOnce(&mut dyn AllGather) -> Result<T, BoxError>,
@@ -130,7 +133,8 @@ unsafe fn exchange<'a>(pointer: *mut c_void) -> Result<&'a Exchange, DocaError> 
 }
 
 /// # Safety
-/// As DOCA says of `allgather`: both buffers are as long as they must be, and stay until the exchange is over.
+/// As DOCA says of `allgather`: both buffers are as long as they must be, and stay until the
+/// exchange is over.
 unsafe extern "C" fn allgather(
     sbuf: *mut c_void,
     rbuf: *mut c_void,
@@ -138,7 +142,7 @@ unsafe extern "C" fn allgather(
     info: *mut c_void,
     request: *mut *mut c_void,
 ) -> DocaError {
-    thread::guarded(|| {
+    callback::guarded(|| {
         let begin = || {
             let request = NonNull::new(request).ok_or(DocaError::INVALID_VALUE)?;
             // SAFETY: the library passes on what it was given.
@@ -156,7 +160,7 @@ unsafe extern "C" fn allgather(
 /// # Safety
 /// `request` is one that [`allgather`] gave out and that was not freed.
 unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
-    thread::guarded(|| {
+    callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
         match unsafe { exchange(request) }.and_then(Exchange::test) {
             Ok(true) => DocaError::SUCCESS,
@@ -169,7 +173,7 @@ unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
 /// # Safety
 /// As for [`req_test`].
 unsafe extern "C" fn req_free(request: *mut c_void) -> DocaError {
-    thread::guarded(|| {
+    callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
         DocaError::of(unsafe { exchange(request) }.map(Exchange::free))
     })

@@ -5,8 +5,6 @@ mod context;
 mod exchange;
 mod starting;
 
-use std::fmt;
-
 pub use builder::DomainBuilder;
 pub use starting::StartingDomain;
 
@@ -16,10 +14,10 @@ use crate::context::State;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
 
-/// Memory that the workers of a domain may reach: what `doca_urom_domain_add_buffer` is told.
+/// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).
 ///
-/// The domain tells everyone where it is and hands on the two blobs; it neither reads nor keeps the memory itself.
-/// Whoever registered it keeps it registered for as long as workers may use it.
+/// The domain distributes the address and the packed handles; it neither reads nor keeps the
+/// memory. The program keeps the memory registered for as long as workers may use it.
 ///
 /// ```
 /// use urom_host::Buffer;
@@ -40,11 +38,12 @@ pub struct Buffer {
 
 /// A running domain (`struct doca_urom_domain`): workers of several processes that know each other.
 ///
-/// A domain is to workers what a communicator is to MPI processes. Every process of an application puts in its workers,
-/// each under an id of the application's choice (usually a rank), and its [buffers](Buffer). While the domain starts, the
-/// processes exchange these through an [`AllGather`](crate::gather::AllGather); once it runs, plugins on the workers look
-/// up addresses, memory handles and keys by those ids. With this project's service it runs in all processes or in none:
-/// when a worker fails, the others' errors name its process.
+/// A domain is to workers what a communicator is to MPI processes. Every process of an application
+/// adds its workers, each under an id of the application's choice (usually a rank), and its
+/// [buffers](Buffer). While the domain starts, the processes exchange these through an
+/// [`AllGather`](crate::gather::AllGather). Once it runs, plugins on the workers look up addresses,
+/// memory handles and keys by those ids. With this project's service a domain runs in all processes
+/// or in none: when a worker fails, the errors of the others name its process.
 ///
 /// [`DomainBuilder::start`] makes one, on all processes at the same time:
 ///
@@ -62,7 +61,10 @@ pub struct Buffer {
 ///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
 ///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;
 ///     // Commands to `worker` may name any worker of the domain now.
-///     println!("process {} of {}: {:?}", domain.index(), domain.participants(), domain.ids().collect::<Vec<_>>());
+///     let ids: Vec<_> = domain.ids().collect();
+///     println!("process {} of {}: {ids:?}", domain.index(), domain.participants());
+///     while domain.engine().progress() {}
+///     println!("{:?}, {}", domain.state()?, domain.failure().unwrap_or_default());
 ///     domain.stop()?;
 ///     worker.stop().await
 /// })?;
@@ -84,12 +86,12 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// How many processes it is made of.
+    /// How many processes take part.
     pub fn participants(&self) -> u32 {
         self.owner.exchange.participants
     }
 
-    /// Which of them this one is.
+    /// The index of this process among them.
     pub fn index(&self) -> u32 {
         self.owner.exchange.index
     }
@@ -103,28 +105,16 @@ impl Domain {
     ///
     /// # Errors
     /// Whatever the library says.
-    ///
-    /// ```
-    /// use urom_host::{Domain, Result, State};
-    ///
-    /// fn report(domain: &Domain) -> Result<()> {
-    ///     while domain.engine().progress() {}
-    ///     if domain.state()? != State::Running {
-    ///         println!("the domain ended: {}", domain.failure().unwrap_or_default());
-    ///     }
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn state(&self) -> Result<State> {
         Ok(self.owner.state()?.into())
     }
 
-    /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or when the library has
-    /// no words for it.
+    /// Why the domain left `Running` by itself, in the library's words; `None` when it did not, or
+    /// when the library has no words for it.
     ///
-    /// This project's library always gives `None`: there a domain runs until it is stopped, and what a worker is lost for
-    /// is the [`Worker`](crate::Worker)'s to say. NVIDIA's has no words for it. It is for other libraries with this
-    /// project's extensions. A *start* that failed says why in its error.
+    /// This project's library and NVIDIA's always give `None`: a domain runs until it is stopped,
+    /// and a lost [`Worker`](crate::Worker) says itself why it is lost. A start that fails says why
+    /// in its error.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
@@ -134,8 +124,8 @@ impl Domain {
         &self.owner.engine
     }
 
-    /// Stops the domain (`doca_ctx_stop`) without the other processes: this one's workers forget it, theirs keep what they
-    /// know.
+    /// Stops the domain (`doca_ctx_stop`) in this process only: its workers forget the domain,
+    /// those of other processes keep their data.
     ///
     /// # Errors
     /// Whatever the library refused to stop with.
@@ -144,13 +134,9 @@ impl Domain {
     }
 }
 
-impl fmt::Debug for Domain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Domain")
-            .field("index", &self.index())
-            .field("participants", &self.participants())
-            .field("ids", &self.ids().collect::<Vec<_>>())
-            .field("state", &self.state())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Domain, |it| {
+    index: it.index(),
+    participants: it.participants(),
+    ids: it.ids().collect::<Vec<_>>(),
+    state: it.state()
+});

@@ -1,6 +1,5 @@
 //! A domain's start, as a future.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, ready};
@@ -14,8 +13,9 @@ use crate::wait;
 
 /// A domain that is starting: a future of the running [`Domain`].
 ///
-/// The start is under way already; it goes on while the engine is progressed, and ends when all processes have come this
-/// far. Dropping it takes the start back, which fails it for the others, at once or when their all-gather's time is over.
+/// The start has begun. It goes on while the engine is progressed, and ends when all processes have
+/// exchanged their data. Dropping this stops the domain again; the others fail, at once or when the
+/// time of their all-gather is over.
 ///
 /// ```no_run
 /// use urom_host::StartingDomain;
@@ -33,7 +33,7 @@ use crate::wait;
 /// ```
 #[must_use = "dropping it stops the domain again"]
 pub struct StartingDomain {
-    /// `None` once it was given out.
+    /// `None` once this has resolved.
     start: Option<Result<Owner>>,
 }
 
@@ -45,13 +45,13 @@ impl StartingDomain {
     /// Waits until the domain runs, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As [`DomainBuilder::start`](crate::DomainBuilder::start); `BAD_STATE` inside a completion callback.
+    /// As [`DomainBuilder::start`](crate::DomainBuilder::start); `BAD_STATE` inside a completion
+    /// callback.
     ///
     /// # Panics
     /// With the panic of the all-gather, or of a callback that ran meanwhile.
     pub fn wait(self) -> Result<Domain> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -80,8 +80,4 @@ fn running(owner: Owner, state: CtxState) -> Result<Domain> {
     }
 }
 
-impl fmt::Debug for StartingDomain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StartingDomain").finish_non_exhaustive()
-    }
-}
+debug_fields!(StartingDomain, |_| {});

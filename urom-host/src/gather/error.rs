@@ -1,4 +1,4 @@
-//! What the ready all-gathers fail with.
+//! The error of this crate's all-gathers.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,8 @@ use urom_abi::DocaError;
 /// use urom_host::DocaError;
 /// use urom_host::gather::Error;
 /// let error = Error::new(DocaError::TIME_OUT, "participant 3 did not answer");
-/// assert_eq!((error.code(), error.to_string()), (DocaError::TIME_OUT, "participant 3 did not answer".into()));
+/// assert_eq!(error.code(), DocaError::TIME_OUT);
+/// assert_eq!(error.to_string(), "participant 3 did not answer");
 /// ```
 #[derive(Debug)]
 pub struct Error {
@@ -21,8 +22,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// For implementations of [`AllGather`](super::AllGather): the text says what failed and, where that is known, which
-    /// participant it was about.
+    /// For implementations of [`AllGather`](super::AllGather): the text says what failed and, where
+    /// that is known, which participant it was about.
     pub fn new(code: DocaError, text: impl Into<String>) -> Error {
         Error { code, text: text.into(), source: None }
     }
@@ -41,6 +42,11 @@ impl Error {
         Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
     }
 
+    /// Whether the system's error is behind it.
+    pub(super) fn is_io(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// The DOCA code; never `SUCCESS`.
     pub fn code(&self) -> DocaError {
         self.code.check().err().unwrap_or(DocaError::IO_FAILED)
@@ -57,7 +63,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The system's error is a part of the text, so it is not told again as its source.
+/// The system's error is a part of the text, so there is no source.
 impl std::error::Error for Error {}
 
 pub(super) fn code_of_io(error: &io::Error) -> DocaError {

@@ -19,23 +19,25 @@ use urom_abi::DocaError;
 
 /// What an [`AllGather`] fails with: any error at all, so that `?` and `.into()` make one.
 ///
-/// An [`Error`] or a [`std::io::Error`] in it, or among its sources, decides the DOCA code of the domain's error.
+/// An [`Error`] or a [`std::io::Error`] in it, or among its sources, decides the DOCA code of the
+/// domain's error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How the processes that make up a [`Domain`](crate::Domain) exchange bytes while it starts
 /// (`struct doca_urom_domain_oob_coll`, "out of band").
 ///
-/// Every participant puts in a block, all of one length, and gets the blocks of all. Ready ones are [`InProcess`],
-/// [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement it for whatever a program's launcher offers. There is
-/// nothing unsafe about it: the C callbacks and the lifetime of their buffers are this crate's business.
+/// Every participant gives a block, all of one length, and gets the blocks of all. The crate has
+/// [`InProcess`], [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement the trait for what
+/// another launcher offers.
 ///
-/// One exchange is under way at a time. The domain calls [`begin`](Self::begin), then [`test`](Self::test) until that is
-/// over, and again for the next exchange; how many there are and how long their blocks are is the library's affair, but
-/// it is the same for all participants. An exchange that is not tested any more was given up, and the all-gather is of
-/// no further use.
+/// One exchange is under way at a time. The domain calls [`begin`](Self::begin), then
+/// [`test`](Self::test) until the exchange is over, and then begins the next. The library decides
+/// how many exchanges there are and how long their blocks are, the same for all participants. When
+/// a domain gives an exchange up, it stops testing it and does not use the all-gather again.
 ///
-/// All calls come from the thread that starts and progresses the domain. They must not wait for other participants, nor
-/// progress an engine. A panic in one fails the domain's start and goes on in whoever called for progress.
+/// All calls come from the thread that starts and progresses the domain. They must neither wait for
+/// other participants nor progress an engine. A panic in one fails the domain's start; whoever
+/// called for progress gets it.
 ///
 /// ```
 /// use urom_host::gather::{AllGather, BoxError};
@@ -70,17 +72,20 @@ pub trait AllGather {
     /// Which of them this one is, from 0 (`oob_index`).
     fn index(&self) -> u32;
 
-    /// Begins an exchange (`allgather`): this participant's block, of the same length on all of them. It may be empty.
+    /// Begins an exchange (`allgather`): this participant's block, of the same length on all of
+    /// them. It may be empty.
     ///
     /// # Errors
-    /// When the exchange cannot begin, for instance because another one is under way; the domain then does not start.
+    /// When the exchange cannot begin, for instance because another one is under way; the domain
+    /// then does not start.
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError>;
 
-    /// Goes on with the exchange without waiting (`req_test`) and returns whether it is over. Then `blocks` holds
-    /// everyone's block, in the order of their indices.
+    /// Goes on with the exchange without waiting (`req_test`) and returns whether it is over. Then
+    /// `blocks` holds everyone's block, in the order of their indices.
     ///
-    /// `blocks` is [`participants`](Self::participants) times as long as the block. Through all tests of one exchange it
-    /// is the same memory: zero at first, and later as the test before left it.
+    /// `blocks` is [`participants`](Self::participants) times as long as the block. Through all
+    /// tests of one exchange it is the same memory: zero at first, and later as the test before
+    /// left it.
     ///
     /// # Errors
     /// When the exchange failed; it is not tested again, and the domain does not start.
@@ -124,7 +129,8 @@ impl<G: AllGather + ?Sized> AllGather for Rc<RefCell<G>> {
     }
 }
 
-/// The DOCA code that says best what an all-gather failed with: neither `SUCCESS` nor `IN_PROGRESS`.
+/// The DOCA code that says best what an all-gather failed with: neither `SUCCESS` nor
+/// `IN_PROGRESS`.
 pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
     let mut next = Some(error);
     while let Some(error) = next {

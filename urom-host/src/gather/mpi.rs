@@ -1,7 +1,6 @@
 //! The all-gather of a program that is started by `mpirun`.
 
 use std::ffi::{c_char, c_int};
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
@@ -13,16 +12,17 @@ use urom_abi::DocaError;
 
 use super::{AllGather, BoxError, Error, busy};
 
-/// How many bytes one `MPI_Iallgather` brings at most. MPI counts with 32 bits, and some versions multiply with them.
+/// How many bytes one `MPI_Iallgather` brings at most. MPI counts with 32 bits, and some versions
+/// multiply with them.
 const AT_ONCE: usize = 8 << 20;
 
 /// The all-gather of an MPI communicator (feature `mpi`).
 ///
-/// Participants and indices are the communicator's size and ranks. The all-gather has a duplicate of the communicator to
-/// itself, so it does not get mixed up with what the program sends meanwhile.
+/// Participants and indices are the communicator's size and ranks. The all-gather uses a duplicate
+/// of the communicator, so that the program can use the communicator meanwhile.
 ///
-/// MPI needs no support for threads: all calls come from the thread that made this and progresses the domain. Drop the
-/// domain before MPI is finalized; what is left then cannot be freed any more.
+/// MPI needs no support for threads: all calls come from the thread that made this and progresses
+/// the domain. Drop the domain before MPI is finalized, or its memory is leaked.
 ///
 /// The crate `mpi` is re-exported as [`urom_host::mpi`](crate::mpi):
 ///
@@ -39,8 +39,9 @@ const AT_ONCE: usize = 8 << 20;
 /// # }
 /// ```
 ///
-/// Open MPI may bring a UCX of its own. A program that is linked to UCX, as one with the feature `builtin` is, decides for
-/// both; any other should be run with `--mca pml ob1`, or plugins that it loads may find an older UCX than they need.
+/// Open MPI may load a UCX of its own. With the feature `builtin` the program is linked to UCX, and
+/// that one is used. Otherwise run the program with `--mca pml ob1`, or its plugins may find an
+/// older UCX than they need.
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -49,34 +50,35 @@ const AT_ONCE: usize = 8 << 20;
 pub struct Mpi {
     communicator: ManuallyDrop<SimpleCommunicator>,
     exchange: Option<Exchange>,
-    /// MPI failed, here and maybe at nobody else: participants are not at the same exchange any more.
+    /// MPI failed, perhaps in this process only, so participants may be at different exchanges.
     broken: bool,
 }
 
 /// What MPI reads and writes until the request is over.
 struct Exchange {
     block: Vec<u8>,
-    /// How many bytes of the block were exchanged before.
+    /// How many bytes of the block are exchanged.
     done: usize,
-    /// How many are on their way.
+    /// How many are being exchanged.
     length: usize,
-    /// These bytes of all.
+    /// These bytes of all participants.
     blocks: Vec<u8>,
     /// `None` before the first, and between two.
     request: Option<ffi::MPI_Request>,
 }
 
 impl Mpi {
-    /// Duplicates `communicator`: all its processes must do so at the same time, and in the same order when they make
-    /// several.
+    /// Duplicates `communicator`: all its processes must do so at the same time, and in the same
+    /// order when they make several.
     ///
     /// # Errors
-    /// `BAD_STATE` when MPI is not initialised or is finalized already; `INVALID_VALUE` for an inter-communicator; what
-    /// MPI says.
+    /// `BAD_STATE` when MPI is not initialised or is finalized already; `INVALID_VALUE` for an
+    /// inter-communicator; what MPI says.
     pub fn new(communicator: &impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Mpi, Error> {
         usable()?;
         let (raw, mut inter) = (communicator.as_raw(), 0);
-        // SAFETY: MPI is initialised, the communicator is live, and the pointer is to a local variable.
+        // SAFETY: MPI is initialised, the communicator is live, and the pointer is to a local
+        // variable.
         let code = unsafe { ffi::MPI_Comm_test_inter(raw, &mut inter) };
         check(code, "looking at the communicator")?;
         if inter != 0 {
@@ -114,12 +116,14 @@ impl AllGather for Mpi {
         if self.exchange.is_some() {
             return Err(busy());
         }
-        // Never without memory: where an empty vector points to may be what MPI calls `MPI_IN_PLACE`.
+        // Never without memory: where an empty vector points to may be what MPI calls
+        // `MPI_IN_PLACE`.
         let mut copy = Vec::with_capacity(block.len().max(1));
         copy.extend_from_slice(block);
         let blocks = Vec::with_capacity(1);
         let mut exchange = Exchange { block: copy, done: 0, length: 0, blocks, request: None };
-        // Without a request it would pass for one whose part is over: it is kept only when it has one.
+        // An exchange without a request looks like one that is over, so only one with a request is
+        // kept.
         exchange.next(&self.communicator).inspect_err(|_| self.broken = true)?;
         self.exchange = Some(exchange);
         Ok(())
@@ -189,8 +193,9 @@ impl Exchange {
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let from = self.block[self.done..].as_ptr().cast();
         let to = self.blocks.as_mut_ptr().cast();
-        // SAFETY: `length` bytes can be read, and so many times the participants written. Both stay where they are until
-        // the request is over: nothing touches either vector before, and `Mpi::drop` keeps them.
+        // SAFETY: `length` bytes can be read, and so many times the participants written. Both stay
+        // where they are until the request is over: nothing touches either vector before, and
+        // `Mpi::drop` keeps them.
         let code = unsafe {
             ffi::MPI_Iallgather(
                 from,
@@ -222,7 +227,7 @@ impl Exchange {
         Ok(flag != 0)
     }
 
-    /// Puts the bytes that have come where they belong in `blocks`.
+    /// Copies the bytes that have arrived to their places in `blocks`.
     fn take(&mut self, blocks: &mut [u8]) {
         if self.length > 0 {
             let whole = blocks.chunks_exact_mut(self.block.len());
@@ -248,13 +253,9 @@ impl Drop for Mpi {
     }
 }
 
-impl fmt::Debug for Mpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mpi").field("pending", &self.exchange.is_some()).finish_non_exhaustive()
-    }
-}
+debug_fields!(Mpi, |it| { pending: it.exchange.is_some() });
 
-/// Whether MPI can be called at all: it ends the program when it is called too late.
+/// Whether MPI can be called: it ends programs that call it too early or too late.
 fn usable() -> Result<(), Error> {
     match (is_initialized(), is_finalized()) {
         (true, false) => Ok(()),

@@ -1,4 +1,4 @@
-//! The library of a program that names none: by the environment, else the built-in one.
+//! The library of a program that names none: that of the environment, or the built-in one.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,32 +16,23 @@ const BUILTIN: &str = "builtin";
 /// Names DOCA's service: where it is set, DOCA's own library is wanted.
 pub(crate) const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";
 
-/// DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The second name is that of packages for
-/// development.
-const INSTALLED: [&str; 4] = {
-    macro_rules! in_doca {
-        ($directory:literal) => {
-            (
-                concat!("/opt/mellanox/doca/", $directory, "/libdoca_urom.so.2"),
-                concat!("/opt/mellanox/doca/", $directory, "/libdoca_urom.so"),
-            )
-        };
-    }
-    let debian = if cfg!(target_arch = "aarch64") {
-        in_doca!("lib/aarch64-linux-gnu")
-    } else {
-        in_doca!("lib/x86_64-linux-gnu")
+/// The library in DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The
+/// second name is that of packages for development.
+fn installed() -> Vec<PathBuf> {
+    let debian = format!("lib/{}-linux-gnu", env::consts::ARCH);
+    let files = |directory: &str| {
+        let directory = PathBuf::from("/opt/mellanox/doca").join(directory);
+        ["libdoca_urom.so.2", "libdoca_urom.so"].map(|name| directory.join(name))
     };
-    let lib64 = in_doca!("lib64");
-    [debian.0, debian.1, lib64.0, lib64.1]
-};
+    [files(&debian), files("lib64")].concat()
+}
 
 /// What the library must be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// What every one can.
+    /// What every library can do.
     Nothing,
-    /// What this project's own can, and DOCA has no call for.
+    /// What only this project's library can do: DOCA has no call for it.
     Extension,
 }
 
@@ -50,7 +41,7 @@ pub(crate) fn find_for(need: Need) -> Result<Library> {
     let surroundings = Surroundings {
         variable: env::var_os(VARIABLE).filter(|value| !value.is_empty()),
         service_file: env::var_os(SERVICE_FILE).is_some_and(|value| !value.is_empty()),
-        installed: INSTALLED.map(PathBuf::from).into(),
+        installed: installed(),
         builtin: cfg!(feature = "builtin"),
     };
     match surroundings.choose(need)? {
@@ -110,7 +101,7 @@ impl Surroundings {
         }
     }
 
-    /// There is none: what was looked at.
+    /// The error when there is none, with all that was looked at.
     fn nothing(&self, need: Need) -> Error {
         let places: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
         let installed = match (need, self.service_file) {
@@ -123,10 +114,13 @@ impl Surroundings {
             }
         };
         Error::new(DocaError::NOT_FOUND, "finding a libdoca_urom.so")
-            .why(format!("{VARIABLE} is not set; {installed}; this program was built without a library of its own"))
+            .why(format!(
+                "{VARIABLE} is not set; {installed}; this program was built without a library of \
+                 its own"
+            ))
             .hint(format!(
-                "set {VARIABLE} to the path of a libdoca_urom.so, or build the program with the feature `builtin` of \
-                 urom-host"
+                "set {VARIABLE} to the path of a libdoca_urom.so, or build the program with the \
+                 feature `builtin` of urom-host"
             ))
     }
 }

@@ -1,4 +1,5 @@
-//! A `libdoca_urom.so` of a file: opened, asked for its release, and looked through for the functions of the table.
+//! Loads a `libdoca_urom.so`: opens the file, checks its release, and looks up the functions of the
+//! table.
 
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fmt::Write;
@@ -20,9 +21,10 @@ use super::version::{Verdict, judge};
 use super::{File, Library};
 use crate::error::{Error, Result};
 
-/// A file that was loaded; never unloaded, as the library may have threads, and programs have copies of the table.
+/// A loaded file. It is never unloaded, because the library may have threads, and programs have
+/// copies of the table.
 struct Loaded {
-    /// Device and inode: what a file is called may change.
+    /// Device and inode, because a file may have several names.
     identity: (u64, u64),
     api: Api,
     file: File,
@@ -40,7 +42,7 @@ impl Loaded {
 pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     let origin = origin.map(|origin| format!(" (from {origin})")).unwrap_or_default();
     let what = format!("loading the DOCA library `{}`{origin}", path.display());
-    // With a slash in it, so that the loader takes this file and looks nowhere else.
+    // With a slash in it, so that the loader does not search for the file.
     let found = std::path::absolute(path).and_then(|path| Ok((fs::metadata(&path)?, path)));
     let (metadata, path) = found.map_err(|error| {
         let code = match error.kind() {
@@ -69,7 +71,7 @@ pub(super) fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     Ok(new.library())
 }
 
-/// A remark on a file that is for another machine than this program; the loader may say that there is no such file.
+/// What is wrong with a file for another machine: the loader may say that there is no such file.
 fn foreign(path: &Path) -> Option<String> {
     let mut header = [0; machine::HEADER_LEN];
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).ok()?;
@@ -77,8 +79,8 @@ fn foreign(path: &Path) -> Option<String> {
 }
 
 fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
-    // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not run before the program
-    // ends, as the handle is never closed.
+    // SAFETY: the file is the caller's word: see `Library::load`, "Trust". Its destructors do not
+    // run before the program ends, as the handle is never closed.
     let opened = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     opened.map(ManuallyDrop::new).map_err(|error| {
         // The loader's sentence, without the wrapping of `libloading`.
@@ -89,7 +91,7 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
             Some(foreign) => {
                 failed.why(format!("{foreign}: {said}")).hint("name one for this machine")
             }
-            // The loader begins with the file that is wrong: this one, or one that it needs.
+            // The loader's text begins with the file that is wrong: this one, or one that it needs.
             None if !said.starts_with(&*path.to_string_lossy()) => {
                 failed.why(said).hint("it needs that library: add its directory to LD_LIBRARY_PATH")
             }
@@ -100,14 +102,16 @@ fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
 
 /// The address of a symbol of the library, or of those that it is linked with.
 fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the type is that of an address, which is what is looked up; nothing is read through it here.
+    // SAFETY: the type is that of an address, which is what is looked up; nothing is read through
+    // it here.
     let found = unsafe { handle.get::<*mut c_void>(name) };
     found.ok().and_then(|found| NonNull::new(*found))
 }
 
-/// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C may.
+/// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C
+/// may.
 fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> {
-    // What is not there at all is reported with everything else that is not.
+    // A missing function is reported later, together with all others.
     let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else {
         return Ok(());
     };
@@ -117,8 +121,8 @@ fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> 
     }
     Err(Error::new(DocaError::INVALID_VALUE, what.to_owned())
         .why(format!(
-            "it is not DOCA's library but something that is linked with it, such as a plugin or program: \
-             doca_urom_service_create is in {}",
+            "it is not DOCA's library but something that is linked with it, such as a plugin or \
+             program: doca_urom_service_create is in {}",
             owner.display()
         ))
         .hint("name that file, or leave the choice to the environment"))
@@ -139,7 +143,7 @@ fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
     Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
-/// What the library says of its release, if that is one to use.
+/// The library's release, if it can be used.
 fn version(handle: &Handle, what: &str) -> Result<String> {
     let refused = |why: String| {
         Error::new(DocaError::UNSUPPORTED_VERSION, what.to_owned())
@@ -178,14 +182,14 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
     }
 }
 
-/// Refuses UROM's functions beside core functions to which its contexts are unknown: a process has one `libdoca_common`, by its
-/// name, and that may be the one of another `libdoca_urom`.
+/// Refuses a library whose core functions do not know its contexts: a process has one
+/// `libdoca_common`, and that may belong to another `libdoca_urom`.
 fn check_together(api: &Api, what: &str) -> Result<()> {
     let mut service = std::ptr::null_mut();
     // SAFETY: the pointer is to a local variable.
     let code = unsafe { (api.doca_urom_service_create)(&mut service) };
     if code != DocaError::SUCCESS || service.is_null() {
-        // Whoever connects is told that.
+        // Connecting reports that.
         return Ok(());
     }
     let mut state = CtxState::IDLE;
@@ -199,21 +203,29 @@ fn check_together(api: &Api, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(DocaError::INITIALIZATION, what.to_owned())
-        .why("its libdoca_urom does not work with the libdoca_common of this process, which is that of another one")
+        .why(
+            "its libdoca_urom does not work with the libdoca_common of this process, which is that \
+             of another one",
+        )
         .hint("load DOCA's libraries of one directory only, by one name"))
 }
 
 fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
-    // SAFETY: the symbols are those of a DOCA library, by the word of whoever named it, and stay as it does.
+    // SAFETY: the symbols are those of a DOCA library, by the word of whoever named it, and stay as
+    // it does.
     unsafe { Api::from_symbols(|name| symbol(handle, name)) }.map_err(|missing| {
         let mut why = format!(
-            "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all of DOCA's libraries from \
-             one release, UROM's among them, or name another file. Missing:",
+            "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all \
+             of DOCA's libraries from one release, UROM's among them, or name another file. \
+             Missing:",
             missing.len(),
             Api::SYMBOLS.len()
         );
         for name in missing {
-            let owner = if name.starts_with("doca_urom_") { "libdoca_urom" } else { "libdoca_common" };
+            let owner = match name.starts_with("doca_urom_") {
+                true => "libdoca_urom",
+                false => "libdoca_common",
+            };
             // Writing to a string cannot fail.
             let _ = write!(why, "\n  {name}, which {owner} has");
         }

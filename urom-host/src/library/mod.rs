@@ -4,6 +4,7 @@ mod find;
 mod load;
 mod version;
 
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,19 +13,20 @@ use std::ptr::NonNull;
 use urom_abi::DocaError;
 use urom_abi::host::{Api, Ctx, Extensions};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check};
 
 #[cfg(feature = "builtin")]
 pub(crate) use find::SERVICE_FILE;
 pub(crate) use find::{Need, find_for};
 
-/// A DOCA UROM host library: everything above calls only through it.
+/// A DOCA UROM host library, through which this crate makes all calls.
 ///
-/// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`]. Objects of different
-/// libraries cannot be mixed; a service, its workers and their progress engines use one.
+/// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`].
+/// Objects of different libraries cannot be mixed; a service, its workers and their progress
+/// engines use one.
 ///
 /// ```no_run
-/// # use urom_host::{Library, Service, ServiceBuilder, Result};
+/// # use urom_host::{DocaError, Library, Service, ServiceBuilder, Result};
 /// # fn main() -> Result<()> {
 /// let library = Library::find()?;
 /// match library.path().zip(library.version()) {
@@ -33,13 +35,17 @@ pub(crate) use find::{Need, find_for};
 /// }
 /// let service = ServiceBuilder::with_library(library).connect()?;
 /// assert_eq!(service.library(), library);
+///
+/// assert_eq!(Library::builtin().path(), None);
+/// let error = Library::load("/no/such/libdoca_urom.so").unwrap_err();
+/// assert_eq!(error.code(), DocaError::NOT_FOUND);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
-    /// Where it was loaded from; the built-in one was not.
+    /// The file it was loaded from; the built-in library has none.
     file: Option<&'static File>,
 }
 
@@ -56,81 +62,66 @@ impl fmt::Display for File {
 }
 
 impl Library {
-    /// The library that a program gets that does not say which, one that connects with
-    /// [`Service::connect`](crate::Service::connect), say. The first of these:
+    /// The library of a program that names none, for instance of one that connects with
+    /// [`Service::connect`](crate::Service::connect): the first of these.
     ///
-    /// 1. what `UROM_DOCA_LIBRARY` names: the path of a `libdoca_urom.so`, or the word `builtin` for the built-in one. An
-    ///    empty variable is none;
+    /// 1. what `UROM_DOCA_LIBRARY` names: the path of a `libdoca_urom.so`, or the word `builtin`
+    ///    for the built-in one. An empty variable is none;
     /// 2. where `DOCA_UROM_SERVICE_FILE` is set, the one in DOCA's install place, such as
     ///    `/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so`, if that file exists;
     /// 3. the [built-in](Self::builtin) one, with the feature `builtin`.
     ///
-    /// A [`ServiceBuilder`](crate::ServiceBuilder) that is told what only this project's own library can do (an address, an
-    /// embedded service) skips step 2.
+    /// A [`ServiceBuilder`](crate::ServiceBuilder) that is told what only this project's own
+    /// library can do (an address, an embedded service) skips step 2.
     ///
     /// # Errors
-    /// As [`load`](Self::load) when that what was named cannot be used: nothing else is tried then. `NOT_FOUND`, with all
-    /// that was looked at, when there is none.
+    /// As [`load`](Self::load) when the library that was named cannot be used; no other is tried
+    /// then. `NOT_FOUND`, with all that was looked at, when there is none.
     pub fn find() -> Result<Library> {
         find_for(Need::Nothing)
     }
 
     /// Loads a `libdoca_urom.so` (`dlopen`): NVIDIA's, or the one of this project.
     ///
-    /// It takes DOCA 2.7 or newer, by `doca_version_runtime`; a major number above 3 is taken with a warning, a
-    /// [`tracing`] event. UROM's functions must be in the file, DOCA's core functions in it or in the libraries
-    /// it is linked with. It is never unloaded. Loading a file again, under whatever name, gives an equal `Library`.
+    /// It takes DOCA 2.7 or newer, by `doca_version_runtime`; a major number above 3 is taken with
+    /// a warning, a [`tracing`] event. UROM's functions must be in the file, DOCA's core functions
+    /// in it or in the libraries it is linked with. It is never unloaded. Loading a file again,
+    /// under whatever name, gives an equal `Library`.
     ///
     /// # Trust
-    /// This runs the file's constructors, and later its functions as those of DOCA. Nobody can check that they are. It is
-    /// a safe function all the same: the file is a part of the program as those are that the dynamic linker finds for
-    /// it in `LD_LIBRARY_PATH`, and whoever names it, or may change it, answers for what is in it. Take the path from
-    /// where you would take the program itself.
+    /// This runs the file's constructors, and calls its functions as DOCA's, which nobody can
+    /// check. The function is safe all the same: the file is as much a part of the program as the
+    /// libraries that the dynamic linker finds in `LD_LIBRARY_PATH`. Take its path from a source
+    /// that you would take the program itself from.
     ///
     /// # Errors
-    /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be looked at.
-    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: no library, one for another machine, one that
-    ///   needs another library that is not there.
-    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as those of a plugin are.
-    /// - `UNSUPPORTED_VERSION`: of a release before 2.7, or of none that can be told.
+    /// - `NOT_FOUND`, `IO_FAILED`: there is no such file, or it cannot be read.
+    /// - `INITIALIZATION`: it cannot be loaded, with the loader's own words: it is no library, is
+    ///   for another machine, or needs another library that is missing.
+    /// - `INVALID_VALUE`: UROM's functions are in another library that it is linked with, as with a
+    ///   plugin.
+    /// - `UNSUPPORTED_VERSION`: it is of a release before 2.7, or does not say of which.
     /// - `NOT_SUPPORTED`: it lacks functions, with a line for each of them.
-    ///
-    /// ```
-    /// use urom_host::{DocaError, Library};
-    ///
-    /// let error = Library::load("/no/such/libdoca_urom.so").unwrap_err();
-    /// assert_eq!(error.code(), DocaError::NOT_FOUND);
-    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Library> {
         load::load(path.as_ref(), None)
     }
 
     /// The library that this project builds in: its own service, embedded or as the daemon `uromd`.
-    ///
-    /// ```
-    /// use urom_host::Library;
-    ///
-    /// assert_eq!(Library::builtin(), Library::builtin());
-    /// assert_eq!(Library::builtin().path(), None);
-    /// ```
     #[cfg(feature = "builtin")]
     pub fn builtin() -> Library {
-        Library { api: urom_service::library::api(), file: None }
+        Library { api: libdoca_host::api(), file: None }
     }
 
-    /// Any other library.
+    /// Any other library, such as one that a test plays.
     ///
     /// # Safety
-    /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's says: objects live
-    /// until they are destroyed, a task's memory until it is released, callbacks are called inside
-    /// `doca_pe_progress` and nowhere else.
+    /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's
+    /// says: objects live until they are destroyed, a task's memory until it is released, callbacks
+    /// are called inside `doca_pe_progress` and nowhere else.
     ///
     /// ```
-    /// use urom_abi::host::Api;
-    /// use urom_host::Library;
-    ///
-    /// /// A library that a test plays.
-    /// fn played(table: &'static Api) -> Library {
+    /// # use urom_host::Library;
+    /// fn played(table: &'static urom_abi::host::Api) -> Library {
     ///     // SAFETY: its functions do what DOCA's do.
     ///     unsafe { Library::from_table(table) }
     /// }
@@ -139,12 +130,14 @@ impl Library {
         Library { api, file: None }
     }
 
-    /// The file it was [loaded](Self::load) from, by the name it was first loaded under; `None` when it was not loaded.
+    /// The file it was [loaded](Self::load) from, by the name it was first loaded under; `None`
+    /// when it was not loaded.
     pub fn path(&self) -> Option<&'static Path> {
         self.file.map(|file| file.path.as_path())
     }
 
-    /// What `doca_version_runtime` says, such as `2.7.0`; `None` when it was not [loaded](Self::load).
+    /// What `doca_version_runtime` says, such as `2.7.0`; `None` when it was not
+    /// [loaded](Self::load).
     pub fn version(&self) -> Option<&'static str> {
         self.file.map(|file| file.version.as_str())
     }
@@ -162,7 +155,8 @@ impl Library {
         self.api.extensions.as_ref()
     }
 
-    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not say.
+    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not
+    /// say.
     ///
     /// # Safety
     /// As for [`failure`](Self::failure).
@@ -206,17 +200,40 @@ impl PartialEq for Library {
 
 impl Eq for Library {}
 
-impl fmt::Debug for Library {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Library")
-            .field("path", &self.path())
-            .field("version", &self.version())
-            .field("extensions", &self.extensions().is_some())
-            .finish_non_exhaustive()
-    }
+debug_fields!(Library, |it| {
+    path: it.path(),
+    version: it.version(),
+    extensions: it.extensions().is_some()
+});
+
+/// A new object of the library, which `make` puts in the place that it gets.
+pub(crate) fn create<T>(
+    what: &'static str,
+    make: impl FnOnce(*mut *mut T) -> DocaError,
+) -> Result<NonNull<T>> {
+    let mut object = std::ptr::null_mut();
+    check(make(&mut object), || what)?;
+    non_null(object, what)
 }
 
-/// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this program's.
+/// A value of the library, which `get` puts in the place of the one that it gets.
+pub(crate) fn get<T, W: Into<Cow<'static, str>>>(
+    mut value: T,
+    what: impl FnOnce() -> W,
+    get: impl FnOnce(&mut T) -> DocaError,
+) -> Result<T> {
+    check(get(&mut value), what)?;
+    Ok(value)
+}
+
+/// The text in a C array, up to its NUL or the end of the array.
+pub(crate) fn c_text(array: &[c_char]) -> String {
+    let text = array.iter().take_while(|byte| **byte != 0);
+    String::from_utf8_lossy(&text.map(|byte| *byte as u8).collect::<Vec<_>>()).into_owned()
+}
+
+/// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this
+/// program's.
 pub(crate) fn non_null<T>(pointer: *mut T, what: &'static str) -> Result<NonNull<T>> {
     NonNull::new(pointer).ok_or_else(|| {
         Error::new(DocaError::UNEXPECTED, what)

@@ -11,12 +11,12 @@ struct Release {
     minor: u32,
 }
 
-/// What is to be done with a library of a release.
+/// Whether a release can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It can be used.
     Known,
-    /// It can perhaps be used.
+    /// It is newer than what is known, and probably can be used.
     Newer,
     /// It cannot.
     TooOld,
@@ -36,7 +36,7 @@ pub(super) fn judge(text: &str) -> Verdict {
     }
 }
 
-/// The first two numbers; they are digits alone, and what follows begins with neither letter nor digit.
+/// The first two numbers. They consist of digits, and no letter or digit follows them.
 fn parse(text: &str) -> Option<Release> {
     let (major, rest) = text.trim().split_once('.')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

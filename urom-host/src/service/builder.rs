@@ -1,28 +1,43 @@
 //! Which service to connect to, and how.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use urom_abi::DocaError;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{Library, Need, find_for};
-use crate::service::{Service, ServiceCore};
+use crate::service::core::ServiceCore;
+use crate::service::settings::{Place, Settings};
+use crate::service::{Service, ServiceHandle};
 
-/// A service that is to be connected to: made by [`Service::builder`], ended by [`connect`](Self::connect).
+/// A service that is to be connected to: made by [`Service::builder`], ended by
+/// [`connect`](Self::connect).
 ///
-/// Unless [`address`](Self::address) or [`embedded`](Self::embedded) says where the service is, the environment does:
-/// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without it the service is embedded.
-/// Unless [`library`](Self::library) or [`with_library`](Self::with_library) says which library connects, or the
-/// [`engine`](Self::engine) is of one, [`Library::find`] finds it.
+/// [`address`](Self::address) or [`embedded`](Self::embedded) say where the service is. Otherwise
+/// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without that variable the service
+/// is embedded. [`library`](Self::library), [`with_library`](Self::with_library) or the
+/// [`engine`](Self::engine) say which library connects. Otherwise [`Library::find`] finds it.
 ///
 /// ```no_run
-/// # use urom_host::{Service, Result};
+/// # use urom_host::{Library, ProgressEngine, Service, ServiceBuilder, Result};
 /// # fn main() -> Result<()> {
-/// let service = Service::builder().address("dpu0:5555").max_workers(8).connect()?;
+/// // A daemon, with the key that it asks for. An error says where the address came from.
+/// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
+/// let builder = Service::builder().address_from(address, "the first argument");
+/// let service = builder.key_file("/etc/urom/key").max_workers(8).connect()?;
+///
+/// // A service in this process, for commands of up to 64 KiB, on an engine that is there already.
+/// let engine = ProgressEngine::new()?;
+/// let builder = Service::builder().embedded().engine(&engine);
+/// let service = builder.max_message_size(24 + 65_536).connect()?;
+/// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
+///
+/// // NVIDIA's library, which demands a device.
+/// let file = "/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2";
+/// let service = Service::builder().library(file).device("mlx5_0").connect()?;
+/// let library = Library::load(file)?;
+/// let service = ServiceBuilder::with_library(library).device("mlx5_0").connect()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -34,33 +49,12 @@ pub struct ServiceBuilder {
     engine: Option<ProgressEngine>,
 }
 
-/// The library to connect with; a file is loaded, and the environment asked, when it comes to that.
+/// The library to connect with. Files are loaded, and the environment is read, by `connect`.
 #[derive(Debug, Clone)]
 enum Choice {
     Any,
     Is(Library),
     File(PathBuf),
-}
-
-/// What the service's thread needs to connect, besides the library.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) place: Place,
-    pub(super) device: Option<String>,
-    pub(super) key_file: Option<PathBuf>,
-    pub(super) max_workers: Option<u32>,
-    pub(super) max_message_size: Option<usize>,
-}
-
-/// Where the service is.
-#[derive(Debug, Clone)]
-pub(super) enum Place {
-    /// Wherever the library finds it.
-    Environment,
-    /// At an address, and where that came from.
-    Address { address: String, origin: String },
-    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the program.
-    Embedded { plugin_path: Option<PathBuf> },
 }
 
 impl ServiceBuilder {
@@ -77,31 +71,14 @@ impl ServiceBuilder {
     }
 
     /// A service of this library, whatever the environment says.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Library, Service, ServiceBuilder, Result};
-    /// # fn main() -> Result<()> {
-    /// let nvidia = Library::load("/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2")?;
-    /// let service = ServiceBuilder::with_library(nvidia).device("mlx5_0").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn with_library(library: Library) -> ServiceBuilder {
         ServiceBuilder { library: Choice::Is(library), ..ServiceBuilder::new() }
     }
 
-    /// The `libdoca_urom.so` to connect with, whatever the environment says: [`connect`](Self::connect) loads it.
+    /// The `libdoca_urom.so` to connect with, whatever the environment says:
+    /// [`connect`](Self::connect) loads it.
     ///
     /// See [`Library::load`] for what can be loaded, and what it means to trust a file.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let library = "/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2";
-    /// let service = Service::builder().library(library).device("mlx5_0").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn library(mut self, path: impl Into<PathBuf>) -> Self {
         self.library = Choice::File(path.into());
         self
@@ -112,131 +89,90 @@ impl ServiceBuilder {
         self.address_from(address, "Service::builder().address")
     }
 
-    /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an option or a variable.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
-    /// // An error then says where the address came from.
-    /// let service = Service::builder().address_from(address, "the first argument").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The daemon at `host:port`; `origin` is where the address came from, for error messages: an
+    /// option or a variable.
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
         self.settings.place = Place::Address { address: address.into(), origin: origin.into() };
         self
     }
 
-    /// The service in this process, whatever the environment says. Plugins come from `UROM_PLUGIN_PATH`; when that is not
-    /// set, or empty, from beside the running program, which is where cargo leaves those that it builds with it (in the folder
-    /// above when the program lies in cargo's `deps` or `examples`).
+    /// The service in this process, whatever the environment says. Plugins come from
+    /// `UROM_PLUGIN_PATH`. When that is unset or empty, they come from the running program's
+    /// directory, where cargo leaves those that it builds (for a program in cargo's `deps` or
+    /// `examples`, the directory above).
     ///
-    /// It runs the daemon's and the workers' own code, on threads: right for tests and first steps. What a process of
-    /// its own would have, environment and CPUs per worker, does not apply there.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().embedded().connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// It runs the code of the daemon and the workers on threads: right for tests and first steps.
+    /// Workers there have no environment and no CPUs of their own.
     pub fn embedded(mut self) -> Self {
         self.settings.place = Place::Embedded { plugin_path: None };
         self
     }
 
-    /// The [embedded](Self::embedded) service with plugins from these directories and files, separated by `;`.
+    /// The [embedded](Self::embedded) service with plugins from these directories and files,
+    /// separated by `;`.
     ///
-    /// A file `NAME.so` is the plugin `NAME`; so is `libNAME.so`, as cargo names what it builds, when the file states that name.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A file `NAME.so` is the plugin `NAME`. So is `libNAME.so`, cargo's name for it, when the
+    /// file states that name.
     pub fn plugin_path(mut self, directories: impl Into<PathBuf>) -> Self {
         self.settings.place = Place::Embedded { plugin_path: Some(directories.into()) };
         self
     }
 
-    /// The device, by its InfiniBand name such as `mlx5_0` (`doca_urom_service_set_dev`); [`devices`](crate::devices)
-    /// lists them. NVIDIA's library demands one.
+    /// The device, by its InfiniBand name such as `mlx5_0` (`doca_urom_service_set_dev`);
+    /// [`devices`](crate::devices) lists them. NVIDIA's library demands one.
     pub fn device(mut self, name: impl Into<String>) -> Self {
         self.settings.device = Some(name.into());
         self
     }
 
-    /// The file with the key that the daemon asks for, in place of the one that `UROM_KEY_FILE` names: a copy of that of
-    /// `uromd --key-file`, which belongs to this program's user and has mode 0600. It is read by [`connect`](Self::connect).
+    /// The file with the key that the daemon asks for; otherwise `UROM_KEY_FILE` names it. It is a
+    /// copy of the daemon's (`uromd --key-file`), belongs to this program's user and has mode 0600.
+    /// [`connect`](Self::connect) reads it.
     ///
-    /// A daemon on another address than a loopback one always asks for a key, and a daemon that asks for none is not
-    /// connected to when this program has one. An [embedded](Self::embedded) service needs none.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let service = Service::builder().address("dpu0").key_file("/etc/urom/key").connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A daemon on an address other than loopback always asks for a key. A program that has a key
+    /// does not connect to a daemon that asks for none. An [embedded](Self::embedded) service needs
+    /// none.
     pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.key_file = Some(path.into());
         self
     }
 
-    /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of two.
+    /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of
+    /// two.
     pub fn max_workers(mut self, workers: u32) -> Self {
         self.settings.max_workers = Some(workers);
         self
     }
 
-    /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header and the command, or
-    /// 32 bytes of header and the notification. 4096 unless said otherwise; the smaller of host's and service's counts.
+    /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header
+    /// and the command, or 32 bytes of header and the notification. The default is 4096; the
+    /// smaller of the host's and the service's limit counts.
     ///
-    /// An [embedded](Self::embedded) service takes the same limit, so this is all it needs; connections of one process
-    /// share an embedded service when their limits are equal. A daemon has its own, `uromd --max-msg-size`.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn main() -> Result<()> {
-    /// // Commands of 64 KiB and their header.
-    /// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// An [embedded](Self::embedded) service takes the same limit; connections of one process share
+    /// an embedded service when their limits are equal. A daemon has its own,
+    /// `uromd --max-msg-size`.
     pub fn max_message_size(mut self, bytes: usize) -> Self {
         self.settings.max_message_size = Some(bytes);
         self
     }
 
-    /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The service is of the
-    /// engine's library, unless another is named: that is an error.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, Service, Result};
-    /// # fn main() -> Result<()> {
-    /// let engine = ProgressEngine::new()?;
-    /// let service = Service::builder().engine(&engine).connect()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The
+    /// service uses the engine's library; naming another one is an error.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
     }
 
-    /// Connects (`doca_ctx_start`): blocks until the service has answered, at most about five seconds.
+    /// Connects (`doca_ctx_start`): blocks until the service has answered, at most about five
+    /// seconds.
     ///
     /// # Errors
-    /// What stopped it, with the library's own words where it has some: `INVALID_VALUE` for a setting that cannot be,
-    /// `NOT_FOUND` for a device there is not, `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is
-    /// not this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
-    /// when one key is missing or another one, `NOT_PERMITTED` for a key file that others may read. The text names the library's file when
-    /// it was loaded from one. Before that, as [`Library::find`] and [`Library::load`].
+    /// As [`Library::find`] and [`Library::load`]; then, with the library's own words where it has
+    /// some: `INVALID_VALUE` for an invalid setting, `NOT_FOUND` for an unknown device,
+    /// `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is not
+    /// this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
+    /// when a key is missing or wrong, `NOT_PERMITTED` for a key file that others may read. The
+    /// text names the file of a library that was loaded.
     pub fn connect(self) -> Result<Service> {
         let library = self.choose()?;
         let connect = || {
@@ -249,10 +185,10 @@ impl ServiceBuilder {
                 }
                 None => ProgressEngine::with_library(library)?,
             };
-            let core = Arc::new(ServiceCore::connect(library, self.settings)?);
-            Ok(Service { core, engine })
+            let handle = ServiceHandle::new(ServiceCore::connect(library, self.settings)?);
+            Ok(Service { handle, engine })
         };
-        connect().map_err(|error| error.through(library))
+        connect().map_err(|error| error.through(library.file()))
     }
 
     fn choose(&self) -> Result<Library> {
@@ -266,35 +202,5 @@ impl ServiceBuilder {
                 Place::Address { .. } | Place::Embedded { .. } => Need::Extension,
             }),
         }
-    }
-}
-
-impl Settings {
-    /// How error messages call the attempt.
-    pub(super) fn what(&self) -> String {
-        match &self.place {
-            Place::Environment => "connecting to the service".to_owned(),
-            Place::Address { address, origin } => {
-                format!("connecting to the service at {} (from {origin})", address.escape_debug())
-            }
-            Place::Embedded { plugin_path: None } => "starting the embedded service".to_owned(),
-            Place::Embedded { plugin_path: Some(path) } => {
-                format!("starting the embedded service with plugins from {}", path.display())
-            }
-        }
-    }
-
-    /// A text for C.
-    pub(super) fn c_string(&self, text: &str) -> Result<CString> {
-        CString::new(text).map_err(|error| self.nul(error))
-    }
-
-    /// A path for C.
-    pub(super) fn c_path(&self, path: &std::path::Path) -> Result<CString> {
-        CString::new(path.as_os_str().to_owned().into_vec()).map_err(|error| self.nul(error))
-    }
-
-    fn nul(&self, error: std::ffi::NulError) -> Error {
-        Error::new(DocaError::INVALID_VALUE, self.what()).caused_by(error)
     }
 }

@@ -1,10 +1,10 @@
-//! A service for threads other than its own.
+//! A service for any thread: everything but a progress engine.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use urom_abi::cpu::CpuSet;
+use urom_abi::describe;
 use urom_abi::protocol::Protocol;
 
 use crate::domain::DomainBuilder;
@@ -12,10 +12,15 @@ use crate::error::Result;
 use crate::host::Host;
 use crate::library::Library;
 use crate::plugin::Plugin;
-use crate::service::{GroupQuery, ServiceCore};
+use crate::service::core::ServiceCore;
+use crate::service::group::GroupQuery;
 use crate::worker::WorkerBuilder;
 
-/// A [`Service`](crate::Service) for any thread: starts workers there, each thread with a progress engine of its own.
+/// A connected service (`struct doca_urom_service`) for any thread: starts workers there, each
+/// thread with a progress engine of its own.
+///
+/// [`Service::handle`](crate::Service::handle) makes one. A [`Service`](crate::Service) derefs to
+/// its handle, so it has all methods of this.
 ///
 /// ```no_run
 /// # use urom_host::{ProgressEngine, Service, Result};
@@ -36,130 +41,115 @@ use crate::worker::WorkerBuilder;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// What it tells of the service, and commands as bytes:
+///
+/// ```no_run
+/// use urom_host::gather::InProcess;
+/// # use urom_host::Service;
+/// # fn example(service: &Service, file: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+/// println!("{} plugins, {} CPUs", service.plugins().len(), service.cpus().iter().count());
+/// println!("group 1 has the workers {:?}", service.workers_of_group(1).wait()?);
+/// println!("late: {}, dropped: {}", service.late_answers(), service.dropped_answers());
+///
+/// let protocol = urom_abi::describe::section::read(file)?.protocol;
+/// let plugin = service.plugin_with("worker_graph", protocol)?;
+/// assert_eq!(plugin.id(), service.plugin_named("worker_graph")?.id());
+/// let worker = service.worker().plugin(plugin).start().wait()?;
+/// let domain = service.domain().worker(0, &worker).gather(InProcess::alone()).start().wait()?;
+/// println!("{:?}", worker.command(plugin, &[0; 16])?.wait()?);
+/// if let Some(why) = service.failure() {
+///     println!("the service is gone: {why}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ServiceHandle {
     core: Arc<ServiceCore>,
 }
 
 impl ServiceHandle {
-    pub(super) fn new(core: &Arc<ServiceCore>) -> ServiceHandle {
-        ServiceHandle { core: Arc::clone(core) }
+    pub(super) fn new(core: ServiceCore) -> ServiceHandle {
+        ServiceHandle { core: Arc::new(core) }
     }
 
-    /// As [`Service::plugins`](crate::Service::plugins).
-    ///
-    /// ```
-    /// # use urom_host::{ServiceHandle, Worker, Result};
-    /// /// A worker with every plugin there is.
-    /// fn start(handle: &ServiceHandle) -> Result<Worker> {
-    ///     let mut worker = handle.worker();
-    ///     for plugin in handle.plugins() {
-    ///         worker = worker.plugin(plugin);
-    ///     }
-    ///     worker.start().wait()
-    /// }
-    /// ```
+    /// The plugins that the service had when the program connected
+    /// (`doca_urom_service_get_plugins_list`). The list may be empty.
     pub fn plugins(&self) -> &[Plugin] {
-        self.core.plugins()
+        &self.core.plugins
     }
 
-    /// As [`Service::plugin`](crate::Service::plugin).
+    /// The client for a plugin, found by its exact name.
     ///
     /// # Errors
-    /// As there.
+    /// `NOT_FOUND` when the service has no plugin of that name. `UNSUPPORTED_VERSION` when it has
+    /// another version, or a build whose messages have another layout; the text names the first
+    /// difference. Where there is no description to compare (NVIDIA's service, plugins in C), the
+    /// version alone counts.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
-        self.core.plugin::<P>()
+        Ok(P::client::<Host>(self.core.plugin_with(P::NAME, P::DESCRIPTION)?))
     }
 
-    /// As [`Service::plugin_named`](crate::Service::plugin_named).
+    /// A plugin of any protocol, found by its exact name: for tools.
+    /// [`Worker::task`](crate::Worker::task) takes its commands as bytes.
     ///
     /// # Errors
-    /// As there.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ServiceHandle, Result};
-    /// # fn example(handle: &ServiceHandle) -> Result<()> {
-    /// println!("version {}", handle.plugin_named("worker_graph")?.version());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// `NOT_FOUND` when the service has no plugin of that name.
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
         self.core.plugin_named(name, || format!("looking for plugin `{}`", name.escape_debug()))
     }
 
-    /// As [`Service::cpus`](crate::Service::cpus).
+    /// A plugin that speaks `protocol`, which the program has read from a description: for tools.
     ///
-    /// ```no_run
-    /// # fn example(handle: &urom_host::ServiceHandle) {
-    /// println!("workers may use {} CPUs", handle.cpus().iter().count());
-    /// # }
-    /// ```
+    /// # Errors
+    /// As [`plugin`](Self::plugin).
+    pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        self.core.plugin_with(name, protocol)
+    }
+
+    /// The CPUs that workers may use (`doca_urom_service_get_cpuset`).
     pub fn cpus(&self) -> CpuSet {
-        self.core.cpus()
+        self.core.cpus
     }
 
-    /// A worker to be put together and started on this thread; without [`WorkerBuilder::engine`], it gets a progress
-    /// engine of its own.
+    /// Begins to put a worker of this thread together. Without [`WorkerBuilder::engine`] it gets a
+    /// progress engine of its own.
     pub fn worker(&self) -> WorkerBuilder {
-        WorkerBuilder::new(Arc::clone(&self.core), None)
+        WorkerBuilder::new(Arc::clone(&self.core))
     }
 
-    /// As [`Service::domain`](crate::Service::domain).
-    ///
-    /// ```no_run
-    /// use urom_host::gather::InProcess;
-    /// # use urom_host::{ServiceHandle, Worker, Result};
-    /// # fn example(handle: &ServiceHandle, worker: &Worker) -> Result<()> {
-    /// let domain = handle.domain().worker(0, worker).gather(InProcess::alone()).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Begins to put a domain of this thread's workers together.
     pub fn domain(&self) -> DomainBuilder {
         DomainBuilder::new(self.library())
     }
 
-    /// As [`Service::workers_of_group`](crate::Service::workers_of_group).
-    ///
-    /// ```no_run
-    /// # async fn example(handle: &urom_host::ServiceHandle) -> urom_host::Result<()> {
-    /// println!("{:?}", handle.workers_of_group(1).await?);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in
+    /// rising order. An unknown group has no workers; that is no error.
     pub fn workers_of_group(&self, group: u32) -> GroupQuery {
         GroupQuery::submit(&self.core, group)
     }
 
-    /// As [`Service::late_answers`](crate::Service::late_answers).
-    ///
-    /// ```no_run
-    /// # fn example(handle: &urom_host::ServiceHandle) {
-    /// println!("{} answers came too late", handle.late_answers());
-    /// # }
-    /// ```
+    /// How many answers came to [group queries](GroupQuery) after their deadline or after they were
+    /// cancelled, and were thrown away. Queries that ended with their service are not counted.
     pub fn late_answers(&self) -> u64 {
-        self.core.counts().late.load(Ordering::Relaxed)
+        self.core.counts.late.load(Ordering::Relaxed)
     }
 
-    /// As [`Service::dropped_answers`](crate::Service::dropped_answers).
-    ///
-    /// ```no_run
-    /// # fn example(handle: &urom_host::ServiceHandle) {
-    /// println!("nobody waited any more for {} answers", handle.dropped_answers());
-    /// # }
-    /// ```
+    /// How many answers came to group queries whose future had been dropped, and were thrown away.
     pub fn dropped_answers(&self) -> u64 {
-        self.core.counts().dropped.load(Ordering::Relaxed)
+        self.core.counts.dropped.load(Ordering::Relaxed)
     }
 
     /// The library it belongs to.
     pub fn library(&self) -> Library {
-        self.core.library()
+        self.core.library
+    }
+
+    /// Why the link to the service failed, in the library's words; `None` while it works.
+    pub fn failure(&self) -> Option<String> {
+        self.core.failure()
     }
 }
 
-impl fmt::Debug for ServiceHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceHandle").field("plugins", &self.plugins()).finish_non_exhaustive()
-    }
-}
+debug_fields!(ServiceHandle, |it| { plugins: it.plugins() });

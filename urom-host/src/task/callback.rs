@@ -1,6 +1,6 @@
 //! A task with a callback instead of a future.
 //!
-//! The callback travels in the task's slot when it fits, and in a box otherwise.
+//! The callback is stored in the task's slot when it fits, and in a box otherwise.
 
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -66,7 +66,7 @@ where
 {
     let owner = worker.owner();
     let task = future::prepare(owner, plugin, command)?;
-    // Stored once it is submitted: nothing completes before the next progress.
+    // It is stored after the submission: nothing completes before the next progress.
     match task.submit(State::Calling, deadline) {
         Ok(slot) => {
             let waiting = Waiting::<C::Kind, F> { echo: command.echo(), callback };
@@ -88,7 +88,8 @@ where
 {
     // SAFETY: the caller's promise.
     let Waiting { echo, callback } = unsafe { Waiting::<C, F>::take(slot.callback()) };
-    // This gives the task back, unless a payload keeps it, so that the callback can submit the next one in its place.
+    // This gives the task back, unless a payload keeps it, so that the callback can submit the next
+    // one in its place.
     let answer = outcome::read::<C>(context, &echo, response);
     callback(answer);
 }

@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::plugin::Plugin;
 use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
-use crate::worker::{Context, Owner, Slot, State, Worker};
+use crate::worker::{Context, End, Owner, Slot, State, Worker};
 
-/// A future's hold on its task: the slot that the completion fills.
+/// A future's access to its task: the slot that the completion fills.
 pub(super) struct Ticket {
     owner: Rc<Owner>,
     /// `None` once the answer was taken.
@@ -25,7 +25,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Submits a task that is filled; after an error the task is back.
+    /// Submits a task that holds its command; an error gives the task back.
     #[inline]
     pub(super) fn submit<'a>(
         owner: &'a Rc<Owner>,
@@ -47,8 +47,8 @@ impl Ticket {
         self.slot().is_none_or(|slot| !slot.is_pending())
     }
 
-    /// Progresses until the task is complete or nothing moves, for a while; in the first case, `read` takes what it ended
-    /// with from the slot.
+    /// Progresses until the task is complete or nothing moves, for a while. When it is complete,
+    /// `read` takes its end from the slot.
     ///
     /// # Panics
     /// When the answer was taken before.
@@ -62,7 +62,7 @@ impl Ticket {
             panic!("a completion was polled after it had resolved")
         };
         if slot.state.get() == State::Watched && self.owner.engine.is_undriven() {
-            self.owner.end_undriven(slot);
+            self.owner.end_future(slot, End::Undriven);
         }
         if self.owner.engine.poll(cx, || !slot.is_pending()) {
             return Poll::Ready(self.take(read));
@@ -72,7 +72,7 @@ impl Ticket {
         Poll::Pending
     }
 
-    /// Has `read` take what a task that is complete ended with from its slot.
+    /// `read` takes the end of the complete task from its slot.
     ///
     /// # Panics
     /// When it is not, or was taken before.
@@ -86,7 +86,7 @@ impl Ticket {
         read(&self.owner, slot)
     }
 
-    /// Polls for a moment, without the cost of a waker; whether the task is complete.
+    /// Polls for a moment, without a waker; whether the task is complete.
     #[inline]
     pub(super) fn spin(&self) -> bool {
         self.slot().is_none_or(|slot| wait::spin(&self.owner.engine, || !slot.is_pending()))
@@ -97,7 +97,7 @@ impl Ticket {
         self.slot().is_some_and(|slot| self.owner.cancel(slot))
     }
 
-    /// A hold on the task for somebody else.
+    /// A handle to the task for somebody else.
     pub(super) fn handle(&self) -> TaskHandle {
         match self.slot() {
             Some(slot) => TaskHandle::new(&self.owner, slot),
@@ -148,46 +148,60 @@ pub(crate) fn submit<C: Request>(
 
 /// A command in flight (`struct doca_urom_worker_cmd_task`): a future of its reply.
 ///
-/// Polling progresses the worker's engine until the reply is there or nothing moves. Dropping it lets the command go on
-/// and throws its reply away. It keeps its worker alive; when the worker is stopped first, it resolves to an error.
-///
-/// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task counts against
-/// [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be [stopped](Worker::stop) meanwhile.
+/// Polling progresses the worker's engine until the reply is there or nothing moves. Dropping the
+/// completion does not take the command back; its reply is thrown away. The completion keeps its
+/// worker; when the worker is stopped first, it resolves to an error.
 ///
 /// ```no_run
-/// # use urom_host::{Completion, Worker, Host, Result};
+/// # use urom_host::{Completion, DocaError, Worker, Host, Result};
 /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
 /// let first = graph.task_loopback(worker, 1).submit()?;
 /// let second = graph.task_loopback(worker, 2).submit()?;
-/// // Both are under way; their answers may come in any order.
+/// // Both are in flight; their answers may come in any order.
+/// while !second.is_complete() {
+///     worker.engine().progress();
+/// }
 /// let (second, first) = (second.wait()?, first.wait()?);
 /// assert_eq!((first.data, second.data), (1, 2));
+///
+/// // A callback gives up a command that somebody else waits for.
+/// let slow = graph.task_loopback(worker, 3).submit()?;
+/// let handle = slow.handle();
+/// graph.task_loopback(worker, 4).submit_with(move |_| drop(handle.cancel()))?;
+/// if slow.wait().is_err_and(|error| error.code() == DocaError::SKIPPED) {
+///     println!("cancelled");
+/// }
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// It costs no heap allocation: the task is the library's, and its place among the worker's tasks is used again.
+/// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task
+/// counts against [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be
+/// [stopped](Worker::stop) meanwhile. A command costs no heap allocation: tasks are used again.
 ///
 /// # Deadlines
-/// `deadline` of the generated task, or [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline) for all of a worker,
-/// says how long after its submission a command is given up. The future then resolves to `TIME_OUT`, never before that
-/// time and at the first look after it: every progress that moves nothing and every 64th that does is one, waits of this
-/// crate look after 16 polls that move nothing, less often while they move something, and wake up for it, and the engine's
-/// [event handle](crate::ProgressEngine) becomes readable then. So it takes no answer, no daemon and no worker for it, only
-/// a thread that runs. An answer that came in
-/// before that look counts. All else is as after [`cancel`](Self::cancel).
+/// A command is given up when its deadline passes, which `deadline` of the generated task or
+/// [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline) sets, counted from the submission.
+/// The future then resolves to `TIME_OUT`: never before that time, and at the first look at the
+/// clock after it. Every progress that moves nothing looks, and every 64th that moves something.
+/// Waits of this crate wake up for it, and the engine's
+/// [event handle](crate::ProgressEngine) becomes readable. This needs no answer, no daemon and no
+/// worker, only a thread that runs. An answer that came before that look counts. Otherwise it is as
+/// after [`cancel`](Self::cancel).
 ///
 /// # Errors
-/// It resolves to an error with the notification's status when that is not `SUCCESS` ([`Error::reply`](crate::Error::reply) then has its
-/// bytes), with `INVALID_VALUE` when the reply does not read as this command's, and with the library's code, such as
-/// `CONNECTION_RESET`, when the worker is gone.
+/// It resolves to an error with the notification's status when that is not `SUCCESS`
+/// ([`Error::reply`](crate::Error::reply) has its bytes), with `INVALID_VALUE` when the reply
+/// cannot be read as this command's, and with the library's code, such as `CONNECTION_RESET`, when
+/// the worker is gone.
 ///
 /// # Threads
 /// It belongs to the thread of its worker.
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
-/// fn check<C: urom_abi::protocol::Request>() where C: Send, <C::Reply as urom_abi::protocol::Reply>::Echo: Send {
+/// use urom_abi::protocol::{Reply, Request};
+/// fn check<C: Request + Send>() where <C::Reply as Reply>::Echo: Send {
 ///     assert_send::<urom_host::Completion<C>>();
 /// }
 /// ```
@@ -208,64 +222,29 @@ impl<C: Request> Completion<C> {
     pub fn wait(mut self) -> Result<C::Reply> {
         wait::allowed()?;
         if self.ticket.spin() {
-            // The usual case: what a sleeping wait needs would cost more than the rest.
+            // The usual case. Preparing to sleep would cost more than all the rest.
             let Completion { ticket, echo } = &mut self;
             return ticket.take(|context, slot| outcome::finish::<C>(context, slot, echo));
         }
         wait::block_on(self)
     }
 
-    /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`). What the worker answers
-    /// later is thrown away and [counted](crate::Worker::late_answers).
+    /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
+    /// `false` when the reply is there already, or the task has ended otherwise.
     ///
-    /// DOCA has no call that takes a command back, so the worker may run it all the same, and its task counts against
-    /// [`max_inflight`](crate::WorkerBuilder::max_inflight) until the answer comes.
-    ///
-    /// Whether there was something to cancel: `false` when the reply is there already, or the task has ended otherwise;
-    /// then the future resolves to that.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Worker, Host, Result};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// let answer = graph.task_loopback(worker, 1).submit()?;
-    /// if answer.cancel() {
-    ///     assert_eq!(answer.wait().unwrap_err().code(), DocaError::SKIPPED);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// DOCA has no call that takes a command back. The worker may still run it, and its task counts
+    /// against [`max_inflight`](crate::WorkerBuilder::max_inflight) until the answer comes, which
+    /// is thrown away and [counted](crate::Worker::late_answers).
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
     }
 
-    /// A hold on the task with which it can be cancelled while this is being awaited.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Worker, Host, Result};
-    /// # async fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// let slow = graph.task_loopback(worker, 1).submit()?;
-    /// let give_up = slow.handle();
-    /// graph.task_loopback(worker, 2).submit_with(move |_| drop(give_up.cancel()))?;
-    /// let either = slow.await;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A handle to cancel the task while this is being awaited.
     pub fn handle(&self) -> TaskHandle {
         self.ticket.handle()
     }
 
     /// Whether the reply is there, or the task has ended otherwise, without progressing anything.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Worker, Host, Result};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// let answer = graph.task_loopback(worker, 1).submit()?;
-    /// while !answer.is_complete() {
-    ///     worker.engine().progress();
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn is_complete(&self) -> bool {
         self.ticket.is_complete()
     }

@@ -1,15 +1,15 @@
-//! A hold on a task that somebody else waits for.
+//! A handle to a task that somebody else waits for.
 
-use std::fmt;
 use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
 use crate::worker::{Owner, Slot};
 
-/// A hold on a task that a callback or a future elsewhere waits for, with which it can be cancelled.
+/// A handle to cancel a task that a callback or a future elsewhere waits for.
 ///
-/// `submit_with` of the generated tasks returns one, and [`Completion::handle`](crate::Completion::handle) makes one. It
-/// keeps nothing alive, and dropping it does nothing.
+/// `submit_with` of the generated tasks returns one, and
+/// [`Completion::handle`](crate::Completion::handle) makes one. It keeps nothing alive, and
+/// dropping it does nothing.
 ///
 /// ```no_run
 /// # use urom_host::{DocaError, Worker, Host, Result, TaskHandle};
@@ -42,17 +42,19 @@ impl TaskHandle {
         }
     }
 
-    /// A hold on a task that is over.
+    /// A handle to a task that is over.
     pub(crate) fn of_nothing() -> TaskHandle {
         TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
     }
 
-    /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does. A callback gets the error `SKIPPED`
-    /// inside the next call of [`progress`](crate::ProgressEngine::progress) of the worker's engine, whatever else that
-    /// does, or soon after in a wait. It never gets it inside this call, which therefore may be made anywhere; made inside
-    /// another callback, it is the progress call around that one, or the next if that one was giving tasks up itself.
+    /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does; `false` when
+    /// the task has ended already.
     ///
-    /// Whether there was something to cancel: `false` when the task has ended in whatever way, and then nothing changes.
+    /// A callback gets the error `SKIPPED` inside the next
+    /// [`progress`](crate::ProgressEngine::progress) of the worker's engine, or soon after in a
+    /// wait, and never inside this call. So this may be called anywhere. When it is called inside
+    /// another callback, the progress call around that one counts as the next, unless that callback
+    /// was itself told that its task is given up.
     pub fn cancel(&self) -> bool {
         let Some(owner) = self.owner.upgrade() else { return false };
         // SAFETY: the slot is one of this owner's, which is kept.
@@ -61,8 +63,4 @@ impl TaskHandle {
     }
 }
 
-impl fmt::Debug for TaskHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskHandle").finish_non_exhaustive()
-    }
-}
+debug_fields!(TaskHandle, |_| {});

@@ -28,14 +28,14 @@ use crate::library::non_null;
 use crate::plugin::Plugin;
 use crate::worker::{Answer, Context, Doca, Slot, State, on_complete};
 
-/// A slot that is the program's: given back, with its task, when dropped.
+/// A slot that the program has. Dropping this gives the slot back, with its task.
 pub(crate) struct Held<'a> {
     context: &'a Context,
     slot: &'a Slot,
 }
 
 impl<'a> Held<'a> {
-    /// The slot without the duty to give it back.
+    /// The slot, which is not given back then.
     #[inline]
     pub(crate) fn into_slot(self) -> &'a Slot {
         ManuallyDrop::new(self).slot
@@ -56,7 +56,8 @@ pub(crate) struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// The task of a slot; `None` when it has none. The caller sees to it that it is not in flight and nobody else's.
+    /// The task of a slot; `None` when it has none. Only for a task that is not in flight and that
+    /// nobody else has.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Task<'a>> {
         Some(Task { held: Held { context, slot }, doca: slot.doca.get()? })
@@ -67,13 +68,13 @@ impl<'a> Task<'a> {
         self.held.context.api()
     }
 
-    /// Its slot, without the duty to give it back.
+    /// Its slot, which is not given back then.
     #[inline]
     pub(crate) fn into_slot(self) -> &'a Slot {
         self.held.into_slot()
     }
 
-    /// Ends this look at the task and leaves it where it is.
+    /// Drops this without giving the task back.
     #[inline]
     pub(crate) fn leave(self) {
         self.into_slot();
@@ -83,13 +84,13 @@ impl<'a> Task<'a> {
     #[inline]
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
         if plugin.service() != context.serial || plugin.id() & context.plugins.get() == 0 {
-            return Err(outcome::stranger(context, plugin));
+            return Err(outcome::foreign(context, plugin));
         }
         let slot = match context.slots.take_ready() {
             Some(slot) => slot,
             None => Task::make(context, plugin)?,
         };
-        // It is read from the slot in both cases, so that the usual one need not pass it on in memory.
+        // It is read from the slot in both cases: returning it would copy it through memory.
         let Some(task) = Task::of(context, slot) else {
             unreachable!("a slot that is ready has a task")
         };
@@ -107,7 +108,8 @@ impl<'a> Task<'a> {
         self.held.slot.plugin.set(plugin);
     }
 
-    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and asks for all that never changes about it; the slot it got.
+    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and reads what is constant
+    /// about it. Returns its slot.
     #[cold]
     fn make(context: &'a Context, plugin: &Plugin) -> Result<&'a Slot> {
         const WHAT: &str = "allocating a command task";
@@ -157,8 +159,8 @@ impl<'a> Task<'a> {
     /// The memory of the command, all of it.
     #[inline]
     pub(crate) fn payload(&mut self) -> &mut [u8] {
-        // SAFETY: the task's own memory, writable, of that many bytes; the task is not in flight, and this borrow is the
-        // only one.
+        // SAFETY: the task's own memory, writable, of that many bytes; the task is not in flight,
+        // and this borrow is the only one.
         unsafe { std::slice::from_raw_parts_mut(self.doca.data.as_ptr(), self.doca.capacity) }
     }
 
@@ -177,8 +179,8 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
-    /// Submits the task (`doca_task_submit`), for somebody who waits as `state` says and for as long as `deadline`
-    /// says. It is the library's until it completes; after an error it is back here.
+    /// Submits the task (`doca_task_submit`). `state` says who waits for it. The library has it
+    /// until it completes; an error gives it back.
     #[inline]
     pub(crate) fn submit(
         self,
@@ -197,7 +199,7 @@ impl<'a> Task<'a> {
         slot.serial.set(slot.serial.get().wrapping_add(1));
         if let Some(limit) = deadline.or(context.deadline) {
             slot.limit.set(limit);
-            // A time that cannot be told never comes.
+            // A deadline that overflows never passes.
             if let Some(at) = Instant::now().checked_add(limit) {
                 context.set_deadline(slot, at);
             }
@@ -205,8 +207,8 @@ impl<'a> Task<'a> {
         Ok(self.into_slot())
     }
 
-    /// The status it ended with, and the notification's bytes, the task's own memory and writable until it is released;
-    /// `None` when there was no notification. Only after completion.
+    /// The status it ended with, and the notification's bytes, the task's own memory and writable
+    /// until it is released; `None` when there was no notification. Only after completion.
     #[inline]
     fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
         let Some(end) = self.doca.end else { return (self.status(), self.response()) };
@@ -237,8 +239,8 @@ impl<'a> Task<'a> {
         self.end().1.is_some()
     }
 
-    /// The notification's bytes, the task's own memory and writable until it is released; only after completion. `None`
-    /// when there was no notification.
+    /// The notification's bytes, the task's own memory and writable until it is released; only
+    /// after completion. `None` when there was no notification.
     #[inline]
     fn response(&self) -> Option<NonNull<[u8]>> {
         let (data, length) = extent(self.held.context, self.response_buffer()?);
@@ -251,7 +253,8 @@ impl<'a> Task<'a> {
     /// What it ended with, copied; only after completion.
     pub(crate) fn answer(&self) -> Answer {
         let (status, bytes) = self.end();
-        // SAFETY: the response is the task's own memory until it is released, and nobody writes to it meanwhile.
+        // SAFETY: the response is the task's own memory until it is released, and nobody writes to
+        // it meanwhile.
         let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
         Answer { status, bytes }
     }

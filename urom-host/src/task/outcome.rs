@@ -6,6 +6,7 @@ use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
+use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
 use crate::wait;
@@ -28,7 +29,7 @@ pub(super) fn describe<C: Request>(context: &Context) -> String {
 }
 
 impl End {
-    /// The code of a task that ended so.
+    /// The code of a task that was given up for this reason.
     pub(crate) fn code(self) -> DocaError {
         match self {
             End::TimedOut(_) => DocaError::TIME_OUT,
@@ -46,16 +47,19 @@ fn ended(what: String, end: End) -> Error {
     }
     let error = Error::new(end.code(), what);
     match end {
-        End::TimedOut(limit) => error
-            .why(format!("no answer came within the deadline of {limit:?}"))
-            .hint("allow more time, or ask the worker for its state; a late answer is thrown away and counted in late_answers"),
+        End::TimedOut(limit) => {
+            error.why(format!("no answer came within the deadline of {limit:?}")).hint(
+                "allow more time, or ask the worker for its state; a late answer is thrown away \
+                and counted in late_answers",
+            )
+        }
         _ => error.why("it was cancelled before its answer came"),
     }
 }
 
 /// A task for a plugin that the worker does not have.
 #[cold]
-pub(super) fn stranger(context: &Context, plugin: &Plugin) -> Error {
+pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
     let error = Error::new(DocaError::INVALID_VALUE, what(context, plugin.name(), "command"));
     match plugin.service() == context.serial {
         true => error
@@ -79,15 +83,20 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
         (DocaError::NO_MEMORY, _) => {
             let tasks = context.settings.max_inflight as usize;
             let all = format!("no task is free: {} allocated", Count(tasks, "task"));
-            match (context.held(), context.given_up()) {
-                (0, 0) => error
-                    .why(all)
-                    .hint("wait for one to complete, or allow more with WorkerBuilder::max_inflight"),
+            match (context.held.get(), context.given_up()) {
+                (0, 0) => error.why(all).hint(
+                    "wait for one to complete, or allow more with \
+                        WorkerBuilder::max_inflight",
+                ),
                 (0, late) => error
                     .why(format!(
-                        "{all}, {late} of them for commands that were given up and that the worker has not answered yet"
+                        "{all}, {late} of them for commands that were given up and that the \
+                         worker has not answered yet"
                     ))
-                    .hint("wait for their answers, restart the worker, or allow more with WorkerBuilder::max_inflight"),
+                    .hint(
+                        "wait for their answers, restart the worker, or allow more with \
+                        WorkerBuilder::max_inflight",
+                    ),
                 (held, _) => error
                     .why(format!("{all}, {held} of them by replies whose payloads are still held"))
                     .hint("drop payloads of earlier replies, or copy them with to_vec"),
@@ -108,7 +117,7 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
     match code {
         // The library's words end in what to do.
         _ if !failure.is_empty() => error.why(failure),
-        // The library finds that out by sending, and says more with the next progress.
+        // The library noticed it while sending, and says more with the next progress.
         DocaError::CONNECTION_RESET => error
             .why("the connection to it broke as the command was sent")
             .hint("start a new worker"),
@@ -124,7 +133,7 @@ pub(super) fn unencodable<C: Request>(context: &Context, error: EncodeError) -> 
     Error::new(error.into(), describe::<C>(context)).caused_by(error)
 }
 
-/// What the task of a slot ended with, as the command's reply; the task goes back.
+/// The reply of a slot's task, which is given back.
 #[inline(always)]
 pub(super) fn finish<C: Request>(
     context: &Context,
@@ -138,7 +147,7 @@ pub(super) fn finish<C: Request>(
     }
 }
 
-/// The same for all but the usual end.
+/// As [`finish`], for all but the usual end.
 #[inline(never)]
 fn finish_otherwise<C: Request>(
     context: &Context,
@@ -148,7 +157,7 @@ fn finish_otherwise<C: Request>(
     read::<C>(context, echo, context.take(slot))
 }
 
-/// An answer that does not read as the command's reply.
+/// An answer that cannot be decoded as the command's reply.
 #[cold]
 fn unreadable<C: Request>(context: &Context, error: DecodeError, reply: &[u8]) -> Error {
     Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
@@ -156,7 +165,7 @@ fn unreadable<C: Request>(context: &Context, error: DecodeError, reply: &[u8]) -
         .with_reply(reply)
 }
 
-/// What a task ended with, as the command's reply.
+/// The command's reply, from the end of its task.
 #[inline]
 pub(super) fn read<C: Request>(
     context: &Context,
@@ -195,10 +204,15 @@ pub(super) fn failed(
             .with_reply(bytes),
         None => match context.failure() {
             why if why.is_empty() => match (code, context.state()) {
-                (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => error
-                    .why("the answer exceeds the message limit")
-                    .hint("ask for less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size"),
-                (_, Ok(CtxState::RUNNING)) => error.hint("the worker still runs; its log says more"),
+                (DocaError::TOO_BIG, Ok(CtxState::RUNNING)) => {
+                    error.why("the answer exceeds the message limit").hint(
+                        "ask for less, or raise ServiceBuilder::max_message_size and uromd \
+                        --max-msg-size",
+                    )
+                }
+                (_, Ok(CtxState::RUNNING)) => {
+                    error.hint("the worker still runs; its log says more")
+                }
                 _ => error.hint("see the worker's state; one that is gone must be started anew"),
             },
             // The library's words end in what to do.

@@ -1,4 +1,4 @@
-//! Commands and answers as plain bytes, for tests, tools, and plugins whose protocol is stated nowhere.
+//! Commands and answers as plain bytes, for tests and tools.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -22,26 +22,55 @@ use crate::worker::{Answer, End, Owner, Slot, Worker};
 
 const COMMAND: &str = "a raw command";
 
-/// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`); dropping it releases it.
+impl Worker {
+    /// Allocates a task for a command given as bytes (`doca_urom_worker_cmd_task_allocate_init`).
+    ///
+    /// # Errors
+    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run,
+    /// `INVALID_VALUE` for a plugin it was not started with.
+    pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
+        let (owner, plugin) = (Rc::clone(self.owner()), plugin.as_ref());
+        let mut task = Task::allocate(&owner, plugin)?;
+        let capacity = task.payload().len();
+        let slot = Some(NonNull::from(task.into_slot()));
+        owner.unsubmitted.update(|tasks| tasks + 1);
+        Ok(RawTask { owner, plugin: *plugin.info(), capacity, deadline: None, slot })
+    }
+
+    /// Submits a command given as bytes.
+    ///
+    /// # Errors
+    /// As [`task`](Self::task) and [`RawTask::submit`].
+    pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
+        Ok(self.task(plugin)?.submit(command)?)
+    }
+}
+
+/// A task that is allocated and not submitted (`struct doca_urom_worker_cmd_task`). Dropping it
+/// releases it.
 ///
-/// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) from now on.
+/// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight).
 ///
 /// ```no_run
-/// # use urom_host::{Plugin, RawTask, Worker, Result};
+/// # use std::time::Duration;
+/// # use urom_host::{DocaError, Plugin, RawTask, Worker, Result};
 /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-/// let task: RawTask = worker.task(plugin)?;
+/// let task: RawTask = worker.task(plugin)?.deadline(Duration::from_millis(5));
 /// let command = vec![0; task.capacity().min(16)];
 /// match task.submit(&command) {
-///     Ok(completion) => println!("{}", completion.wait()?.status),
-///     // The task is still there, for a shorter command, say.
-///     Err(rejected) => println!("{}, room for {} bytes", rejected.error, rejected.task.capacity()),
+///     Ok(completion) => match completion.wait()?.status {
+///         DocaError::TIME_OUT => println!("no answer within 5 ms"),
+///         status => println!("{status}"),
+///     },
+///     // The task is still there, for instance for a shorter command.
+///     Err(rejected) => println!("{}, for {} bytes", rejected.error, rejected.task.capacity()),
 /// }
 /// # Ok(())
 /// # }
 /// ```
 pub struct RawTask {
     owner: Rc<Owner>,
-    /// Without what nobody asks a task for: a task that is given back is part of an error.
+    /// Only the information of the plugin, because errors hold tasks and should be small.
     plugin: PluginInfo,
     capacity: usize,
     deadline: Option<Duration>,
@@ -50,30 +79,9 @@ pub struct RawTask {
 }
 
 impl RawTask {
-    pub(crate) fn allocate(worker: &Worker, plugin: &Plugin) -> Result<RawTask> {
-        let owner = Rc::clone(worker.owner());
-        let mut task = Task::allocate(&owner, plugin)?;
-        let capacity = task.payload().len();
-        let slot = Some(NonNull::from(task.into_slot()));
-        owner.unsubmitted.update(|tasks| tasks + 1);
-        Ok(RawTask { owner, plugin: *plugin.info(), capacity, deadline: None, slot })
-    }
-
-    /// When the command is given up, counted from its submission: its [`Answer`] is `TIME_OUT` without bytes then. In place of
-    /// [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is none. See [`Completion`](crate::Completion) for
-    /// what it means.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{DocaError, Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// let answer = worker.task(plugin)?.deadline(Duration::from_millis(5)).submit(&[0; 16])?.wait()?;
-    /// if answer.status == DocaError::TIME_OUT && answer.bytes.is_none() {
-    ///     println!("not within 5 ms; {} such tasks are out", worker.given_up());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Gives the command up `limit` after its submission: its [`Answer`] then is `TIME_OUT` without
+    /// bytes. It replaces [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`] is
+    /// none. [`Completion`](crate::Completion) says more about deadlines.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
@@ -84,12 +92,13 @@ impl RawTask {
         self.capacity
     }
 
-    /// Submits `command` (`doca_task_submit`). It leaves at once when it is alone, and else with others at the next
-    /// [`progress`](crate::ProgressEngine::progress) at the latest: who waits for what it does anywhere else calls that first.
+    /// Submits `command` (`doca_task_submit`). It is sent at once, or together with others in the
+    /// next [`progress`](crate::ProgressEngine::progress). A program that waits for its effect by
+    /// other means progresses the engine first.
     ///
     /// # Errors
-    /// Together with the error comes the task, still the caller's: `TOO_BIG`, with both numbers, for more bytes than
-    /// [`capacity`](Self::capacity), and whatever the library refuses with.
+    /// The error gives the task back: `TOO_BIG` for more bytes than [`capacity`](Self::capacity),
+    /// with both numbers, and whatever the library refuses with.
     pub fn submit(mut self, command: &[u8]) -> Result<RawCompletion, Rejected> {
         if let Err(error) = self.fill(command) {
             return Err(Rejected { error, task: self });
@@ -110,7 +119,7 @@ impl RawTask {
         Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
     }
 
-    /// The task, which is given back when that is dropped.
+    /// The task, which is given back when the result is dropped.
     fn task(&self) -> Option<Task<'_>> {
         // SAFETY: slots live as long as their owner, which is kept.
         let slot = unsafe { self.slot?.as_ref() };
@@ -139,11 +148,7 @@ impl Drop for RawTask {
     }
 }
 
-impl fmt::Debug for RawTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawTask").field("plugin", &self.plugin).finish_non_exhaustive()
-    }
-}
+debug_fields!(RawTask, |it| { plugin: it.plugin });
 
 /// A task that was not submitted, and why.
 ///
@@ -192,13 +197,16 @@ impl From<Rejected> for Error {
 /// A raw command in flight: a future of its [`Answer`], whatever its status.
 ///
 /// ```no_run
-/// # use urom_host::{Plugin, RawCompletion, Worker, Result};
+/// # use urom_host::{DocaError, Plugin, RawCompletion, Worker, Result};
 /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-/// let completions: Vec<RawCompletion> =
-///     (0..4).map(|_| worker.command(plugin, &[0; 16])).collect::<Result<_>>()?;
-/// for completion in completions {
-///     println!("{:?}", completion.wait()?);
+/// // The graph plugin's loopback: its tag, then the value.
+/// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
+/// let completion: RawCompletion = worker.command(plugin, &command)?;
+/// let handle = completion.handle();
+/// if completion.cancel() {
+///     assert_eq!(completion.wait()?.status, DocaError::SKIPPED);
 /// }
+/// assert!(!handle.cancel(), "it is over");
 /// # Ok(())
 /// # }
 /// ```
@@ -218,34 +226,13 @@ impl RawCompletion {
         Ok(wait::block_on(self))
     }
 
-    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer is `SKIPPED` without
-    /// bytes.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// let completion = worker.command(plugin, &[0; 16])?;
-    /// let cancelled = completion.cancel();
-    /// assert_eq!(cancelled, completion.wait()?.status == DocaError::SKIPPED);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the answer
+    /// is `SKIPPED` without bytes.
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
     }
 
-    /// A hold on the task with which it can be cancelled while this is being awaited.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// let completion = worker.command(plugin, &[0; 16])?;
-    /// let handle = completion.handle();
-    /// let answer = completion.await;
-    /// assert!(!handle.cancel(), "it is over");
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A handle to cancel the task while this is being awaited.
     pub fn handle(&self) -> TaskHandle {
         self.ticket.handle()
     }
@@ -258,7 +245,7 @@ impl Future for RawCompletion {
         self.ticket.poll(cx, |context, slot| {
             let response = context.take(slot);
             if response.end() == Some(End::Undriven) {
-                // An answer has a code only.
+                // An answer has no text.
                 tracing::warn!("{}", wait::undriven("a raw command"));
             }
             response.into_answer()
@@ -266,8 +253,4 @@ impl Future for RawCompletion {
     }
 }
 
-impl fmt::Debug for RawCompletion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawCompletion").field("complete", &self.ticket.is_complete()).finish()
-    }
-}
+debug_fields!(RawCompletion, |it| { complete: it.ticket.is_complete() });

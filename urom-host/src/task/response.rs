@@ -1,4 +1,5 @@
-//! What a completed task ended with: a status, and the notification's bytes with the memory they lie in.
+//! What a completed task ended with: a status, and the notification's bytes with the memory they
+//! lie in.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -23,7 +24,8 @@ enum Memory<'a> {
     Copied(Option<Vec<u8>>),
     /// A payload's.
     Taken,
-    /// There is none: the task was given up. It goes back with this if the library has given it back already.
+    /// None, because the program gave the task up. The task is in here when the library has given
+    /// it back.
     Ended { end: End, _back: Option<Held<'a>> },
 }
 
@@ -32,7 +34,8 @@ impl<'a> Response<'a> {
     pub(crate) fn of(task: Task<'a>) -> Response<'a> {
         let (status, bytes) = task.end();
         if bytes.is_none() {
-            // UCX may still read the command of a task that ended with its connection: that one is not used again.
+            // UCX may still read the command of a task that ended with its connection, so the task
+            // is not used again.
             task.held.context.release(task.held.slot);
         }
         Response { status, memory: Memory::Task(task.held, bytes) }
@@ -71,8 +74,8 @@ impl<'a> Response<'a> {
     #[inline]
     pub(crate) fn reply(&self) -> Option<&[u8]> {
         match &self.memory {
-            // SAFETY: the response is the task's own memory until it is released, which `self` does not do before the
-            // borrow ends; nobody writes to it meanwhile.
+            // SAFETY: the response is the task's own memory until it is released, which `self` does
+            // not do before the borrow ends; nobody writes to it meanwhile.
             Memory::Task(_, bytes) => bytes.map(|bytes| unsafe { bytes.as_ref() }),
             Memory::Copied(bytes) => bytes.as_deref(),
             Memory::Taken | Memory::Ended { .. } => None,
@@ -116,8 +119,8 @@ impl Incoming for &mut Response<'_> {
     }
 }
 
-/// The usual end of a task, a notification that says `SUCCESS`, without all that a [`Response`] may be besides. Dropping it
-/// gives the task back, unless a payload took that over.
+/// The usual end of a task, a notification with `SUCCESS`: a [`Response`] without its other cases,
+/// for speed. Dropping it gives the task back, unless a payload took that over.
 pub(crate) struct Arrived<'a> {
     context: &'a Context,
     slot: &'a Slot,
@@ -127,15 +130,16 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl<'a> Arrived<'a> {
-    /// Takes the task of a slot if it is complete and ended so, and its library shows that without a call. Otherwise
-    /// nothing changes.
+    /// Takes the task of a slot if it is complete with `SUCCESS`, and the library shows that
+    /// without a call. Otherwise nothing changes.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Arrived<'a>> {
         if slot.state.get() != State::Complete {
             return None;
         }
         let end = slot.doca.get()?.end?;
-        // SAFETY: the library keeps the place for as long as the task is live, which it is while the slot has it.
+        // SAFETY: the library keeps the place for as long as the task is live, which it is while
+        // the slot has it.
         let end = unsafe { end.read() };
         if end.status != DocaError::SUCCESS {
             return None;
@@ -149,8 +153,8 @@ impl<'a> Arrived<'a> {
     /// The notification's bytes.
     #[inline]
     pub(crate) fn reply(&self) -> &[u8] {
-        // SAFETY: the task's own memory until that is released, which does not happen before `self` is dropped or a payload
-        // has the task; nobody writes to it meanwhile.
+        // SAFETY: the task's own memory until that is released, which does not happen before `self`
+        // is dropped or a payload has the task; nobody writes to it meanwhile.
         unsafe { self.bytes.as_ref() }
     }
 }
@@ -189,11 +193,12 @@ impl Incoming for &Arrived<'_> {
 
 /// The task's response as a payload that releases the task when it is dropped.
 fn keep(owner: Rc<Owner>, task: Held<'_>, bytes: NonNull<[u8]>) -> Payload {
-    owner.hold();
+    owner.held.update(|tasks| tasks + 1);
     let slot: *const Slot = task.into_slot();
     let words = [Rc::into_raw(owner).cast(), slot.cast()];
-    // SAFETY: the response is writable memory of the task until that is released, and no borrow of it is left: nobody
-    // else knows the task from here on. `release` gets it and its owner back on this thread, as payloads are not `Send`.
+    // SAFETY: the response is writable memory of the task until that is released, and no borrow of
+    // it is left: nobody else knows the task from here on. `release` gets it and its owner back on
+    // this thread, as payloads are not `Send`.
     unsafe { Payload::foreign(bytes, words, release) }
 }
 
@@ -206,5 +211,5 @@ unsafe fn release([owner, slot]: [*const (); 2]) {
     let slot = unsafe { &*slot.cast::<Slot>() };
     // `keep` gave the task up, and it is complete.
     drop(Task::of(&owner, slot));
-    owner.let_go();
+    owner.held.update(|tasks| tasks - 1);
 }

@@ -10,12 +10,13 @@ use urom_abi::DocaError;
 use super::profile::Profile;
 use crate::error::{Error, Result};
 
-/// Builds the plugin of a package of this workspace, and gives its `.so`: the only `cdylib` there, `libNAME.so` as cargo
-/// names it. A service takes the file as it is: see [`Uromd::start`](super::Uromd::start).
+/// Builds the plugin of a package of this workspace, and gives its `.so`: the only `cdylib` there,
+/// `libNAME.so` as cargo names it. A service takes the file as it is: see
+/// [`Uromd::start`](super::Uromd::start).
 ///
 /// # Errors
-/// When cargo does not start or cannot build the package, with what it said; when the package has no `cdylib`; and when the
-/// running program is no test that cargo built.
+/// When cargo does not start or cannot build the package, with what it said; when the package has
+/// no `cdylib`; and when the running program is no test that cargo built.
 ///
 /// ```no_run
 /// use urom_host::Service;
@@ -60,11 +61,13 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
             .hint("this is for programs that `cargo test` built")
     })?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // A test may have changed its directory; cargo says where the package is, in which workspace therefore.
+    // A test may have changed its directory; cargo says where the package is, in which workspace
+    // therefore.
     if let Some(directory) = std::env::var_os("CARGO_MANIFEST_DIR") {
         command.current_dir(directory);
     }
-    // What cargo says of the test's own package: build scripts that watch it would be run again each time.
+    // What cargo says of the test's own package: build scripts that watch it would be run again
+    // each time.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
@@ -96,8 +99,8 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The file that `find` finds in the message about the last artifact of a kind: what was asked for comes after what it
-/// depends on.
+/// The file that `find` finds in the message about the last artifact of a kind: what was asked for
+/// comes after what it depends on.
 fn artifact(
     messages: &str,
     kind: &str,

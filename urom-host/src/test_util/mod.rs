@@ -1,10 +1,10 @@
-//! For tests of a plugin together with its host program (feature `test-util`): the plugin's `.so` and `uromd`, built, and
-//! a service of the test's own.
+//! For tests of a plugin together with its host program (feature `test-util`): the plugin's `.so`
+//! and `uromd`, built, and a service of the test's own.
 //!
-//! `cargo test` builds what the tests link to. It builds no shared object of another package and no program of another
-//! workspace, so a test that starts a real service has to: [`plugin`] and [`Uromd::start`] run `cargo build`, in the
-//! profile, for the target and into the target directory of the running test. When everything is built that takes a
-//! fraction of a second.
+//! `cargo test` builds what the tests link to. It builds no shared object of another package and no
+//! program of another workspace, so a test that starts a real service has to: [`plugin`] and
+//! [`Uromd::start`] run `cargo build`, in the profile, for the target and into the target directory
+//! of the running test. When everything is built that takes a fraction of a second.
 //!
 //! ```no_run
 //! use urom_host::test_util::{Uromd, plugin};

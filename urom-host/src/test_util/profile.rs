@@ -1,4 +1,5 @@
-//! In which profile, for which target and where the running test was built, read from where its file lies.
+//! In which profile, for which target and where the running test was built, read from where its
+//! file lies.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// The profile of a test program, whose libraries cargo leaves in `DIRECTORY[/TRIPLE]/PROFILE`. `None` for a program that
-    /// does not lie where cargo builds. `libraries` is the value of `LD_LIBRARY_PATH`.
+    /// The profile of a test program, whose libraries cargo leaves in `DIRECTORY[/TRIPLE]/PROFILE`.
+    /// `None` for a program that does not lie where cargo builds. `libraries` is the value of
+    /// `LD_LIBRARY_PATH`.
     pub(super) fn of(program: &Path, libraries: &OsStr) -> Option<Profile> {
         let profile =
             beside(program, libraries).filter(|profile| Some(&**profile) != program.parent())?;
@@ -35,7 +37,8 @@ impl Profile {
     }
 }
 
-/// Whether a directory's name is the triple of what runs here: the kit is for Linux with its usual C library.
+/// Whether a directory's name is the triple of what runs here: the kit is for Linux with its usual
+/// C library.
 fn is_triple(name: &str) -> bool {
     name.strip_prefix(std::env::consts::ARCH) == Some("-unknown-linux-gnu")
 }

@@ -11,8 +11,9 @@ use urom_abi::DocaError;
 use super::cargo;
 use crate::error::{Error, Result};
 
-/// What tells sanitizers, coverage and profilers in a program what to do, and where to write. Workers find nothing of a daemon's
-/// environment that nobody asked for, and would write wherever they are.
+/// What tells sanitizers, coverage and profilers in a program what to do, and where to write.
+/// Workers find nothing of a daemon's environment that nobody asked for, and would write wherever
+/// they are.
 const TOOLS: [&str; 8] = [
     "ASAN_OPTIONS",
     "ASAN_SYMBOLIZER_PATH",
@@ -24,10 +25,11 @@ const TOOLS: [&str; 8] = [
     "UBSAN_OPTIONS",
 ];
 
-/// A running service: the daemon `uromd` with its worker processes, on a port of its own of 127.0.0.1.
+/// A running service: the daemon `uromd` with its worker processes, on a port of its own of
+/// 127.0.0.1.
 ///
-/// Dropping it ends them. What they log from warnings on, plugins included, is part of the test's output: `cargo test`
-/// shows it when the test fails.
+/// Dropping it ends them. What they log from warnings on, plugins included, is part of the test's
+/// output: `cargo test` shows it when the test fails.
 ///
 /// ```no_run
 /// use urom_host::Service;
@@ -53,8 +55,8 @@ pub struct Uromd {
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 impl Uromd {
-    /// Builds the daemon and starts it with the plugins of `plugin_path`: what `UROM_PLUGIN_PATH` takes, such as a file
-    /// that [`plugin`](super::plugin) gave, or several with `;` between them.
+    /// Builds the daemon and starts it with the plugins of `plugin_path`: what `UROM_PLUGIN_PATH`
+    /// takes, such as a file that [`plugin`](super::plugin) gave, or several with `;` between them.
     ///
     /// # Errors
     /// When cargo cannot build it, or when it does not come up: it says why on standard error.
@@ -87,7 +89,8 @@ impl Uromd {
         Ok(uromd)
     }
 
-    /// Where it listens, `127.0.0.1:PORT`: what [`ServiceBuilder::address`](crate::ServiceBuilder::address) takes.
+    /// Where it listens, `127.0.0.1:PORT`: what
+    /// [`ServiceBuilder::address`](crate::ServiceBuilder::address) takes.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -95,7 +98,8 @@ impl Uromd {
 
 impl Drop for Uromd {
     fn drop(&mut self) {
-        // It may have ended already; either way nothing of it is left, because workers end when their daemon does.
+        // It may have ended already; either way nothing of it is left, because workers end when
+        // their daemon does.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Some(log) = &self.log {
@@ -105,7 +109,8 @@ impl Drop for Uromd {
     }
 }
 
-/// Prints the log as output of the running test, which a thread has in common with the one that starts it.
+/// Prints the log as output of the running test, which a thread has in common with the one that
+/// starts it.
 fn print(log: ChildStderr) -> Receiver<()> {
     let (printing, printed) = channel::<()>();
     std::thread::spawn(move || {

@@ -1,7 +1,8 @@
 //! A future in tokio, with the engines of its thread progressed meanwhile.
 //!
-//! As long as something moves, and for a moment after, the future is woken at once, so that others of the runtime have
-//! their turn in between. Then each engine is asked for a notification, and tokio watches its descriptor.
+//! While something moves, and for a moment after, the future wakes itself, so that other tasks of
+//! the runtime run in between. Then each engine is asked for a notification, and tokio watches its
+//! descriptor.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -16,31 +17,32 @@ use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
 use urom_abi::DocaError;
 
-use crate::engine::{EngineCore, ProgressEngine};
+use crate::callback;
+use crate::engine::{self, EngineCore, ProgressEngine};
 use crate::error::{Error, Result};
-use crate::thread;
 use crate::wait::{SPIN, allowed};
 
-/// How often engines are looked at before others of the runtime have their turn.
+/// How often engines are progressed before other tasks of the runtime get their turn.
 const TURNS: u32 = 16;
 
-/// Runs a future to its end, progressing every engine of this thread while it waits: [`block_on`](crate::block_on) for
-/// tokio.
+/// Runs a future to its end, progressing every engine of this thread while it waits:
+/// [`block_on`](crate::block_on) for tokio.
 ///
-/// The engines are polled for about 50 microseconds after something moved, in turns with the runtime's other tasks; then the
-/// task sleeps until a descriptor of theirs, or anything else that the future waits for, wakes it. The future may use all
-/// of tokio. [`Service::connect`](crate::Service::connect) blocks its thread until the service has answered, inside of it
-/// as elsewhere.
+/// The engines are polled until nothing has moved for about 50 microseconds, in turns with the
+/// runtime's other tasks. Then the task sleeps until an engine's descriptor, or anything else that
+/// the future waits for, wakes it. The future may use all of tokio.
+/// [`Service::connect`](crate::Service::connect) blocks its thread also in here.
 ///
-/// The future that this makes is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`, or in a
-/// [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. [`HostThread`](super::HostThread) is for futures that have to be `Send`.
+/// The returned future is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`, or in
+/// a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. Where futures must be
+/// `Send`, use [`HostThread`](super::HostThread).
 ///
 /// # Errors
 /// The future's own; `OPERATING_SYSTEM` when tokio cannot watch an engine's descriptor.
 ///
 /// # Panics
-/// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the panic of a callback that
-/// ran meanwhile.
+/// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the
+/// panic of a callback that ran meanwhile.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -97,7 +99,7 @@ pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>
     .await
 }
 
-/// What to do once nothing is to be done.
+/// What a driver does next.
 enum Rest {
     /// Look again at once.
     Look,
@@ -112,42 +114,41 @@ struct Driver {
     watched: Vec<Watched>,
     /// The engines were asked for notifications.
     armed: bool,
-    /// It has cleared notifications that others may have asked for, and not asked again.
+    /// It has cleared notifications that others may have requested, and not requested them again.
     cleared: bool,
     turns: u32,
     moved: Instant,
 }
 
-/// An engine, as tokio watches it.
+/// An engine that tokio watches.
 struct Watched {
     engine: Weak<EngineCore>,
-    /// A descriptor of its own, so that the engine may go first.
+    /// A descriptor of its own, so that the engine may be destroyed first.
     handle: AsyncFd<OwnedFd>,
 }
 
 thread_local! {
-    /// Who drives this thread's engines, and how to wake them. A driver that has cleared the
-    /// notifications wakes those that sleep unless it asks for them again in the same turn: it may
-    /// never have another one.
+    /// The drivers of this thread's engines. One that has cleared the notifications wakes those
+    /// that sleep, unless it requests them again in the same turn: it may never get another turn.
     static DRIVERS: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A driver, as the others of its thread know it.
+/// A driver, for the others of its thread.
 struct Known {
     number: u64,
     waker: Waker,
-    /// Only a notification, or what its future waits for, wakes it.
+    /// It sleeps until a notification, or what its future waits for, wakes it.
     asleep: bool,
 }
 
 /// Whether a driver progresses the engines of this thread.
 pub(super) fn is_driven() -> bool {
-    // There are none where a thread ends, whose thread-locals may still wait.
+    // None when the thread ends: the list may be gone, while other thread-locals still wait.
     DRIVERS.try_with(|drivers| !drivers.borrow().is_empty()).unwrap_or(false)
 }
 
-/// Wakes the drivers that sleep. Wakers run code that is not ours, which may come back here.
+/// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
 fn wake_sleepers() {
     let sleepers: Vec<Waker> = DRIVERS.with_borrow_mut(|drivers| {
         let sleepers = drivers.iter_mut();
@@ -187,7 +188,7 @@ impl Driver {
         super::note_progress();
     }
 
-    /// Ends a turn that may be the last one: who holds the future may not poll it again.
+    /// Ends a turn that may be the last one: the future may never be polled again.
     fn give_way(&mut self) {
         if std::mem::take(&mut self.cleared) {
             wake_sleepers();
@@ -206,10 +207,10 @@ impl Driver {
 
     fn progress(&mut self) -> bool {
         self.turns += 1;
-        let mut moved = thread::spin_all();
+        let mut moved = engine::all::spin();
         let now = Instant::now();
-        moved |= thread::pass_all(now);
-        thread::resume();
+        moved |= engine::all::expire(now);
+        callback::resume();
         if moved {
             self.moved = now;
         }
@@ -227,7 +228,8 @@ impl Driver {
             return Ok(Rest::Yield);
         }
         for watched in &self.watched {
-            // What is left of a notification that was cleared counts once, and is cleared with it.
+            // tokio may still report a notification that was cleared: it is looked at once, and
+            // cleared.
             if let Poll::Ready(guard) = watched.handle.poll_read_ready(cx) {
                 guard?.clear_ready();
                 self.disarm();
@@ -237,20 +239,18 @@ impl Driver {
         Ok(Rest::Sleep)
     }
 
-    /// Asks all engines of the thread for a notification, and has tokio watch those that are new. Whether all
-    /// of them will tell: one that cannot is looked at instead.
+    /// Requests a notification of all engines of the thread, and has tokio watch new ones. `false`
+    /// when one of them refuses, and has to be polled instead.
     fn arm(&mut self) -> io::Result<bool> {
         self.armed = true;
         let mut all = true;
         self.watched.retain(|watched| watched.engine.strong_count() > 0);
-        let mut index = 0;
-        while let Some(engine) = thread::engine(index) {
-            index += 1;
-            let Some(core) = engine else { continue };
+        for core in engine::all::each() {
             let engine = ProgressEngine::of(Rc::clone(&core));
             if !self.watched.iter().any(|watched| watched.engine.ptr_eq(&Rc::downgrade(&core))) {
                 let own = engine.as_fd().try_clone_to_owned()?;
-                // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same until it is dropped.
+                // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same until it
+                // is dropped.
                 let handle = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }?;
                 self.watched.push(Watched { engine: Rc::downgrade(&core), handle });
             }
@@ -264,7 +264,7 @@ impl Driver {
             return;
         }
         for engine in self.watched.iter().filter_map(|watched| watched.engine.upgrade()) {
-            // One that cannot be cleared stays readable: the next sleep is short, and nothing is missed.
+            // An engine that cannot be cleared stays readable, so the next sleep is short.
             let _ = ProgressEngine::of(engine).clear_notification();
         }
         self.cleared = true;

@@ -1,7 +1,6 @@
-//! A thread for what cannot move between threads, and a handle to it for tasks that do.
+//! A thread for workers, and a handle to it that tasks of any thread use.
 
 use std::any::Any;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -17,14 +16,16 @@ use crate::error::{Error, Result};
 
 /// A thread with workers and a progress engine of its own, for tasks of any thread.
 ///
-/// [`start`](Self::start) makes on that thread what the commands need: a service, clients, workers. [`run`](Self::run)
-/// sends a closure there and waits for what it gives. Closures that wait run side by side. Clones are the same thread.
+/// [`start`](Self::start) creates on that thread what the commands need: a service, clients,
+/// workers. [`run`](Self::run) runs a closure there and returns its result. Closures run
+/// concurrently while they wait. Clones are the same thread.
 ///
-/// The thread ends, and drops what was made on it, once the last clone is gone and all closures have ended. What that stops
-/// goes on in the background; a closure that takes what is to be stopped out of the state can wait for it.
+/// The thread ends, and drops what was created on it, once the last clone is dropped and all
+/// closures have ended. Nobody waits for that; a closure that takes a worker out of the state can
+/// stop it and wait.
 ///
-/// It takes two trips between threads to run a closure, some microseconds on an idle machine. What belongs together goes
-/// into one closure.
+/// To run a closure takes two messages between threads, some microseconds on an idle machine. Put
+/// into one closure what belongs together.
 ///
 /// ```no_run
 /// use graph_protocol::{Client, Protocol};
@@ -71,12 +72,13 @@ pub struct HostThread<S> {
 type Job<S> = Box<dyn FnOnce(Rc<S>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
 impl<S: 'static> HostThread<S> {
-    /// Starts the thread, and waits until `setup` has made there what closures are given. It runs in a runtime of tokio's
-    /// with all drivers on, inside of [`drive`]. When this future is dropped before, that of `setup` is, too, and the
-    /// thread ends.
+    /// Starts the thread, and waits until `setup` has created there what closures get. It runs
+    /// inside [`drive`], in a runtime of tokio's with all drivers enabled. When this future is
+    /// dropped before, that of `setup` is dropped, too, and the thread ends.
     ///
     /// # Errors
-    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when `setup` panics.
+    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when
+    /// `setup` panics.
     pub async fn start<E, F>(setup: F) -> Result<HostThread<S>, E>
     where
         E: From<Error> + Send + 'static,
@@ -103,10 +105,12 @@ impl<S: 'static> HostThread<S> {
         }
     }
 
-    /// Runs a closure on the thread and gives what it gives. When this future is dropped before, the closure's is, too.
+    /// Runs a closure on the thread and returns its result. When this future is dropped before, the
+    /// closure's future is dropped, too.
     ///
     /// # Errors
-    /// Those of the closure; `UNEXPECTED` when it panics, or when the thread has ended because a callback panicked.
+    /// Those of the closure; `UNEXPECTED` when it panics, or when the thread has ended because a
+    /// callback panicked.
     pub async fn run<T, E, F>(&self, job: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -127,7 +131,7 @@ impl<S: 'static> HostThread<S> {
                     while_awaited(&mut answer, job).await
                 };
                 if let Some(given) = given {
-                    // Nobody may want it any more.
+                    // The caller may be gone.
                     let _ = answer.send(given);
                 }
             })
@@ -135,7 +139,7 @@ impl<S: 'static> HostThread<S> {
         let failed = |why| {
             Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread").why(why)
         };
-        // Without the thread it is dropped, and its answer with it.
+        // Without the thread the job is dropped, and the sender of its answer with it.
         let _ = self.jobs.send(Box::new(job));
         match given.await {
             Ok(Ok(given)) => given,
@@ -174,7 +178,7 @@ async fn while_awaited<T, A>(
     .await
 }
 
-/// The thread's life: makes the state, and runs jobs until nobody can send one.
+/// What the thread does: creates the state, and runs jobs until nobody can send one.
 async fn serve<S: 'static, E: From<Error>>(
     setup: impl AsyncFnOnce() -> Result<S, E>,
     mut report: oneshot::Sender<Result<(), E>>,
@@ -198,7 +202,7 @@ async fn serve<S: 'static, E: From<Error>>(
             running.push(spawn_local(job(Rc::clone(&state))));
         }
         for job in running {
-            // A panic in it has been printed, and its caller told.
+            // A panic in it was printed, and reported to its caller.
             let _ = job.await;
         }
         Ok::<_, Error>(())
@@ -214,8 +218,4 @@ impl<S> Clone for HostThread<S> {
     }
 }
 
-impl<S> fmt::Debug for HostThread<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostThread").finish_non_exhaustive()
-    }
-}
+debug_fields!(<S> HostThread, |_| {});

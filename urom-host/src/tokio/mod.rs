@@ -1,13 +1,14 @@
 //! Waiting in tokio (feature `tokio`).
 //!
-//! A progress engine, its workers and their tasks belong to one thread. There are two ways to use them in a program of
-//! tokio's:
+//! A progress engine, its workers and their tasks belong to one thread. There are two ways to use
+//! them in tokio:
 //!
-//! - [`drive`] does for a future of tokio's what [`block_on`](crate::block_on) does without: it progresses the engines of
-//!   its thread while the future waits. It runs where futures stay on their thread: in `#[tokio::main]` itself, whatever the
-//!   runtime's flavor, and in a [`LocalSet`](tokio::task::LocalSet).
-//! - [`HostThread`] is a handle that any task of any thread may use, such as the handlers of a server. It sends
-//!   closures to a thread that has workers and an engine of its own.
+//! - [`drive`] does for a future of tokio's what [`block_on`](crate::block_on) does without: it
+//!   progresses the engines of its thread while the future waits. It runs where futures stay on
+//!   their thread: in `#[tokio::main]` itself, whatever the runtime's flavor, and in a
+//!   [`LocalSet`](tokio::task::LocalSet).
+//! - [`HostThread`] is a handle that any task of any thread may use, such as the handlers of a
+//!   server. It sends closures to a thread that has workers and an engine of its own.
 //!
 //! A future of this crate that is awaited elsewhere in tokio, with nothing to progress its engine,
 //! ends with the error `BAD_STATE` after two seconds.

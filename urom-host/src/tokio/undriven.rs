@@ -1,5 +1,5 @@
-//! Futures that are awaited in tokio where nothing progresses their engine: they would wait for
-//! ever.
+//! Detects futures that are awaited in tokio where nothing progresses their engine, and that would
+//! wait for ever.
 //!
 //! A poll that leaves a future pending cannot tell whether somebody will progress its engine. So
 //! the first such poll outside of a driver sets a timer of [`QUIET`], which polls the future again.
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::wait;
 
-/// How long an engine may rest that a future waits for. A program that progresses its engine by
-/// hand does so more often.
+/// How long an engine that a future waits for may go without progress. A program that progresses
+/// its engine by hand does so more often.
 const QUIET: Duration = Duration::from_secs(2);
 
 thread_local! {
@@ -31,15 +31,14 @@ pub(crate) fn note_progress() {
 }
 
 /// Whether nothing has progressed this thread's engines for long, nor polled a future that waits
-/// for them. Only a future may ask that was pending before.
+/// for them. To be called for a future that was pending before.
 pub(crate) fn is_undriven() -> bool {
     nobody_drives()
         && !PROGRESSED.get()
         && LOOKED.get().is_some_and(|looked| looked.elapsed() >= QUIET)
 }
 
-/// Has a future that is pending polled again after a while, if nothing progresses this thread's
-/// engines.
+/// Polls a pending future again after a while, if nothing progresses this thread's engines.
 pub(crate) fn look_again(cx: &Context<'_>) {
     if nobody_drives() {
         let now = Instant::now();
@@ -55,7 +54,7 @@ fn nobody_drives() -> bool {
         && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
-/// Wakes futures at a time. It is a thread, because the runtime may be without a timer.
+/// Wakes futures at a time. It is a thread, because the runtime may have no timer.
 struct Timer(Mutex<Alarm>);
 
 struct Alarm {
@@ -66,7 +65,7 @@ struct Alarm {
 }
 
 impl Timer {
-    /// Has `waker` and those that were given before woken at a time.
+    /// Wakes `waker`, and those that were added before, at a time.
     fn set(at: Instant, waker: &Waker) {
         let waker = waker.clone();
         let Ok(known) = TIMER.try_with(|timer| timer.borrow().clone()) else { return };
@@ -85,7 +84,7 @@ impl Timer {
         }
     }
 
-    /// Has it go off later, for one more future; not when it has gone off already.
+    /// Moves the time, for one more future; `false` when it has gone off already.
     fn put_off(&self, at: Instant, waker: &Waker) -> bool {
         let mut alarm = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !alarm.over {

@@ -19,7 +19,8 @@ impl Notifier {
         Notifier {
             notified: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
-            bell: Bell::new(),
+            // None when the system has no descriptor left.
+            bell: Bell::new().ok(),
         }
     }
 
@@ -40,10 +41,11 @@ impl Notifier {
         self.notified.load(Ordering::Acquire)
     }
 
-    /// Has the thread sleep by `until`, which returns when the bell can be heard, or sooner; not at all if somebody woke it
-    /// already.
+    /// Has the thread sleep by `until`, which returns when the bell can be heard, or sooner; not at
+    /// all if somebody woke it already.
     pub(super) fn sleep(&self, until: impl FnOnce(Option<&Bell>)) {
-        // The other half is in `wake_by_ref`: whichever of the two writes comes second sees the first.
+        // The other half is in `wake_by_ref`: whichever of the two writes comes second sees the
+        // first.
         self.asleep.store(true, Ordering::SeqCst);
         if !self.notified.load(Ordering::SeqCst) {
             until(self.bell.as_ref());
@@ -61,7 +63,8 @@ impl Wake for Notifier {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // No store: `take` sees what the waker before this one did, too, and nothing else tells it of that one.
+        // No store: `take` sees what the waker before this one did, too, and nothing else tells it
+        // of that one.
         self.notified.swap(true, Ordering::SeqCst);
         if self.asleep.load(Ordering::SeqCst)
             && let Some(bell) = &self.bell

@@ -29,8 +29,9 @@ impl PollSet {
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let count = self.0.len() as libc::nfds_t;
-        // SAFETY: the array has `count` entries, the time is a local variable or NULL, and no signal mask is given.
-        // What it returns does not matter: whoever wakes looks at everything anyway.
+        // SAFETY: the array has `count` entries, the time is a local variable or NULL, and no
+        // signal mask is given. What it returns does not matter: whoever wakes looks at everything
+        // anyway.
         unsafe { libc::ppoll(self.0.as_mut_ptr(), count, limit, std::ptr::null()) };
     }
 }

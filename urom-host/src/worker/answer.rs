@@ -10,7 +10,7 @@ use urom_abi::DocaError;
 /// fn show(answer: &Answer) {
 ///     match (&answer.bytes, answer.status) {
 ///         (Some(bytes), DocaError::SUCCESS) => println!("{} bytes", bytes.len()),
-///         (Some(bytes), status) => println!("the plugin refused ({status}), with {} bytes", bytes.len()),
+///         (Some(bytes), status) => println!("refused ({status}), {} bytes", bytes.len()),
 ///         (None, status) => println!("no notification came: {status}"),
 ///     }
 /// }

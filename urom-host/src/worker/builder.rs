@@ -1,7 +1,6 @@
 //! Putting a worker together.
 
 use std::ffi::{CString, c_char};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,22 +9,36 @@ use urom_abi::{DocaError, WORKER_ID_ANY};
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
+use crate::owner::Owned;
 use crate::plugin::Plugin;
-use crate::service::ServiceCore;
+use crate::service::core::ServiceCore;
 use crate::worker::{Owner, Starting};
 
-/// How many tasks a worker may have when nothing else is said.
+/// How many tasks a worker may have by default.
 const DEFAULT_INFLIGHT: u32 = 64;
 
 /// A worker that is being put together: made by [`Service::worker`](crate::Service::worker) or
 /// [`ServiceHandle::worker`](crate::ServiceHandle::worker), ended by [`start`](Self::start).
 ///
 /// ```no_run
+/// use std::time::Duration;
+/// use urom_host::{CpuSet, ProgressEngine};
 /// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug").start().wait()?;
+/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug");
+/// let worker = worker.start().wait()?;
+///
+/// // One with an id of the service's choice, on one CPU, for many tasks at a time, each of which
+/// // has two seconds; and with an engine of its own.
+/// let engine = ProgressEngine::new()?;
+/// let first: CpuSet = service.cpus().iter().take(1).collect();
+/// let worker = service.worker().any_id().plugin(&graph).cpus(first).max_inflight(1024);
+/// let worker = worker.deadline(Duration::from_secs(2)).engine(&engine).start().wait()?;
+/// // A task may say something else, or that it waits as long as it takes.
+/// graph.task_loopback(&worker, 2).deadline(Duration::from_millis(500)).submit()?.wait()?;
+/// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -35,7 +48,7 @@ pub struct WorkerBuilder {
     service: Arc<ServiceCore>,
     engine: Option<ProgressEngine>,
     settings: Settings,
-    /// The service is not told the environment: the worker has one already.
+    /// The environment is not sent to the service, because the worker exists and has one.
     joins: bool,
 }
 
@@ -52,7 +65,7 @@ pub(crate) struct Settings {
 }
 
 impl WorkerBuilder {
-    pub(crate) fn new(service: Arc<ServiceCore>, engine: Option<ProgressEngine>) -> WorkerBuilder {
+    pub(crate) fn new(service: Arc<ServiceCore>) -> WorkerBuilder {
         let settings = Settings {
             id: WORKER_ID_ANY,
             group: None,
@@ -62,7 +75,7 @@ impl WorkerBuilder {
             max_inflight: DEFAULT_INFLIGHT,
             deadline: None,
         };
-        WorkerBuilder { service, engine, settings, joins: false }
+        WorkerBuilder { service, engine: None, settings, joins: false }
     }
 
     /// What started `owner`, with the id that it had.
@@ -72,133 +85,79 @@ impl WorkerBuilder {
         WorkerBuilder { service, engine, settings, joins: false }
     }
 
-    /// To join a worker that runs. The environment is kept for the worker that is started in its place one day.
+    /// Connects to a worker that runs. The environment is kept for a later restart.
     pub(super) fn joining(self) -> WorkerBuilder {
         WorkerBuilder { joins: true, ..self }
     }
 
-    /// Whether a worker that runs already would refuse this.
+    /// Whether a worker that runs would refuse this, because it cannot be given an environment.
     pub(super) fn has_env(&self) -> bool {
         !self.settings.env.is_empty()
     }
 
-    /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this is a further
-    /// connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's convention.
+    /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this
+    /// is a further connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's
+    /// convention.
     pub fn id(mut self, id: u64) -> Self {
         self.settings.id = id;
         self
     }
 
-    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default. This project's service chooses
-    /// from 2^63 on, so that these are no ids that a program would think of.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let worker = service.worker().any_id().plugin(&graph).start().wait()?;
-    /// println!("the service chose {}", worker.id());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A new worker with an id that the service chooses (`DOCA_UROM_WORKER_ID_ANY`): the default.
+    /// This project's service chooses ids from 2^63 on, which programs rarely use.
     pub fn any_id(self) -> Self {
         self.id(WORKER_ID_ANY)
     }
 
     /// The worker's group (`doca_urom_worker_set_gid`): a label that
-    /// [`workers_of_group`](crate::Service::workers_of_group) finds it by.
+    /// [`workers_of_group`](crate::ServiceHandle::workers_of_group) finds it by.
     pub fn group(mut self, group: u32) -> Self {
         self.settings.group = Some(group);
         self
     }
 
-    /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`). Takes a
-    /// [`Plugin`] or a client.
+    /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`).
+    /// Takes a [`Plugin`] or a client.
     pub fn plugin(mut self, plugin: impl AsRef<Plugin>) -> Self {
         self.settings.plugins.push(*plugin.as_ref());
         self
     }
 
-    /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`). Only a worker that
-    /// does not exist yet can be given one.
+    /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`).
+    /// Only a worker that does not exist yet can be given one.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.env.push((name.into(), value.into()));
         self
     }
 
-    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the [service's](crate::Service::cpus).
-    ///
-    /// ```no_run
-    /// use urom_host::CpuSet;
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let first: CpuSet = service.cpus().iter().take(1).collect();
-    /// let worker = service.worker().plugin(&graph).cpus(first).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the
+    /// [service's](crate::ServiceHandle::cpus).
     pub fn cpus(mut self, cpus: CpuSet) -> Self {
         self.settings.cpus = Some(cpus);
         self
     }
 
-    /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a power of two, 64 unless
-    /// said otherwise. A completed task counts until its answer is taken, and one whose reply has payloads until these
-    /// are dropped.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let worker = service.worker().plugin(&graph).max_inflight(1024).start().wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a
+    /// power of two, 64 unless said otherwise. A completed task counts until its answer is taken,
+    /// and one whose reply has payloads until these are dropped.
     pub fn max_inflight(mut self, tasks: u32) -> Self {
         self.settings.max_inflight = tasks;
         self
     }
 
-    /// How long after its submission a task of this worker is given up, unless the task says otherwise: it ends with
-    /// `TIME_OUT` then, as [`Completion`](crate::Completion) describes. Without this, tasks wait for their answer, or for the
-    /// loss of the worker, however long that takes.
+    /// Gives each task of this worker up `limit` after its submission, unless the task has a
+    /// deadline of its own. It then ends with `TIME_OUT`, as [`Completion`](crate::Completion)
+    /// describes. Without this, tasks wait until they are answered or the worker is lost.
     ///
-    /// A task with a deadline costs a look at the clock more than one without.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{Service, Result};
-    /// # fn example(service: &Service) -> Result<()> {
-    /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-    /// let worker = service.worker().plugin(&graph).deadline(Duration::from_secs(2)).start().wait()?;
-    /// // Two seconds for this one, half of one for that, and as long as it takes for the last.
-    /// graph.task_loopback(&worker, 1).submit()?.wait()?;
-    /// graph.task_loopback(&worker, 2).deadline(Duration::from_millis(500)).submit()?.wait()?;
-    /// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A task with a deadline reads the clock once more than one without.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.settings.deadline = Some(limit);
         self
     }
 
     /// The engine that will progress the worker, one of this thread. Without it, a worker of a
-    /// [`Service`](crate::Service) uses the service's engine, and one of a [`ServiceHandle`](crate::ServiceHandle) gets
-    /// an engine of its own.
-    ///
-    /// ```no_run
-    /// # use urom_host::{ProgressEngine, ServiceHandle, Result};
-    /// # fn example(handle: &ServiceHandle) -> Result<()> {
-    /// # let graph = handle.plugin::<graph_protocol::Protocol>()?;
-    /// // Two workers that move together.
-    /// let engine = ProgressEngine::with_library(handle.library())?;
-    /// let start = || handle.worker().engine(&engine).plugin(&graph).start().wait();
-    /// let workers = [start()?, start()?];
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// [`Service`](crate::Service) uses the service's engine, and one of a
+    /// [`ServiceHandle`](crate::ServiceHandle) gets an engine of its own.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
@@ -206,18 +165,20 @@ impl WorkerBuilder {
 
     /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
     ///
-    /// The request is under way when this returns.
+    /// The request has been sent when this returns.
     ///
     /// # Errors
-    /// The future resolves to what went wrong: `INVALID_VALUE` for settings that cannot be (no plugin, a plugin of
-    /// another service, CPUs the service does not have, an environment variable with `=` or NUL in its name), and
-    /// the service's own code and words (`INITIALIZATION` from a library that gives none) when the worker did not come to run: a plugin that does not load
-    /// or open, an environment for a worker that exists already, a plugin that an existing worker does not have.
+    /// The future resolves to `INVALID_VALUE` for invalid settings (no plugin, a plugin of another
+    /// service, CPUs that the service does not have, an environment variable with `=` or NUL in its
+    /// name). When the worker does not run in the end, it resolves to the service's own code and
+    /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
+    /// there is an environment for a worker that exists already, or an existing worker does not
+    /// have a plugin.
     pub fn start(self) -> Starting {
         Starting::new(self.begin())
     }
 
-    /// The start without its future.
+    /// Begins the start.
     pub(crate) fn begin(self) -> Result<Owner> {
         let owner = self.create()?;
         owner.start()?;
@@ -227,7 +188,7 @@ impl WorkerBuilder {
     fn create(self) -> Result<Owner> {
         let mask = self.mask()?;
         let env = self.environment()?;
-        let library = self.service.library();
+        let library = self.service.library;
         let engine = match self.engine {
             Some(engine) => engine,
             None => ProgressEngine::with_library(library)?,
@@ -251,7 +212,8 @@ impl WorkerBuilder {
         if !env.is_empty() && !self.joins {
             let pointers: Vec<*mut c_char> =
                 env.iter().map(|variable| variable.as_ptr().cast_mut()).collect();
-            // SAFETY: as above; the array and the strings live until the call returns, which copies and does not change them.
+            // SAFETY: as above; the array and the strings live until the call returns, which copies
+            // and does not change them.
             let code = unsafe {
                 (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len())
             };
@@ -284,7 +246,7 @@ impl WorkerBuilder {
         }
         let mut mask = 0;
         for plugin in &self.settings.plugins {
-            if plugin.service() != self.service.serial() {
+            if plugin.service() != self.service.serial {
                 let why = format!("plugin `{}` was found on another service", plugin.name());
                 return invalid(why, "look it up on the service that the worker is to run on");
             }
@@ -298,7 +260,10 @@ impl WorkerBuilder {
             let invalid = || {
                 Error::new(DocaError::INVALID_VALUE, "creating a worker")
                     .why(format!("`{}` cannot be an environment variable", name.escape_debug()))
-                    .hint("a name is not empty and holds no `=`, and neither name nor value holds a NUL")
+                    .hint(
+                        "a name is not empty and holds no `=`, and neither name nor value holds a \
+                         NUL",
+                    )
             };
             if name.is_empty() || name.contains('=') {
                 return Err(invalid());
@@ -309,18 +274,13 @@ impl WorkerBuilder {
     }
 }
 
-impl fmt::Debug for WorkerBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A value may be a secret.
-        let names: Vec<_> = self.settings.env.iter().map(|(name, _)| name).collect();
-        f.debug_struct("WorkerBuilder")
-            .field("id", &self.settings.id)
-            .field("group", &self.settings.group)
-            .field("plugins", &self.settings.plugins)
-            .field("env", &names)
-            .field("cpus", &self.settings.cpus)
-            .field("max_inflight", &self.settings.max_inflight)
-            .field("deadline", &self.settings.deadline)
-            .finish_non_exhaustive()
-    }
-}
+// Of the environment only the names: a value may be a secret.
+debug_fields!(WorkerBuilder, |it| {
+    id: it.settings.id,
+    group: it.settings.group,
+    plugins: it.settings.plugins,
+    env: it.settings.env.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+    cpus: it.settings.cpus,
+    max_inflight: it.settings.max_inflight,
+    deadline: it.settings.deadline
+});

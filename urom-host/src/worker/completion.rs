@@ -5,8 +5,8 @@ use std::task::Context as TaskContext;
 
 use urom_abi::host::{CmdTask, Data};
 
+use crate::callback;
 use crate::task::{Response, Task};
-use crate::thread;
 use crate::worker::context::Context;
 use crate::worker::slots::{Slot, State};
 
@@ -18,15 +18,16 @@ pub(crate) unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data
     // SAFETY: the task data was set to a pointer.
     let slot = unsafe { task_data.ptr };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
-    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its last callback.
+    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
+    // last callback.
     let slot = unsafe { slot.as_ref() };
     // SAFETY: the context owns the slot.
     let context = unsafe { slot.context.as_ref() };
     if slot.state.get() == State::Waiting && !context.is_winding_down() {
-        // The usual case, which runs nothing that could unwind.
+        // The usual case; nothing in it can unwind.
         slot.state.set(State::Complete);
     } else {
-        thread::guard(|| context.complete(slot));
+        callback::guard(|| context.complete(slot));
     }
 }
 
@@ -51,23 +52,23 @@ impl Context {
                 self.deliver(slot, Response::of(task));
             }
             State::CallCancelled => {
-                self.count_late(&task);
+                self.count(&self.late_answers, &task);
                 slot.state.set(State::Held);
                 self.deliver(slot, Response::ended_with(slot.end.get(), task));
             }
             State::Late => {
-                self.count_late(&task);
+                self.count(&self.late_answers, &task);
                 drop(Response::of(task));
             }
             State::Ended => {
-                self.count_late(&task);
+                self.count(&self.late_answers, &task);
                 task.leave();
-                // The slot is its future's until that has been told.
+                // The future has the slot until it is polled.
                 self.release(slot);
                 slot.state.set(State::EndedAndBack);
             }
             State::Dropped => {
-                self.count_dropped(&task);
+                self.count(&self.dropped_answers, &task);
                 drop(Response::of(task));
             }
             // A task completes once: nothing else is in flight.
@@ -78,15 +79,17 @@ impl Context {
         }
     }
 
-    /// Gives the callback of a slot what its task ended with.
+    /// Calls the callback of a slot with the end of its task.
     pub(crate) fn deliver(&self, slot: &Slot, response: Response<'_>) {
         if let Some(deliver) = slot.deliver.take() {
-            // SAFETY: it was there, so it was stored with its callback and none of the two was taken.
+            // SAFETY: it was there, so it was stored with its callback and none of the two was
+            // taken.
             unsafe { deliver(self, slot, response) };
         }
     }
 
-    /// Copies the answers that no future has taken yet, and releases their tasks and those that are ready for use.
+    /// Copies the answers that no future has taken yet, and releases their tasks and those that are
+    /// ready for use.
     pub(crate) fn release_all(&self) {
         for slot in self.slots.iter().filter(|slot| slot.state.get() == State::Complete) {
             self.copy(slot);
@@ -110,7 +113,7 @@ impl Context {
         slot.state.set(State::Copied);
     }
 
-    /// Frees the slot of a task whose future is to be told the end, and gives that out.
+    /// Takes the end of a task for its future, and frees the slot.
     ///
     /// # Panics
     /// When nothing has ended.
@@ -152,7 +155,7 @@ impl Context {
     /// Has a slot wake `cx` when its task completes.
     pub(crate) fn watch(&self, slot: &Slot, cx: &TaskContext<'_>) {
         if !slot.is_pending() {
-            // It ended after whoever asks looked last.
+            // It ended after the caller's last look.
             return cx.waker().wake_by_ref();
         }
         let known = slot.waker.take();
@@ -160,7 +163,7 @@ impl Context {
             slot.waker.set(known);
             return;
         }
-        // Cloning and dropping wakers runs code that is not ours, which may even complete the task.
+        // Cloning and dropping wakers runs code of others, which may even complete the task.
         let waker = cx.waker().clone();
         if slot.is_pending() {
             slot.waker.set(Some(waker));
@@ -170,7 +173,7 @@ impl Context {
         }
     }
 
-    /// Lets go of a slot whose future is dropped.
+    /// Gives up a slot whose future is dropped.
     pub(crate) fn abandon(&self, slot: &Slot) {
         match slot.state.get() {
             State::Waiting | State::Watched => {

@@ -1,23 +1,22 @@
 //! A worker's context in the library, and what becomes of it.
 
 use std::cell::{Cell, OnceCell};
-use std::ffi::c_void;
 use std::ops::Deref;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, CtxState, Data, Worker as RawWorker};
+use urom_abi::host::{CtxState, Worker as RawWorker};
 
 use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
+use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
-use crate::leaving::{DROP_WAIT, LEAVE_LIMIT, Leaver};
-use crate::library::non_null;
-use crate::service::ServiceCore;
-use crate::thread;
+use crate::library::{create, get, non_null};
+use crate::owner::{self, Owned};
+use crate::service::core::ServiceCore;
 use crate::wait;
 use crate::worker::Settings;
 use crate::worker::slots::{Slot, Slots};
@@ -46,14 +45,16 @@ pub(crate) struct Context {
     pub(crate) dropped_answers: Cell<u64>,
     /// How many domains it is in.
     pub(crate) domains: Cell<usize>,
-    /// Whether completed tasks must be released at once: their context cannot become idle before.
+    /// Whether completed tasks must be released at once, so that the context can become idle.
     winding_down: Cell<bool>,
-    /// Whether tasks are kept for the next command: while it runs, if the library has them submitted several times.
+    /// Whether tasks are kept for the next command: while the worker runs, if the library allows
+    /// it.
     keeps_tasks: Cell<bool>,
-    /// The owner, for payloads that keep it; not there before the worker runs, nor while it is being dropped.
+    /// The owner, which payloads keep. Empty before the worker runs; dead while it is being
+    /// dropped.
     owner: OnceCell<Weak<Owner>>,
     /// How many tasks are kept by payloads of their replies.
-    held: Cell<usize>,
+    pub(crate) held: Cell<usize>,
     /// How many raw tasks the program has not submitted.
     pub(crate) unsubmitted: Cell<usize>,
 }
@@ -72,29 +73,32 @@ impl Context {
     }
 
     pub(crate) fn group(&self) -> Result<u32> {
-        let mut group = 0;
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_urom_worker_get_gid)(self.worker(), &mut group) };
-        check(code, || "asking a worker for its group")?;
-        Ok(group)
+        get(
+            0,
+            || "asking a worker for its group",
+            |group| unsafe { (self.api().doca_urom_worker_get_gid)(self.worker(), group) },
+        )
     }
 
-    /// Asks the library for the worker's id, which it may have made up.
+    /// Asks the library for the worker's id, which the service may have chosen.
     pub(crate) fn refresh_id(&self) -> Result<()> {
-        let mut id = 0;
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { (self.api().doca_urom_worker_get_id)(self.worker(), &mut id) };
-        check(code, || "asking a worker for its id")?;
+        let id = get(
+            0,
+            || "asking a worker for its id",
+            |id| unsafe { (self.api().doca_urom_worker_get_id)(self.worker(), id) },
+        )?;
         self.id.set(id);
         Ok(())
     }
 
-    /// Connects the context to its engine and starts it; it runs, or will.
+    /// Begins to start the worker.
     pub(crate) fn start(&self) -> Result<()> {
         self.handle.start(|| format!("starting {}", self.name()))
     }
 
-    /// Takes a task back that is complete or was never submitted, and that nobody needs any more.
+    /// Takes back a task that is not in flight and that nobody needs any more.
     #[inline]
     pub(crate) fn give_back(&self, slot: &Slot) {
         if self.keeps_tasks.get() && slot.doca.get().is_some() {
@@ -131,85 +135,54 @@ impl Context {
         self.winding_down.get()
     }
 
-    /// What a payload keeps so that its task stays; `None` when the task must be released at once.
+    /// The owner, which a payload keeps; `None` when the task must be released at once.
     pub(crate) fn keeper(&self) -> Option<Rc<Owner>> {
         if self.is_winding_down() { None } else { self.owner.get()?.upgrade() }
     }
+}
 
-    /// Counts a task that a payload keeps.
-    pub(crate) fn hold(&self) {
-        self.held.set(self.held.get() + 1);
+impl Owned for Context {
+    fn engine(&self) -> &ProgressEngine {
+        &self.engine
     }
 
-    /// Counts one less.
-    pub(crate) fn let_go(&self) {
-        self.held.set(self.held.get() - 1);
-    }
-
-    /// How many tasks are kept by payloads of their replies.
-    pub(crate) fn held(&self) -> usize {
-        self.held.get()
-    }
-
-    /// How error messages call the worker.
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> String {
         match self.id.get() {
             urom_abi::WORKER_ID_ANY => "a worker of any id".to_owned(),
             id => format!("worker {}", urom_abi::WorkerId(id)),
         }
     }
 
-    /// Runs after every change of state, inside progress or inside start and stop.
     fn state_changed(&self, next: CtxState) {
         self.winding_down.set(next == CtxState::STOPPING);
-        // DOCA promises nothing for a UROM task that is submitted a second time; this project's own library does.
+        // DOCA promises nothing for a UROM task that is submitted a second time; this project's own
+        // library does.
         self.keeps_tasks.set(next == CtxState::RUNNING && self.library.extensions().is_some());
         if !self.keeps_tasks.get() {
             // They would keep the context from becoming idle.
             self.release_ready();
         }
-        self.wake_watchers();
-        if next == CtxState::IDLE {
-            self.engine.is_idle(self.ctx());
-        }
     }
 
-    /// Destroys the context, which is idle; `false` when the library would not have it.
-    fn destroy(&self) -> bool {
-        // SAFETY: the worker is live, idle, and has no other user: its owner is being dropped.
-        let code = unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) };
-        if let Err(code) = code.check() {
-            tracing::warn!("{} could not be destroyed and stays behind: {code}", self.name());
+    fn stop_to_drop(&self) -> bool {
+        if let Err(error) = self.stop() {
+            tracing::warn!("{error}");
         }
-        code == DocaError::SUCCESS
+        wait::wait_until(DROP_WAIT, || self.is_idle())
+    }
+
+    unsafe fn destroy(&self) -> DocaError {
+        // SAFETY: the worker is live; the caller vouches that nobody else uses it.
+        unsafe { (self.api().doca_urom_worker_destroy)(self.worker()) }
+    }
+
+    fn destroyed(&self) {
+        self.engine.core().deadlines().remove_worker(self);
     }
 }
 
-unsafe extern "C" fn on_state_changed(
-    data: Data,
-    _ctx: *mut Ctx,
-    _previous: CtxState,
-    next: CtxState,
-) {
-    thread::guard(|| {
-        // SAFETY: a worker's context data is the pointer that `Owner::create` put there, or NULL before.
-        let pointer = unsafe { data.ptr };
-        if let Some(context) = NonNull::new(pointer.cast::<Context>()) {
-            // SAFETY: the context outlives its registration: it is freed after the worker is destroyed.
-            let context = unsafe { context.as_ref() };
-            context.state_changed(next);
-        }
-    });
-}
-
-/// The owner of a [`Context`]: stops, destroys and frees it when dropped, or leaves that to its
-/// engine.
-///
-/// The context lies at an address of its own, because the library's callbacks reach it while it is being dropped.
-pub(crate) struct Owner {
-    context: NonNull<Context>,
-}
-
+/// The owner of a worker's context.
+pub(crate) type Owner = owner::Owner<Context>;
 impl Owner {
     /// Creates a worker on `service` that will be progressed by `engine`.
     pub(crate) fn create(
@@ -217,13 +190,11 @@ impl Owner {
         engine: ProgressEngine,
         settings: Settings,
     ) -> Result<Owner> {
-        let library = service.library();
+        let library = service.library;
         let api = library.api();
-        let mut worker = ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        let code = unsafe { (api.doca_urom_worker_create)(&mut worker) };
-        check(code, || "creating a worker")?;
-        let worker = non_null(worker, "creating a worker")?;
+        // SAFETY: the place for the worker is valid.
+        let new = |worker| unsafe { (api.doca_urom_worker_create)(worker) };
+        let worker = create("creating a worker", new)?;
         // SAFETY: the worker was just created.
         let ctx = unsafe { (api.doca_urom_worker_as_ctx)(worker.as_ptr()) };
         let ctx = non_null(ctx, "creating a worker")?;
@@ -232,7 +203,7 @@ impl Owner {
             handle: unsafe { ContextHandle::new(library, ctx, "a worker") },
             worker,
             engine,
-            serial: service.serial(),
+            serial: service.serial,
             service,
             slots: Slots::default(),
             plugins: Cell::new(0),
@@ -249,7 +220,11 @@ impl Owner {
             held: Cell::new(0),
             unsubmitted: Cell::new(0),
         };
-        let owner = Owner { context: NonNull::from(Box::leak(Box::new(context))) };
+        let owner = Owner::new(context);
+        // SAFETY: both are live; attaching is the one call on a service that any thread may make.
+        let code =
+            unsafe { (api.doca_urom_worker_set_service)(owner.worker(), owner.service.pointer()) };
+        check(code, || "attaching a worker to its service")?;
         owner.register()?;
         Ok(owner)
     }
@@ -260,68 +235,5 @@ impl Owner {
         // It is shared once, so the cell is empty.
         let _ = owner.owner.set(Rc::downgrade(&owner));
         owner
-    }
-
-    fn register(&self) -> Result<()> {
-        let api = self.api();
-        // SAFETY: both are live; attaching is the one call on a service that any thread may make.
-        let code =
-            unsafe { (api.doca_urom_worker_set_service)(self.worker(), self.service.pointer()) };
-        check(code, || "attaching a worker to its service")?;
-        let data = Data { ptr: self.context.as_ptr().cast::<c_void>() };
-        self.handle.register(&self.engine, data, on_state_changed)
-    }
-}
-
-impl Deref for Owner {
-    type Target = Context;
-
-    fn deref(&self) -> &Context {
-        // SAFETY: the context is freed by this owner's `drop` and by nothing else; nobody ever has it mutably.
-        unsafe { self.context.as_ref() }
-    }
-}
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        let again = || Owner { context: self.context };
-        if thread::in_callback() {
-            return thread::bury(again());
-        }
-        if let Err(error) = self.stop() {
-            tracing::warn!("{error}");
-        }
-        if !wait::wait_until(DROP_WAIT, || self.is_idle()) {
-            // When the clone goes and was the last handle but for those of the leaving, it waits.
-            self.engine.clone().keep(Box::new(again()));
-        } else if self.destroy() {
-            self.engine.deadlines().strike(self);
-            // SAFETY: the worker is destroyed, so no callback reaches the context any more, and it came from a `Box`.
-            drop(unsafe { Box::from_raw(self.context.as_ptr()) });
-        } else {
-            // The library has the context for ever, with its engine and its service.
-            self.engine.forget_handle();
-        }
-    }
-}
-
-impl Leaver for Owner {
-    fn ctx(&self) -> NonNull<Ctx> {
-        self.handle.ctx()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.handle.is_idle()
-    }
-
-    fn handles(&self) -> usize {
-        1
-    }
-
-    fn stay_behind(self: Box<Self>) {
-        tracing::warn!("{} did not stop within {LEAVE_LIMIT:?} and stays behind", self.name());
-        // The library has the context for ever, with its engine and its service.
-        self.engine.forget_handle();
-        std::mem::forget(*self);
     }
 }

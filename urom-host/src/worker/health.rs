@@ -1,12 +1,12 @@
 //! What a worker says of its plugins.
 
-use std::ffi::c_char;
 use std::time::Duration;
 
 use urom_abi::DocaError;
 use urom_abi::host::WorkerHealth;
 
 use super::Context;
+use crate::library::c_text;
 
 /// Whether a worker's plugins return from their calls, as [`Worker::health`](crate::Worker::health)
 /// gives it.
@@ -47,21 +47,14 @@ impl Context {
         let mut health = WorkerHealth::well();
         // SAFETY: the worker is live, and the pointer is to a local variable.
         let code = unsafe { (extensions.urom_worker_get_health)(self.worker(), &mut health) };
-        match (code, text(&health.plugin)) {
+        match (code, c_text(&health.plugin)) {
             (DocaError::SUCCESS, plugin) if plugin.is_empty() => Health::Well,
             (DocaError::SUCCESS, plugin) => Health::Stuck {
                 plugin,
-                method: text(&health.method),
+                method: c_text(&health.method),
                 since: Duration::from_secs(health.seconds),
             },
             _ => Health::Unknown,
         }
     }
-}
-
-/// A text of C in an array, up to its NUL.
-fn text(array: &[c_char]) -> String {
-    let bytes: Vec<u8> =
-        array.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
 }

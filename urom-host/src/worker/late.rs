@@ -1,29 +1,21 @@
-//! Tasks that are given up before their answer is there: by their deadline, or because the program says so.
+//! Tasks that are given up before their answer is there: by their deadline, or because the program
+//! says so.
 //!
-//! Nothing in DOCA's interface takes a command back. So the library's task stays out until its answer comes or the worker
-//! is gone, and its slot with it: an answer that comes too late meets nobody else.
+//! DOCA has no call that takes a command back. The library's task, and its slot, stay in flight
+//! until the answer comes or the worker is gone, so that a late answer never reaches another
+//! command.
 
 use std::cell::Cell;
 use std::time::Instant;
 
+use crate::callback;
+use crate::engine::Timed;
 use crate::task::{Response, Task};
-use crate::thread;
 use crate::worker::context::Context;
 use crate::worker::slots::{End, Slot, State};
 
-impl Context {
-    /// Notes when a task that was just submitted is to be given up.
-    pub(crate) fn set_deadline(&self, slot: &Slot, at: Instant) {
-        slot.deadline.set(Some(at));
-        let deadlines = self.engine.deadlines();
-        if !self.timed.replace(true) {
-            deadlines.enlist(self);
-        }
-        deadlines.note(at);
-    }
-
-    /// Ends every task whose deadline passed; whether there was one, and the earliest deadline of the others.
-    pub(crate) fn pass(&self, now: Instant) -> (bool, Option<Instant>) {
+impl Timed for Context {
+    fn expire(&self, now: Instant) -> (bool, Option<Instant>) {
         let (mut moved, mut next) = (false, None);
         for slot in self.slots.iter() {
             let waits = matches!(
@@ -34,13 +26,25 @@ impl Context {
                 Some(at) if waits && at <= now => {
                     moved = true;
                     // A callback or a waker that panics must not keep the others waiting.
-                    thread::guard(|| self.end(slot));
+                    callback::guard(|| self.end(slot));
                 }
                 Some(at) if waits => next = Some(next.map_or(at, |next: Instant| next.min(at))),
                 _ => {}
             }
         }
         (moved, next)
+    }
+}
+
+impl Context {
+    /// Notes when a task that was just submitted is to be given up.
+    pub(crate) fn set_deadline(&self, slot: &Slot, at: Instant) {
+        slot.deadline.set(Some(at));
+        let deadlines = self.engine.core().deadlines();
+        if !self.timed.replace(true) {
+            deadlines.add_worker(self);
+        }
+        deadlines.note(at);
     }
 
     /// Ends a task by its deadline, or by a cancel that its callback is to be told of.
@@ -61,7 +65,8 @@ impl Context {
         }
     }
 
-    fn end_future(&self, slot: &Slot, end: End) {
+    /// Ends a task whose future waits for it.
+    pub(crate) fn end_future(&self, slot: &Slot, end: End) {
         slot.end.set(end);
         slot.state.set(State::Ended);
         if let Some(waker) = slot.waker.take() {
@@ -69,7 +74,8 @@ impl Context {
         }
     }
 
-    /// Gives a task up; whether it was still to be answered. A future is told at once, a callback by the next progress.
+    /// Gives a task up; whether it was still to be answered. A future is told at once, a callback
+    /// by the next progress.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
         match slot.state.get() {
             State::Waiting | State::Watched => self.end_future(slot, End::Cancelled),
@@ -77,31 +83,16 @@ impl Context {
                 slot.end.set(End::Cancelled);
                 slot.state.set(State::CallCancelled);
                 self.set_deadline(slot, Instant::now());
-                self.engine.deadlines().look_next();
+                self.engine.core().deadlines().check_next();
             }
             _ => return false,
         }
         true
     }
 
-    /// Gives a task up whose future waits where nothing progresses the engine.
-    pub(crate) fn end_undriven(&self, slot: &Slot) {
-        self.end_future(slot, End::Undriven);
-    }
-
-    /// Counts the answer of a task that passed its deadline or was cancelled.
-    pub(crate) fn count_late(&self, task: &Task<'_>) {
-        self.count(&self.late_answers, task);
-    }
-
-    /// Counts the answer of a task whose future was dropped.
-    pub(crate) fn count_dropped(&self, task: &Task<'_>) {
-        self.count(&self.dropped_answers, task);
-    }
-
-    /// An answer may have no bytes: the worker's refusals have none, nor has one that is too long. But while the worker
-    /// leaves, the end of a task without any is only that of the worker.
-    fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
+    /// Counts the answer of a task that nobody waits for. Answers that refuse a command or that are
+    /// too long have no bytes; while the worker stops, an end without bytes is no answer.
+    pub(super) fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);
         }

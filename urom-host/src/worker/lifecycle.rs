@@ -1,6 +1,5 @@
 //! Start and stop, as futures.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -10,29 +9,31 @@ use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError};
 
 use crate::error::{Error, Result};
+use crate::owner::Owned;
 use crate::wait;
 use crate::worker::restart::Restart;
 use crate::worker::{Owner, Worker};
 
 /// A worker that is starting: a future of the running [`Worker`].
 ///
-/// The start is under way already: several can be awaited together. Dropping it takes the start back.
+/// The start has begun: several can be awaited together. Dropping this stops the worker again.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Starting, Result};
 /// # fn example(service: &Service) -> Result<()> {
 /// # let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// // The processes come up side by side.
-/// let starts: Vec<Starting> = (0..4).map(|id| service.worker().id(id).plugin(&graph).start()).collect();
+/// let start = |id| service.worker().id(id).plugin(&graph).start();
+/// let starts: Vec<Starting> = (0..4).map(start).collect();
 /// let workers = starts.into_iter().map(Starting::wait).collect::<Result<Vec<_>>>()?;
 /// # Ok(())
 /// # }
 /// ```
 #[must_use = "dropping it stops the worker again"]
 pub struct Starting {
-    /// `None` while a restart pauses, and once it was given out.
+    /// `None` while a restart pauses, and once this has resolved.
     start: Option<Result<Owner>>,
-    /// For a restart, which may have to be asked for more than once.
+    /// For a restart, which may need several attempts.
     again: Option<Restart>,
 }
 
@@ -48,13 +49,13 @@ impl Starting {
     /// Waits until the worker runs, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start); `BAD_STATE` inside a completion callback.
+    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start); `BAD_STATE` inside a completion
+    /// callback.
     ///
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<Worker> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -90,26 +91,17 @@ impl Future for Starting {
 
 fn running(owner: Owner, state: CtxState) -> Result<Worker> {
     if state != CtxState::RUNNING {
-        let why = owner.failure();
-        let hint =
-            if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
-        let code = owner.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
-        return Err(Error::new(code, format!("starting {}", owner.name())).why(why).hint(hint));
+        return Err(owner.start_failure(format!("starting {}", owner.name())));
     }
     owner.refresh_id()?;
     Ok(Worker { owner: owner.share() })
 }
 
-impl fmt::Debug for Starting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Starting").finish_non_exhaustive()
-    }
-}
+debug_fields!(Starting, |_| {});
 
 /// A worker that is stopping: a future of the moment when it is idle.
 ///
-/// The stop is under way already. Dropping it leaves it to the engine as dropping a [`Worker`]
-/// does.
+/// The stop has begun. Dropping this leaves the rest to the engine, as dropping a [`Worker`] does.
 ///
 /// ```no_run
 /// # use urom_host::{DocaError, Stopping, Worker};
@@ -130,7 +122,7 @@ pub struct Stopping {
 
 impl Stopping {
     pub(super) fn begin(owner: Rc<Owner>) -> Stopping {
-        let begun = match (owner.domains.get(), owner.held(), owner.unsubmitted.get()) {
+        let begun = match (owner.domains.get(), owner.held.get(), owner.unsubmitted.get()) {
             (0, 0, 0) => owner.stop(),
             (0, 0, tasks) => Err(in_use(&owner)
                 .why(format!("it has {} allocated and not submitted", Count(tasks, "task")))
@@ -157,8 +149,7 @@ impl Stopping {
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<()> {
-        wait::allowed()?;
-        wait::block_on(self)
+        wait::run(self)
     }
 }
 
@@ -179,8 +170,4 @@ impl Future for Stopping {
     }
 }
 
-impl fmt::Debug for Stopping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stopping").field("worker", &self.owner.name()).finish_non_exhaustive()
-    }
-}
+debug_fields!(Stopping, |it| { worker: it.owner.name() });

@@ -10,7 +10,6 @@ mod lifecycle;
 mod restart;
 mod slots;
 
-use std::fmt;
 use std::rc::Rc;
 
 pub use answer::Answer;
@@ -25,32 +24,15 @@ pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
 use crate::context::State as CtxState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
-use crate::plugin::Plugin;
-use crate::task::{RawCompletion, RawTask};
 
 /// A running worker (`struct doca_urom_worker`).
 ///
-/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit their tasks to it; each task moves while the worker's
-/// progress engine is progressed, which futures and waits do.
+/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit tasks to it. Tasks move while the
+/// worker's progress engine is progressed, which futures and waits do.
 ///
-/// Dropping it stops it: its tasks are flushed, and the service lets it go. With this project's
-/// library that takes about a millisecond, whatever the worker's process does. With another one the
-/// drop waits for a tenth of a second at most. Then the worker is left to its
-/// [engine](ProgressEngine): a later progress destroys it, or the end of the engine, which waits
-/// for up to ten seconds after the drop. Where nothing but the worker has the engine, as it may be
-/// with a [`ServiceHandle`](crate::ServiceHandle), that is the drop itself. Use
-/// [`stop`](Self::stop) to wait without blocking, and to see what goes wrong. Tasks in flight,
-/// payloads of replies and [domains](crate::Domain) keep it: then the last
-/// [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain to be dropped is
-/// what stops it. Dropped inside a completion callback, it is stopped as soon as that returns. Its
-/// service stays connected for at least as long as it.
-///
-/// When its worker process dies, every task in flight completes with an error, [`state`](Self::state) is no longer
-/// [`State::Running`](crate::State::Running), and [`failure`](Self::failure) says why; a new worker can be started in its place.
-///
-/// # Threads
 /// ```no_run
-/// # use urom_host::{Service, State, Result};
+/// # use std::time::Duration;
+/// # use urom_host::{DocaError, Health, Service, State, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
@@ -62,18 +44,48 @@ use crate::task::{RawCompletion, RawTask};
 /// for data in 0..u64::from(worker.max_inflight()) {
 ///     answers.push(graph.task_loopback(&worker, data).submit()?);
 /// }
-/// println!("{} are under way", worker.in_flight()?);
+/// println!("{} are in flight", worker.in_flight()?);
 /// for answer in answers {
 ///     answer.wait()?;
 /// }
+///
+/// // What became of a command that took too long.
+/// let late = graph.task_loopback(&worker, 1).deadline(Duration::from_secs(8)).submit()?.wait();
+/// if late.is_err_and(|error| error.code() == DocaError::TIME_OUT) {
+///     println!("{} tasks have no answer yet", worker.given_up());
+///     println!("thrown away: {}", worker.late_answers() + worker.dropped_answers());
+///     if let Health::Stuck { plugin, method, since } = worker.health() {
+///         println!("plugin {plugin} has been in {method} for {since:?}");
+///     }
+/// }
+/// // A command as bytes.
+/// println!("{:?}", worker.task(&graph)?.submit(&[0; 16])?.wait()?);
 /// while worker.engine().progress() {}
 /// if worker.state()? != State::Running {
 ///     println!("it is gone: {}", worker.failure().unwrap_or_default());
 /// }
-/// # Ok(())
+/// worker.stop().wait()
 /// # }
 /// ```
 ///
+/// # Ends
+/// When the worker's process dies, every task in flight completes with an error,
+/// [`state`](Self::state) is no longer [`State::Running`](crate::State::Running), and
+/// [`failure`](Self::failure) says why. [`restart`](Self::restart) starts a new one in its place.
+///
+/// [`stop`](Self::stop) stops the worker without blocking the thread, and reports what goes wrong.
+/// Dropping the worker stops it, too: its tasks are flushed, and the service lets it go. Tasks in
+/// flight, payloads of replies and [domains](crate::Domain) keep the worker; the last
+/// [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain stops it when it is
+/// dropped. A worker that is dropped inside a completion callback is stopped when that returns. The
+/// service stays connected for as long as the worker exists.
+///
+/// With this project's library the drop takes about a millisecond. With another library it waits
+/// for at most a tenth of a second and then leaves the worker to its [engine](ProgressEngine),
+/// which destroys it in a later progress, or when the last handle of the engine is dropped. That
+/// drop waits for at most ten seconds; it is the worker's own drop when nobody else has the engine.
+///
+/// # Threads
 /// The worker belongs to the thread of its progress engine:
 ///
 /// ```compile_fail,E0277
@@ -106,47 +118,29 @@ impl Worker {
         Ok(self.owner.state()?.into())
     }
 
-    /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or when the library has
-    /// no words for it.
+    /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or
+    /// when the library has no words for it.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
 
-    /// Whether the worker's plugins return from their calls. This is what the worker has said last:
-    /// it reports a plugin that does not return within 6 s, and reports again when it returns. The
-    /// call needs no progress and waits for nobody. Like all of a worker, it belongs to the thread
-    /// of its engine.
+    /// Whether the worker's plugins return from their calls, as far as the worker has said. It
+    /// reports a plugin that does not return within 6 s, and reports again when it returns. The
+    /// call needs no progress and does not block.
     ///
     /// A plugin that has not returned for 5 s is [`Health::Stuck`]. The worker is still
-    /// [`State::Running`](crate::State::Running) then, and its tasks have no end but their
-    /// deadlines; only a service that was started with `uromd --plugin-timeout` ends such a worker,
-    /// and its tasks with `TIME_OUT`.
+    /// [`State::Running`](crate::State::Running) then, and its tasks end at their deadlines only,
+    /// unless the service was started with `uromd --plugin-timeout`: it ends such a worker, and its
+    /// tasks with `TIME_OUT`.
     ///
-    /// There are no errors. A worker that is gone, or a library that cannot tell, such as NVIDIA's,
-    /// gives [`Health::Unknown`].
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{Health, Host, Result, Worker};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// let answer = graph.task_loopback(worker, 1).deadline(Duration::from_secs(8)).submit()?;
-    /// if let Err(error) = answer.wait() {
-    ///     match worker.health() {
-    ///         Health::Stuck { plugin, method, since } => {
-    ///             println!("plugin {plugin} has been in {method} for {since:?}");
-    ///         }
-    ///         _ => println!("{error}"),
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A worker that is gone, or a library that cannot tell, such as NVIDIA's, gives
+    /// [`Health::Unknown`].
     pub fn health(&self) -> Health {
         self.owner.health()
     }
 
-    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those included that were
-    /// [given up](Self::given_up).
+    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those
+    /// included that were [given up](Self::given_up).
     ///
     /// # Errors
     /// Whatever the library says.
@@ -154,67 +148,24 @@ impl Worker {
         self.owner.in_flight()
     }
 
-    /// How many tasks are in flight whose answers will be thrown away: they passed their deadline, were cancelled, or
-    /// their completion was dropped. They count against [`max_inflight`](Self::max_inflight) until the worker answers them
-    /// or is gone.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Worker, Host, Result};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// match graph.task_loopback(worker, 1).submit() {
-    ///     Err(error) if error.code() == DocaError::NO_MEMORY => {
-    ///         println!("{} of {} tasks wait for late answers", worker.given_up(), worker.max_inflight());
-    ///     }
-    ///     other => println!("{:?}", other?.wait()?),
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// How many tasks are in flight whose answers will be thrown away: they passed their deadline,
+    /// were cancelled, or their completion was dropped. They count against
+    /// [`max_inflight`](Self::max_inflight) until the worker answers them or is gone.
     pub fn given_up(&self) -> usize {
         self.owner.given_up()
     }
 
-    /// How many answers came to tasks that had passed their deadline or were cancelled, refusals and answers that are too
-    /// long included. They were thrown away; nobody got them. Answers to completions that were dropped are
-    /// [counted apart](Self::dropped_answers), and tasks that ended with their worker are not.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{Worker, Host, Result};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// let tight = graph.task_loopback(worker, 1).deadline(Duration::from_micros(1)).submit()?;
-    /// if tight.wait().is_err() {
-    ///     while worker.in_flight()? > 0 {
-    ///         worker.engine().progress();
-    ///     }
-    ///     assert_eq!(worker.late_answers(), 1);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// How many answers came to tasks that had passed their deadline or were cancelled, refusals
+    /// and answers that are too long included. They were thrown away; nobody got them. Answers to
+    /// completions that were dropped are [counted apart](Self::dropped_answers), and tasks that
+    /// ended with their worker are not.
     pub fn late_answers(&self) -> u64 {
         self.owner.late_answers.get()
     }
 
-    /// How many answers came to tasks whose completion had been dropped before, as an executor's own timeout does it. They
-    /// were thrown away. Tasks that ended with their worker are not counted, nor is an answer that was there before its
-    /// completion was dropped.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use urom_host::{Worker, Host, Result, block_on_for};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// let task = graph.task_loopback(worker, 1).submit()?;
-    /// // When the time is over, this drops the completion, and the command goes on.
-    /// if block_on_for(Duration::from_micros(1), task).is_err() {
-    ///     while worker.in_flight()? > 0 {
-    ///         worker.engine().progress();
-    ///     }
-    ///     assert!(worker.dropped_answers() <= 1);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// How many answers came to tasks whose completion had been dropped before, as an executor's
+    /// own timeout does it. They were thrown away. Tasks that ended with their worker are not
+    /// counted, nor is an answer that was there before its completion was dropped.
     pub fn dropped_answers(&self) -> u64 {
         self.owner.dropped_answers.get()
     }
@@ -229,61 +180,19 @@ impl Worker {
         &self.owner.engine
     }
 
-    /// Allocates a task for a command given as bytes (`doca_urom_worker_cmd_task_allocate_init`).
-    ///
-    /// # Errors
-    /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run, `INVALID_VALUE` for a plugin
-    /// it was not started with.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # fn example(worker: &Worker, plugin: Plugin, command: &[u8]) -> Result<()> {
-    /// let task = worker.task(plugin)?;
-    /// let answer = task.submit(command)?.wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn task(&self, plugin: impl AsRef<Plugin>) -> Result<RawTask> {
-        RawTask::allocate(self, plugin.as_ref())
-    }
-
-    /// Submits a command given as bytes.
-    ///
-    /// # Errors
-    /// As [`task`](Self::task) and [`RawTask::submit`].
-    ///
-    /// ```no_run
-    /// # use urom_host::{Plugin, Worker, Result};
-    /// # async fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-    /// // The graph plugin's loopback: its tag, then the value.
-    /// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
-    /// let answer = worker.command(plugin, &command)?.await;
-    /// println!("{}: {:x?}", answer.status, answer.bytes);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn command(&self, plugin: impl AsRef<Plugin>, command: &[u8]) -> Result<RawCompletion> {
-        Ok(self.task(plugin)?.submit(command)?)
-    }
-
-    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets it go.
+    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets
+    /// it go.
     ///
     /// A worker that is in a [`Domain`](crate::Domain) cannot be stopped before that (`IN_USE`).
     ///
-    /// Stopping begins at once; the future resolves when the worker is idle. Completions of its tasks that are still
-    /// around keep the answers they have, or resolve to an error. The worker is destroyed with the last of them.
+    /// Stopping begins at once; the future resolves when the worker is idle. Completions of its
+    /// tasks that are still around keep the answers they have, or resolve to an error. The worker
+    /// is destroyed with the last of them.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is the worker's, or
-    /// [raw tasks](Self::task) that are not submitted. Nothing is stopped then; the worker stops when the last of them is dropped.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Worker, Result};
-    /// # async fn example(worker: Worker) -> Result<()> {
-    /// worker.stop().await?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is
+    /// the worker's, or [raw tasks](Self::task) that are not submitted. Nothing is stopped then;
+    /// the worker stops when the last of them is dropped.
     pub fn stop(self) -> Stopping {
         Stopping::begin(self.owner)
     }
@@ -293,11 +202,4 @@ impl Worker {
     }
 }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker")
-            .field("id", &self.id())
-            .field("state", &self.state())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Worker, |it| { id: it.id(), state: it.state() });

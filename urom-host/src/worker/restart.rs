@@ -1,4 +1,4 @@
-//! Starting a worker again that is gone.
+//! Restarts of a worker that is gone.
 
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
@@ -8,32 +8,33 @@ use urom_abi::host::CtxState;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
+use crate::owner::Owned;
 use crate::wait;
 use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
 
 impl Worker {
-    /// Starts a new worker in place of this one, which is gone: the same id, group, plugins, environment, CPUs, limits and
-    /// default deadline, on the same service and engine.
+    /// Starts a new worker in place of this one, which is gone: with the same id, group, plugins,
+    /// environment, CPUs, limits and default deadline, on the same service and engine.
     ///
-    /// It happens when it is called and never by itself, because a worker that starts again has lost what its plugins knew.
-    /// Nothing of the old worker passes over: its tasks have ended with errors, and none is sent again; domains, registered
-    /// memory and payloads of replies are still the old one's. The old `Worker` stays what it is, so a restart that fails
-    /// can be tried again.
+    /// No worker restarts by itself, because its plugins lose what they knew. Nothing of the old
+    /// worker is carried over: its tasks have ended with errors, and its domains, registered memory
+    /// and payloads stay with it. The old `Worker` does not change, so a restart that fails can be
+    /// tried again.
     ///
-    /// This host may know of the loss before its service does. While the service says that the old worker runs, or that
-    /// there is no room beside it, it is asked again: after a millisecond, then after twice the pause before, for two
-    /// seconds in all. Nothing else is tried again: a worker that dies while it starts is one failed restart.
+    /// This host may know of the loss before the service does. While the service says that the old
+    /// worker runs, or that there is no room beside it, it is asked again for two seconds, at first
+    /// after a millisecond, then after twice the pause before. Nothing else is tried again.
     ///
-    /// An id that the service chose is asked for again. Should another host have started a worker of that id
-    /// meanwhile, this is a further connection to that one, as with [`WorkerBuilder::id`]. A restart with an
-    /// [environment](WorkerBuilder::env) joins it at the end of these seconds: until then it may be the old one that the
-    /// service takes for a running one. What the other host gave it stays its environment; should it end at that very
-    /// moment, the worker that takes its place has none.
+    /// When another host has started a worker of this id meanwhile, this connects to that one, as
+    /// [`WorkerBuilder::id`] does. With an [environment](WorkerBuilder::env) it does so only at the
+    /// end of these two seconds, and the worker keeps the environment that the other host gave it.
+    /// A worker that must be started after all, because that one ends at this moment, has none.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the new one dies while it
-    /// starts, and otherwise as that of [`WorkerBuilder::start`]: `NOT_CONNECTED` and the like when the service is gone as
-    /// well, in which case the program has to [connect](crate::Service::connect) anew.
+    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
+    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
+    /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
+    /// [connect](crate::Service::connect) again.
     ///
     /// ```no_run
     /// # use urom_host::{DocaError, Worker, Host, Result};
@@ -42,7 +43,9 @@ impl Worker {
     ///     match graph.task_loopback(&worker, data).submit()?.await {
     ///         Ok(done) => assert_eq!(done.data, data),
     ///         // Whether the command ran, nobody knows. A loopback can be left out.
-    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => worker = worker.restart().await?,
+    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => {
+    ///             worker = worker.restart().await?;
+    ///         }
     ///         Err(error) => return Err(error),
     ///     }
     /// }
@@ -57,26 +60,26 @@ impl Worker {
     }
 }
 
-/// How long the service may take to notice what this host has noticed already: as long as it has for a worker that died, and
-/// longer than the pause between two signs of life of a worker that was stopped.
+/// How long the service may take to notice what this host has noticed: as long as it has for a
+/// worker that died, and longer than a worker's heartbeat.
 const NOTICE: Duration = Duration::from_secs(2);
 
 /// How long the first pause is.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A restart that is under way.
+/// A restart, until it is over.
 pub(super) struct Restart {
     builder: WorkerBuilder,
     engine: ProgressEngine,
     until: Instant,
     pause: Duration,
-    /// When the service was asked last.
+    /// When the last attempt began.
     asked: Instant,
-    /// When the service is asked again.
+    /// When the next attempt begins.
     rests: Option<Instant>,
-    /// Whether a future waits for that.
+    /// Whether a future waits for the next attempt.
     waited: bool,
-    /// Whether it has come to joining a worker that somebody else has started.
+    /// Whether it now connects to a worker that another host has started.
     joins: bool,
 }
 
@@ -95,33 +98,33 @@ impl Restart {
         }
     }
 
-    /// Asks for the worker.
+    /// Begins an attempt.
     pub(super) fn begin(&self) -> Result<Owner> {
         let builder = self.builder.clone();
         if self.joins { builder.joining().begin() } else { builder.begin() }
     }
 
-    /// Whether a start that failed is to be tried again: the service may take the old worker for one that runs. Then a pause
-    /// begins.
+    /// Whether to try again after a pause: the service may think that the old worker still runs.
     pub(super) fn is_early(&mut self, error: &Error) -> bool {
         let may_be = matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL);
         if !may_be || self.joins {
             return false;
         }
         let now = Instant::now();
-        // Not `now`: nobody may have looked at the answer in time, and what it said a while ago says nothing.
+        // Not `now`: the answer may have been there for a while before anybody polled.
         if self.asked < self.until {
             self.rests = Some(self.until.min(now + self.pause));
             self.pause *= 2;
             return true;
         }
-        // A worker that is there for so long was started by another host, and only the environment is in the way.
+        // A worker that exists for so long was started by another host. Only the environment
+        // prevents this host from connecting to it.
         self.joins = error.code() == DocaError::ALREADY_EXIST && self.builder.has_env();
         self.rests = self.joins.then_some(now);
         self.joins
     }
 
-    /// Waits for the end of a pause, and asks for the worker once more; `None` when there was no pause.
+    /// Waits for the end of a pause and begins another attempt; `None` when there was no pause.
     pub(super) fn poll_again(&mut self, cx: &TaskContext<'_>) -> Poll<Option<Result<Owner>>> {
         let Some(at) = self.rests else { return Poll::Ready(None) };
         if self.waited && self.engine.is_undriven() {
@@ -130,7 +133,7 @@ impl Restart {
         if !self.engine.poll(cx, || Instant::now() >= at) {
             self.waited = true;
             self.engine.look_again(cx);
-            self.engine.deadlines().wake_at(at, cx.waker());
+            self.engine.core().deadlines().wake_at(at, cx.waker());
             return Poll::Pending;
         }
         self.rests = None;

@@ -1,8 +1,8 @@
 //! Where the tasks of one worker and those who wait for them meet.
 //!
-//! Every task has a slot, whose address is the task's user data. A slot keeps its task of the library from one command to
-//! the next where the library allows that, so that in steady state a command neither allocates nor asks for anything it
-//! has asked for before. Everything belongs to one thread.
+//! Every task has a slot, whose address is the task's user data. Where the library allows it, a
+//! slot keeps its task from one command to the next, so that in steady state a command allocates
+//! nothing. Everything belongs to one thread.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -15,8 +15,8 @@ use urom_abi::host::{Buf, CmdTask, CmdTaskEnd, Task};
 use crate::task::Response;
 use crate::worker::{Answer, Context};
 
-/// Who has a slot's task, and who waits for it. Those that a wait polls for come first: they are told apart from all others
-/// by one comparison.
+/// Who has a slot's task, and who waits for it. The states that a wait polls for come first, so
+/// that one comparison finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// In flight, and a future waits for it.
@@ -25,7 +25,7 @@ pub(crate) enum State {
     Watched,
     /// On one of the lists.
     Unused,
-    /// The program's: being filled, being read, or kept by a payload.
+    /// The program has it: it is filled, read, or kept by a payload.
     Held,
     /// In flight, and a callback waits for it.
     Calling,
@@ -45,7 +45,7 @@ pub(crate) enum State {
     Copied,
 }
 
-/// Why a task ended without its answer, by the program's own will.
+/// Why the program gave a task up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Its deadline passed, this long after the submission.
@@ -56,7 +56,7 @@ pub(crate) enum End {
     Undriven,
 }
 
-/// A task of the library, with what never changes about it.
+/// A task of the library, with what is constant about it.
 #[derive(Clone, Copy)]
 pub(crate) struct Doca {
     pub(crate) command: NonNull<CmdTask>,
@@ -74,10 +74,10 @@ pub(crate) struct Doca {
 /// The slot's callback was stored together with this function and was not taken yet.
 pub(crate) type Deliver = unsafe fn(&Context, &Slot, Response<'_>);
 
-/// How many bytes of a callback lie in the slot itself.
+/// How many bytes of a callback the slot itself has room for.
 pub(crate) const CALLBACK_ROOM: usize = 32;
 
-/// One task's place.
+/// The place of one task.
 pub(crate) struct Slot {
     pub(crate) context: NonNull<Context>,
     pub(crate) state: Cell<State>,
@@ -89,9 +89,9 @@ pub(crate) struct Slot {
     pub(crate) length: Cell<usize>,
     /// The plugin that the task is addressed to.
     pub(crate) plugin: Cell<u64>,
-    /// Tells the commands apart that the slot was used for.
+    /// The number of the command, among those that used the slot.
     pub(crate) serial: Cell<u64>,
-    /// When the command is given up; what is there after its end means nothing.
+    /// When the command is given up. Meaningless once it has ended.
     pub(crate) deadline: Cell<Option<Instant>>,
     /// How long after the submission that is.
     pub(crate) limit: Cell<Duration>,
@@ -211,7 +211,7 @@ impl Slots {
         Some(unsafe { slot.as_ref() })
     }
 
-    /// All of them, those included that are made meanwhile.
+    /// All of them, also those that are made meanwhile.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {
         (0..).map_while(|index| self.get(index))
     }
@@ -220,7 +220,8 @@ impl Slots {
 impl Drop for Slots {
     fn drop(&mut self) {
         for slot in self.all.get_mut().drain(..) {
-            // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait for it are gone.
+            // SAFETY: it came from a box, and nobody has it any more: the worker and all who wait
+            // for it are gone.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
     }

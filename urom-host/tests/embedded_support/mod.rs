@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 pub use graph_protocol::Protocol as Graph;
 use urom_abi::protocol::Protocol;
-use urom_host::{Host, Service, Worker, block_on_for};
+use urom_host::{DocaError, Host, Result, Service, Worker, block_on_for};
 use urom_tests::PluginDirectory;
 
 pub type Client = <Graph as Protocol>::Client<Host>;
@@ -36,6 +36,16 @@ pub fn start(service: &Service) -> (Client, Worker) {
     let graph = service.plugin::<Graph>().unwrap();
     let worker = soon(service.worker().plugin(&graph).start()).unwrap();
     (graph, worker)
+}
+
+/// Asserts that an error has a code, and a text with each of these in it.
+#[track_caller]
+pub fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
+    let error = result.map(drop).unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    for text in texts {
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }
 
 /// Waits for something that has to come.

@@ -1,5 +1,5 @@
-//! The ready all-gathers, among themselves and with bad participants. Those that need `mpirun` are tested with the
-//! whole path.
+//! The ready all-gathers, among themselves and with bad participants. Those that need `mpirun` are
+//! tested with the whole path.
 
 mod in_process;
 mod meeting;

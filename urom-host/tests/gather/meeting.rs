@@ -48,8 +48,19 @@ pub(crate) fn group(participants: u32) -> Vec<Rendezvous> {
     group
 }
 
+/// A frame as participants send it.
+pub(crate) fn frame(kind: &[u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u64).to_le_bytes();
+    [kind, &number.to_le_bytes()[..], &length, body].concat()
+}
+
 /// Says what a participant says first.
-pub(crate) fn greet(stream: &mut TcpStream, participants: u32, index: u32) {
-    let numbers = [participants.to_le_bytes(), index.to_le_bytes()].concat();
-    stream.write_all(&[b"UROMmeet", &numbers[..]].concat()).unwrap();
+pub(crate) fn greet(stream: &mut TcpStream, participants: u64, index: u32) {
+    let numbers = [&index.to_le_bytes()[..], &participants.to_le_bytes()].concat();
+    stream.write_all(&[b"meet", &numbers[..]].concat()).unwrap();
+}
+
+/// What participant 0 says when all are there.
+pub(crate) fn welcome() -> Vec<u8> {
+    frame(b"data", 0, b"")
 }

@@ -1,6 +1,6 @@
 //! Exchanges over TCP, and what ends them.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use urom_host::DocaError;
 use urom_host::gather::{AllGather, BoxError, Error, Rendezvous};
 
-use crate::meeting::{greet, group, meet};
+use crate::meeting::{frame, greet, group, meet, welcome};
 use crate::{LIMIT, block, exchange, exchanges, finish};
 
 fn code(error: &BoxError) -> DocaError {
@@ -117,7 +117,7 @@ fn participant_0_that_dies_half_way_through_the_answer_is_noticed() {
     assert!(!other.test(&mut [0; 2]).unwrap());
     stream.read_exact(&mut [0; 17]).unwrap();
     // The head of all blocks, and one of the two.
-    std::io::Write::write_all(&mut stream, b"\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0a").unwrap();
+    stream.write_all(&frame(b"data", 1, b"ab")[..17]).unwrap();
     drop(stream);
     let error = finish(&mut other, 1).unwrap_err();
     assert!(error.to_string().starts_with("participant 0 is gone"), "{error}");
@@ -125,19 +125,21 @@ fn participant_0_that_dies_half_way_through_the_answer_is_noticed() {
 
 #[test]
 fn participant_0_that_talks_nonsense_is_an_error() {
+    let mut endless = frame(b"fail", 6, b"");
+    endless[8..12].fill(0xff);
     for (answer, text) in [
-        (&b"\x02\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0ab"[..], "no part of this exchange"),
-        (b"\x02\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0abc", "no part of this exchange"),
-        (b"\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0ab", "no part of this exchange"),
-        (b"\x03\0\0\0\x06\0\0\0\xff\xff\xff\xff\0\0\0\0", "no part of this exchange"),
-        (b"\x03\0\0\0\x06\0\0\0\x04\0\0\0\0\0\0\0oops", "participant 0 says: oops"),
-        (b"GET / HTTP/1.1\r\n", "no part of this exchange"),
+        (frame(b"data", 2, b"ab"), "no part of this exchange"),
+        (frame(b"data", 1, b"abc"), "participant 0 gives 3 bytes, participant 1 2"),
+        (frame(b"meet", 1, b"ab"), "no part of this exchange"),
+        (endless, "no part of this exchange"),
+        (frame(b"fail", 6, b"oops"), "participant 0 says: oops"),
+        (b"GET / HTTP/1.1\r\n".to_vec(), "no part of this exchange"),
     ] {
         let (listener, address) = meet();
         let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
         let mut stream = greet_back(&listener);
         let mut other = joined.join().unwrap();
-        std::io::Write::write_all(&mut stream, answer).unwrap();
+        stream.write_all(&answer).unwrap();
         let error = exchange(&mut other, b"b").unwrap_err();
         assert!(error.to_string().contains(text), "{error}");
     }
@@ -185,7 +187,7 @@ fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
     greet(&mut stream, 2, 1);
     let mut answer = [0; 16];
     stream.read_exact(&mut answer).unwrap();
-    std::io::Write::write_all(&mut stream, &[0xff; 64]).unwrap();
+    stream.write_all(&[0xff; 64]).unwrap();
     let error = exchange(&mut hub.join().unwrap(), b"a").unwrap_err();
     assert!(error.to_string().contains("participant 1 sent what is no part"), "{error}");
 }
@@ -203,6 +205,6 @@ fn one_exchange_at_a_time() {
 fn greet_back(listener: &TcpListener) -> TcpStream {
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 16]).unwrap();
-    std::io::Write::write_all(&mut stream, b"UROMmet1\0\0\0\0\0\0\0\0").unwrap();
+    stream.write_all(&welcome()).unwrap();
     stream
 }

@@ -9,7 +9,7 @@ use urom_host::DocaError;
 use urom_host::gather::Rendezvous;
 
 use crate::LIMIT;
-use crate::meeting::{deserted, greet, meet};
+use crate::meeting::{deserted, greet, meet, welcome};
 
 /// Shorter than the tests' patience.
 const SHORT: Duration = Duration::from_millis(300);
@@ -117,7 +117,7 @@ fn strangers_are_turned_away_and_disturb_nobody() {
     for (n, stranger) in strangers.iter_mut().enumerate() {
         match n % 4 {
             0 => stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
-            1 => stranger.write_all(b"UROM").unwrap(),
+            1 => stranger.write_all(b"me").unwrap(),
             2 => stranger.shutdown(std::net::Shutdown::Write).unwrap(),
             _ => {}
         }
@@ -154,9 +154,9 @@ fn a_participant_that_died_before_the_group_was_complete_can_come_again() {
     let other = thread::spawn(move || Rendezvous::join(address, 2, 3, LIMIT));
     let _hub = Rendezvous::host(listener, 3, LIMIT).unwrap();
     other.join().unwrap().unwrap();
-    let mut welcome = [0; 16];
-    again.read_exact(&mut welcome).unwrap();
-    assert_eq!(&welcome, b"UROMmet1\0\0\0\0\0\0\0\0");
+    let mut answer = [0; 16];
+    again.read_exact(&mut answer).unwrap();
+    assert_eq!(answer[..], welcome());
 }
 
 #[test]

@@ -10,9 +10,10 @@ use urom_host::{DocaError, Domain, Service, Worker, block_on_for};
 
 use crate::domains::{alone, domain, run};
 use crate::fake::{self, ANSWERS, HABIT, habit};
-use crate::{LIMIT, connect, start};
+use crate::{LIMIT, connect, send, start, world};
 
-/// An all-gather that does what it is told when it is begun, and when it is tested; other than that it is alone.
+/// An all-gather that does what it is told when it is begun, and when it is tested; other than that
+/// it is alone.
 #[derive(Clone, Copy)]
 struct Scripted {
     begin: fn() -> Result<(), BoxError>,
@@ -43,9 +44,7 @@ fn an_error_of_the_all_gather_is_the_cause_of_the_start_s() {
     let error = || Err(GatherError::new(DocaError::TIME_OUT, "participant 2 is late").into());
     let io = || Err(std::io::Error::other("no more cables").into());
     let good = Scripted { begin: || Ok(()), test: || Ok(true) };
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     for (gather, text) in [
         (Scripted { begin: error, ..good }, "participant 2 is late"),
         (
@@ -74,9 +73,7 @@ fn an_error_of_the_all_gather_is_the_cause_of_the_start_s() {
 #[test]
 fn a_panic_in_the_all_gather_goes_on_in_whoever_waits() {
     let good = Scripted { begin: || Ok(()), test: || Ok(true) };
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     for gather in [
         Scripted { begin: || panic!("in the all-gather"), ..good },
         Scripted { test: || panic!("in the all-gather"), ..good },
@@ -97,7 +94,7 @@ fn a_panic_in_the_all_gather_goes_on_in_whoever_waits() {
     assert_eq!(panic.downcast_ref(), Some(&"in the start"));
     // And everything still works.
     run(domain(&service, &worker)).stop().unwrap();
-    assert_eq!(graph.task_loopback(&worker, 2).submit().unwrap().wait().unwrap().data, 2);
+    assert_eq!(send(&graph, &worker, 2).wait().unwrap().data, 2);
 }
 
 /// An all-gather that tries what is not allowed inside of one.
@@ -157,9 +154,7 @@ fn an_all_gather_cannot_progress_and_may_drop_domains() {
 
 #[test]
 fn nonsense_from_the_library_is_answered_with_codes() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     HABIT.store(habit::ASKS_NONSENSE, Ordering::SeqCst);
     let gather = Scripted { begin: || Ok(()), test: || Ok(true) };
     // Three blocks of zeros are no table, so the domain itself is one of one participant.

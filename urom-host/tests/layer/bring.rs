@@ -1,6 +1,7 @@
 //! A command with a payload and an answer with one, written as the macros would write them.
 //!
-//! They have the same layout, because the fake answers with the command's own bytes: tag, script, length, payload.
+//! They have the same layout, because the fake answers with the command's own bytes: tag, script,
+//! length, payload.
 
 use graph_protocol::Protocol as Graph;
 use urom_abi::Payload;

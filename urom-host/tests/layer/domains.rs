@@ -9,7 +9,7 @@ use urom_host::gather::{AllGather, BoxError, InProcess};
 use urom_host::{Buffer, DocaError, Domain, DomainBuilder, Service, State, Worker, block_on_for};
 
 use crate::fake::{self, HABIT, TABLES, Told, habit};
-use crate::{LIMIT, connect, start};
+use crate::{LIMIT, connected, fails, send, start, world};
 
 pub(crate) fn alone() -> InProcess {
     InProcess::alone()
@@ -26,8 +26,7 @@ pub(crate) fn run(builder: DomainBuilder) -> Domain {
 
 #[test]
 fn a_domain_runs_once_everybody_knows_everything() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let ((_, a), (_, b)) = (start(&service, 0), start(&service, 1));
     let buffer =
         Buffer { address: 0x1000, length: 4096, memory_handle: vec![1, 2], key: vec![3; 100] };
@@ -55,9 +54,7 @@ fn a_start_wakes_any_executor_when_it_is_over() {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     let mut group = InProcess::group(2);
     let (theirs, mine) = (group.pop().unwrap(), group.pop().unwrap());
     let count = std::sync::Arc::new(Count(Default::default()));
@@ -78,9 +75,7 @@ fn a_start_wakes_any_executor_when_it_is_over() {
 
 #[test]
 fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     let gather = Rc::new(RefCell::new(alone()));
     let one = run(domain(&service, &worker).gather(Rc::clone(&gather)));
     let two = run(service.domain().worker(8, &worker).gather(gather));
@@ -91,29 +86,20 @@ fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
 
 #[test]
 fn a_worker_in_a_domain_stops_after_it() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let domain = run(domain(&service, &worker));
-    let error = worker.stop().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(
-        error.to_string().contains("worker 0 failed") && error.to_string().contains("in a domain"),
-        "{error}"
-    );
+    fails(worker.stop().wait(), DocaError::IN_USE, &["worker 0 failed", "in a domain"]);
     domain.stop().unwrap();
     let (_, worker) = start(&service, 0);
     run(self::domain(&service, &worker)).stop().unwrap();
-    assert_eq!(graph.task_loopback(&worker, 1).submit().unwrap().wait().unwrap().data, 1);
+    assert_eq!(send(&graph, &worker, 1).wait().unwrap().data, 1);
     worker.stop().wait().unwrap();
 }
 
 #[test]
 fn everything_can_be_dropped_in_any_order() {
     for order in 0..6 {
-        let _clean = fake::clean();
-        let service = connect();
-        let (_, worker) = start(&service, 0);
+        let (_clean, service, _, worker) = world(0);
         let domain = run(domain(&service, &worker));
         let (mut service, mut worker, mut domain) = (Some(service), Some(worker), Some(domain));
         for step in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]][order] {
@@ -123,34 +109,32 @@ fn everything_can_be_dropped_in_any_order() {
                 _ => drop(domain.take()),
             }
         }
-        assert_eq!(fake::LIVE.load(Ordering::SeqCst), 0);
+        assert_eq!(fake::live(), 0);
     }
 }
 
 #[test]
 fn a_start_that_is_dropped_is_taken_back() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     let mut group = InProcess::group(2);
     let mut start = domain(&service, &worker).gather(group.remove(0)).start();
-    let error = block_on_for(Duration::from_millis(3), &mut start).unwrap_err();
-    assert_eq!(error.code(), DocaError::TIME_OUT);
+    fails(block_on_for(Duration::from_millis(3), &mut start), DocaError::TIME_OUT, &[]);
     drop(start);
     drop(domain(&service, &worker).start());
     drop(domain(&service, &worker));
-    let error = domain(&service, &worker).gather(group.remove(0)).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND, "the library has a code of its own for it");
-    assert!(error.to_string().contains("participant 0 is gone"), "{error}");
+    // The library has a code of its own for it.
+    fails(
+        domain(&service, &worker).gather(group.remove(0)).start().wait(),
+        DocaError::NOT_FOUND,
+        &["participant 0 is gone"],
+    );
 }
 
 #[test]
 fn a_domain_dropped_inside_a_callback_goes_when_that_returns() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let domains = [(); 2].map(|()| run(domain(&service, &worker)));
-    let live = fake::LIVE.load(Ordering::SeqCst);
+    let live = fake::live();
     graph
         .task_loopback(&worker, 1)
         .submit_with(move |_| {
@@ -158,14 +142,14 @@ fn a_domain_dropped_inside_a_callback_goes_when_that_returns() {
             other.stop().unwrap();
             drop(one);
             assert_eq!(
-                fake::LIVE.load(Ordering::SeqCst),
+                fake::live(),
                 live + 1,
                 "they are still there, and the task is kept for the next command"
             );
         })
         .unwrap();
     while service.progress() {}
-    assert_eq!(fake::LIVE.load(Ordering::SeqCst), live - 2 + 1);
+    assert_eq!(fake::live(), live - 2 + 1);
 }
 
 #[test]
@@ -185,9 +169,7 @@ fn settings_that_cannot_be_are_refused() {
             unreachable!()
         }
     }
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     for (builder, text) in [
         (service.domain().gather(alone()), "no worker"),
         (service.handle().domain().gather(alone()), "no worker"),
@@ -197,9 +179,7 @@ fn settings_that_cannot_be_are_refused() {
         (domain(&service, &worker).gather(Nobody(0, 0)), "calls itself 0 of 0"),
         (domain(&service, &worker).gather(Nobody(2, 2)), "calls itself 2 of 2"),
     ] {
-        let error = builder.start().wait().unwrap_err();
-        assert_eq!(error.code(), DocaError::INVALID_VALUE);
-        assert!(error.to_string().contains(text), "{error}");
+        fails(builder.start().wait(), DocaError::INVALID_VALUE, &[text]);
     }
     let handle = service.handle();
     drop(run(handle.domain().engine(service.engine()).worker(1, &worker).gather(alone())));
@@ -218,22 +198,16 @@ fn a_library_that_refuses_or_fails_is_quoted() {
         (habit::REFUSES_START, DocaError::NOT_PERMITTED, "starting a domain"),
         (habit::FAILS, DocaError::NOT_FOUND, fake::FAILURE),
     ] {
-        let _clean = fake::clean();
-        let service = connect();
-        let (_, worker) = start(&service, 0);
+        let (_clean, service, _, worker) = world(0);
         HABIT.store(habit, Ordering::SeqCst);
-        let error = domain(&service, &worker).start().wait().unwrap_err();
-        assert_eq!(error.code(), code);
-        assert!(error.to_string().contains(text), "{error}");
+        fails(domain(&service, &worker).start().wait(), code, &[text]);
     }
 }
 
 #[test]
 fn a_worker_that_is_gone_fails_the_start() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let death = graph.task_loopback(&worker, fake::script::DIE | 12).submit().unwrap();
+    let (_clean, service, graph, worker) = world(0);
+    let death = send(&graph, &worker, fake::script::DIE | 12);
     death.wait().unwrap_err();
     let error = domain(&service, &worker).start().wait().unwrap_err();
     assert!(error.to_string().contains(fake::FAILURE), "{error}");
@@ -241,12 +215,10 @@ fn a_worker_that_is_gone_fails_the_start() {
 
 #[test]
 fn a_library_that_does_not_stop_at_once_is_waited_for() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
-    let live = fake::LIVE.load(Ordering::SeqCst);
+    let (_clean, service, _, worker) = world(0);
+    let live = fake::live();
     let domain = run(domain(&service, &worker));
     HABIT.store(habit::STOPS_LATER, Ordering::SeqCst);
     domain.stop().unwrap();
-    assert_eq!(fake::LIVE.load(Ordering::SeqCst), live);
+    assert_eq!(fake::live(), live);
 }

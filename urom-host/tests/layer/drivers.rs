@@ -14,8 +14,7 @@ use tokio::time::timeout;
 use urom_host::tokio::drive;
 use urom_host::{Error, Result};
 
-use crate::fake;
-use crate::{LIMIT, connect, start};
+use crate::{LIMIT, world};
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -29,9 +28,7 @@ impl Wake for Woken {
 
 #[test]
 fn a_driver_that_is_not_polled_any_more_does_not_keep_others_asleep() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let answer = LocalSet::new().block_on(&runtime, async {
         let (tell, told) = oneshot::channel();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use urom_host::{DocaError, Service, ServiceBuilder, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{Client, connect, sleep_until, start};
+use crate::{Client, connect, fails, send, sleep_until, start, world};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -24,9 +24,7 @@ fn round_trip(graph: &Client, worker: &urom_host::Worker, data: u64) {
 
 #[test]
 fn a_command_takes_two_calls_of_the_library_that_keeps_tasks_and_fifteen_of_another() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     round_trip(&graph, &worker, 1);
     // Submit and progress; the end is read where it lies.
     assert_eq!(fake::calls(|| round_trip(&graph, &worker, 2)), 2);
@@ -49,9 +47,9 @@ fn tasks_are_released_where_the_library_takes_none_twice() {
     let _clean = fake::clean();
     let service = plain();
     let (graph, worker) = start(&service, 0);
-    let live = fake::LIVE.load(std::sync::atomic::Ordering::SeqCst);
+    let live = fake::live();
     (0..20).for_each(|data| round_trip(&graph, &worker, data));
-    assert_eq!(fake::LIVE.load(std::sync::atomic::Ordering::SeqCst), live);
+    assert_eq!(fake::live(), live);
     worker.stop().wait().unwrap();
 }
 
@@ -62,13 +60,11 @@ fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
         let (graph, worker) = start(&service, 6);
         let hangs = graph.task_loopback(&worker, script::HANG).deadline(SHORT).submit().unwrap();
         round_trip(&graph, &worker, 1);
-        let error = hangs.wait().unwrap_err();
-        assert_eq!(error.code(), DocaError::TIME_OUT);
-        assert!(
-            error.to_string().contains("Loopback on worker 6, plugin `worker_graph`"),
-            "{error}"
+        fails(
+            hangs.wait(),
+            DocaError::TIME_OUT,
+            &["Loopback on worker 6, plugin `worker_graph`", "within the deadline of 2ms"],
         );
-        assert!(error.to_string().contains("within the deadline of 2ms"), "{error}");
         let called = Rc::new(RefCell::new(Vec::new()));
         let theirs = Rc::clone(&called);
         let task = graph.task_loopback(&worker, script::HANG);
@@ -89,18 +85,14 @@ fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
 
 #[test]
 fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     for round in 0..10 {
-        let flights: Vec<_> =
-            (0..4).map(|data| graph.task_loopback(&worker, data).submit().unwrap()).collect();
+        let flights: Vec<_> = (0..4).map(|data| send(&graph, &worker, data)).collect();
         assert!(flights.iter().all(|flight| flight.cancel()));
         // All answers come before anybody asks.
         while service.progress() {}
         assert_eq!((worker.given_up(), worker.late_answers()), (0, round * 4 + 4));
-        let others: Vec<_> =
-            (4..8).map(|data| graph.task_loopback(&worker, data).submit().unwrap()).collect();
+        let others: Vec<_> = (4..8).map(|data| send(&graph, &worker, data)).collect();
         for flight in flights {
             assert_eq!(flight.wait().unwrap_err().code(), DocaError::SKIPPED);
         }
@@ -112,9 +104,7 @@ fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
 
 #[test]
 fn a_callback_that_panics_at_its_deadline_keeps_no_other_from_its_own() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let first = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
     first.submit_with(|_| panic!("at the deadline")).unwrap();
     let second =
@@ -127,24 +117,20 @@ fn a_callback_that_panics_at_its_deadline_keeps_no_other_from_its_own() {
 
 #[test]
 fn a_worker_dropped_by_a_callback_at_its_deadline_is_stopped_after_it() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let live = fake::LIVE.load(std::sync::atomic::Ordering::SeqCst);
+    let (_clean, service, graph, worker) = world(0);
+    let live = fake::live();
     let slot = Rc::new(RefCell::new(None));
     let theirs = Rc::clone(&slot);
     let task = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
     task.submit_with(move |_| drop(theirs.take())).unwrap();
     slot.replace(Some(worker));
     assert!(service.progress());
-    assert_eq!(fake::LIVE.load(std::sync::atomic::Ordering::SeqCst), live - 1);
+    assert_eq!(fake::live(), live - 1);
 }
 
 #[test]
 fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let flights: Vec<_> = (0..4)
         .map(|data| graph.task_loopback(&worker, data).deadline(Duration::ZERO).submit().unwrap())
         .collect();
@@ -156,9 +142,7 @@ fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
 
 #[test]
 fn a_deadline_that_is_set_after_the_notification_was_asked_for_wakes_the_event_loop() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let engine = service.engine();
     let hang = |limit| graph.task_loopback(&worker, script::HANG).deadline(limit).submit().unwrap();
     // The descriptor is made by the first poll, after the deadline was set.
@@ -175,9 +159,7 @@ fn a_deadline_that_is_set_after_the_notification_was_asked_for_wakes_the_event_l
 
 #[test]
 fn a_callback_that_is_cancelled_after_the_notification_was_asked_for_wakes_the_event_loop() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let engine = service.engine();
     let called = Rc::new(Cell::new(false));
     let theirs = Rc::clone(&called);
@@ -192,9 +174,7 @@ fn a_callback_that_is_cancelled_after_the_notification_was_asked_for_wakes_the_e
 
 #[test]
 fn a_cancelled_callback_runs_in_the_next_progress_call_though_answers_come_in() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let notes = Rc::new(RefCell::new(Vec::new()));
     let submit = |data| {
         let notes = Rc::clone(&notes);
@@ -219,25 +199,24 @@ fn late_answers_without_bytes_count_and_the_end_of_the_worker_does_not() {
         let (graph, worker) = start(&service, 0);
         let refused = script::STATUS_ALONE | u64::from(DocaError::NOT_FOUND.0);
         let too_long = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.0);
-        let cancelled = graph.task_loopback(&worker, refused).submit().unwrap();
+        let cancelled = send(&graph, &worker, refused);
         assert!(cancelled.cancel());
         let called = graph.task_loopback(&worker, too_long).submit_with(|_| ()).unwrap();
         assert!(called.cancel());
-        let in_time = graph.task_loopback(&worker, refused).submit().unwrap();
-        drop(graph.task_loopback(&worker, refused).submit().unwrap());
+        let in_time = send(&graph, &worker, refused);
+        drop(send(&graph, &worker, refused));
         while worker.in_flight().unwrap() != 0 {
             service.progress();
         }
         assert_eq!((worker.late_answers(), worker.dropped_answers()), (2, 1));
         assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
         assert_eq!(in_time.wait().unwrap_err().code(), DocaError::NOT_FOUND);
-        let hangs = |_| graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        let hangs = |_| send(&graph, &worker, script::HANG);
         let [cancelled, dropped] = [0, 1].map(hangs);
         assert!(cancelled.cancel());
         drop(dropped);
         let dies = script::DIE | u64::from(DocaError::CONNECTION_RESET.0);
-        let error = graph.task_loopback(&worker, dies).submit().unwrap().wait().unwrap_err();
-        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+        fails(send(&graph, &worker, dies).wait(), DocaError::CONNECTION_RESET, &[]);
         while worker.in_flight().unwrap() != 0 {
             service.progress();
         }
@@ -247,21 +226,19 @@ fn late_answers_without_bytes_count_and_the_end_of_the_worker_does_not() {
 
 #[test]
 fn answers_to_dropped_futures_are_counted_apart_from_late_ones() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     // As an executor's own timeout does it; the second was polled before.
-    drop(graph.task_loopback(&worker, 1).submit().unwrap());
-    let hangs = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    drop(send(&graph, &worker, 1));
+    let hangs = send(&graph, &worker, script::HANG);
     assert_eq!(block_on_for(SHORT, hangs).unwrap_err().code(), DocaError::TIME_OUT);
-    let known = graph.task_loopback(&worker, 2).submit().unwrap();
+    let known = send(&graph, &worker, 2);
     assert_eq!((worker.late_answers(), worker.dropped_answers()), (0, 1));
     assert!(service.progress());
     // An answer that is there before its future is dropped came in time.
     assert!(known.is_complete());
     drop(known);
     // A deadline that passed before is what counts.
-    let late = graph.task_loopback(&worker, 3).submit().unwrap();
+    let late = send(&graph, &worker, 3);
     assert!(late.cancel());
     drop(late);
     assert!(service.progress());

@@ -6,7 +6,7 @@ use urom_abi::protocol::Protocol as _;
 use urom_host::{DocaError, ServiceBuilder};
 
 use crate::fake;
-use crate::{Graph, connect};
+use crate::{Graph, connect, fails};
 
 /// Another definition of the plugin `worker_graph`, version 1.
 mod other {
@@ -56,9 +56,11 @@ fn a_plugin_of_another_layout_is_refused_when_its_description_cannot_be_had() {
     let _clean = fake::clean();
     for description in [vec![], b"no description".to_vec(), vec![0; 2 << 20]] {
         serve(other::Protocol::DESCRIPTION, description);
-        let error = connect().plugin::<Graph>().unwrap_err();
-        assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
-        assert!(error.to_string().contains("lay out messages differently"), "{error}");
+        fails(
+            connect().plugin::<Graph>(),
+            DocaError::UNSUPPORTED_VERSION,
+            &["lay out messages differently"],
+        );
     }
 }
 

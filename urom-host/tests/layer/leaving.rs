@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use urom_host::{ProgressEngine, State, block_on_for};
 
 use crate::domains::{domain, run};
-use crate::fake::{self, HABIT, LIVE, habit, script};
-use crate::{Graph, connect, start};
+use crate::fake::{HABIT, habit, live, script};
+use crate::{Graph, connected, send, start, world};
 
 /// How long a drop may take on a machine that has other things to do: it waits for a tenth of a
 /// second.
@@ -36,10 +36,6 @@ fn thaw_later() -> JoinHandle<()> {
     })
 }
 
-fn live() -> isize {
-    LIVE.load(Ordering::SeqCst)
-}
-
 fn timed(work: impl FnOnce()) -> Duration {
     let begin = Instant::now();
     work();
@@ -48,11 +44,9 @@ fn timed(work: impl FnOnce()) -> Duration {
 
 #[test]
 fn a_worker_that_does_not_stop_is_destroyed_by_a_later_progress() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let (_, other) = start(&service, 1);
-    let flight = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let flight = send(&graph, &worker, script::HANG);
     let before = live();
     freeze();
     drop(flight);
@@ -68,9 +62,7 @@ fn a_worker_that_does_not_stop_is_destroyed_by_a_later_progress() {
 
 #[test]
 fn a_stop_that_is_given_up_is_over_with_a_later_progress() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     let before = live();
     freeze();
     let took = timed(|| drop(worker.stop()));
@@ -82,8 +74,7 @@ fn a_stop_that_is_given_up_is_over_with_a_later_progress() {
 
 #[test]
 fn the_last_user_of_an_engine_waits_for_those_that_leave() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let engine = service.engine().clone();
     let workers = [0, 1, 2].map(|id| start(&service, id).1);
     freeze();
@@ -99,8 +90,7 @@ fn the_last_user_of_an_engine_waits_for_those_that_leave() {
 
 #[test]
 fn a_worker_that_has_its_engine_alone_waits_for_its_own_end() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let worker = service.handle().worker().plugin(&graph).start().wait().unwrap();
     let before = live();
@@ -114,8 +104,7 @@ fn a_worker_that_has_its_engine_alone_waits_for_its_own_end() {
 
 #[test]
 fn an_engine_whose_last_user_goes_in_a_callback_waits_after_it() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let engine = ProgressEngine::with_library(service.library()).unwrap();
     let graph = service.plugin::<Graph>().unwrap();
     let on_its_own =
@@ -145,9 +134,7 @@ fn an_engine_whose_last_user_goes_in_a_callback_waits_after_it() {
 
 #[test]
 fn a_domain_that_does_not_stop_is_destroyed_by_a_later_progress_and_its_worker_with_it() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     let domain = run(domain(&service, &worker));
     drop(worker);
     let before = live();
@@ -161,9 +148,7 @@ fn a_domain_that_does_not_stop_is_destroyed_by_a_later_progress_and_its_worker_w
 
 #[test]
 fn an_engine_waits_for_a_domain_that_leaves_and_for_its_workers() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (_, worker) = start(&service, 0);
+    let (_clean, service, _, worker) = world(0);
     let domain = run(domain(&service, &worker));
     drop(worker);
     freeze();

@@ -1,4 +1,5 @@
-//! This crate's own layer, on a library in memory that fails on demand. What the real service does is tested elsewhere.
+//! This crate's own layer, on a library in memory that fails on demand. What the real service does
+//! is tested elsewhere.
 
 mod all_gather;
 mod bring;
@@ -7,12 +8,13 @@ mod domains;
 mod drivers;
 mod fake;
 mod given_up;
+mod group_queries;
 mod layouts;
 mod leaving;
 mod objects;
 mod payloads;
 mod plain;
-mod questions;
+
 mod restart;
 mod tasks;
 mod thread_ends;
@@ -20,10 +22,12 @@ mod turns;
 
 use std::time::Duration;
 
-use graph_protocol::Protocol as Graph;
+use graph_protocol::{Loopback, Protocol as Graph};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
-use urom_host::{Host, ProgressEngine, Service, ServiceBuilder, Worker};
+use urom_host::{
+    Completion, DocaError, Host, ProgressEngine, Result, Service, ServiceBuilder, Worker,
+};
 
 type Client = <Graph as Protocol>::Client<Host>;
 
@@ -37,6 +41,32 @@ fn start(service: &Service, id: u64) -> (Client, Worker) {
     let graph = service.plugin::<Graph>().unwrap();
     let worker = service.worker().id(id).plugin(&graph).max_inflight(4).start().wait().unwrap();
     (graph, worker)
+}
+
+/// The library to itself, and a service of it.
+fn connected() -> (fake::Clean, Service) {
+    (fake::clean(), connect())
+}
+
+/// The same with a client of the graph plugin and a worker.
+fn world(id: u64) -> (fake::Clean, Service, Client, Worker) {
+    let (clean, service) = connected();
+    let (graph, worker) = start(&service, id);
+    (clean, service, graph, worker)
+}
+
+fn send(graph: &Client, worker: &Worker, data: u64) -> Completion<Loopback> {
+    graph.task_loopback(worker, data).submit().unwrap()
+}
+
+/// Asserts that an error has a code, and a text with each of these in it.
+#[track_caller]
+fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
+    let error = result.map(drop).unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    for text in texts {
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }
 
 /// Sleeps as an event loop does that has asked for a notification already, until `done` holds.

@@ -9,13 +9,11 @@ use urom_abi::host::WorkerHealth;
 use urom_host::{DocaError, Health, ProgressEngine, ServiceBuilder, State, block_on, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{Graph, LIMIT, connect, start};
+use crate::{Graph, LIMIT, connect, connected, fails, send, start, world};
 
 #[test]
 fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let slot = Rc::new(RefCell::new(None));
     let theirs = Rc::clone(&slot);
     graph.task_loopback(&worker, 1).submit_with(move |_| drop(theirs.borrow_mut().take())).unwrap();
@@ -31,11 +29,9 @@ fn a_worker_dropped_in_its_own_callback_is_stopped_after_it() {
 
 #[test]
 fn stopping_keeps_what_completed_and_fails_what_did_not() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let complete = graph.task_loopback(&worker, 7).submit().unwrap();
-    let hanging = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let (_clean, service, graph, worker) = world(0);
+    let complete = send(&graph, &worker, 7);
+    let hanging = send(&graph, &worker, script::HANG);
     while service.progress() {}
     assert!(complete.is_complete() && !hanging.is_complete());
     worker.stop().wait().unwrap();
@@ -45,20 +41,14 @@ fn stopping_keeps_what_completed_and_fails_what_did_not() {
 
 #[test]
 fn a_worker_that_dies_fails_its_tasks_says_why_and_takes_no_more() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 5);
-    let first = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
-    let second = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let (_clean, _service, graph, worker) = world(5);
+    let first = send(&graph, &worker, script::DIE | 11);
+    let second = send(&graph, &worker, script::HANG);
     for flight in [first, second] {
-        let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
-        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
-        assert!(error.to_string().contains(fake::FAILURE), "{error}");
+        fails(block_on_for(LIMIT, flight).unwrap(), DocaError::CONNECTION_RESET, &[fake::FAILURE]);
     }
     assert_eq!(worker.failure().as_deref(), Some(fake::FAILURE));
-    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::BAD_STATE);
-    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+    fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[fake::FAILURE]);
     worker.stop().wait().unwrap();
 }
 
@@ -76,7 +66,7 @@ fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
     say(Some(WorkerHealth::stuck(&"p".repeat(99), &"m".repeat(99), 8)));
     let (plugin, method) = ("p".repeat(47), "m".repeat(15));
     assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(8) });
-    let end = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    let end = send(&graph, &worker, script::DIE | 11);
     block_on_for(LIMIT, end).unwrap().unwrap_err();
     assert_eq!(worker.health(), Health::Unknown);
     say(None);
@@ -88,11 +78,10 @@ fn objects_may_be_dropped_in_any_order() {
     for order in
         [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2], [3, 0, 2, 1]]
     {
-        let _clean = fake::clean();
-        let service = connect();
+        let (_clean, service) = connected();
         let engine = service.engine().clone();
         let (graph, worker) = start(&service, 0);
-        let flight = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        let flight = send(&graph, &worker, script::HANG);
         let mut things: Vec<Option<Box<dyn std::any::Any>>> = vec![
             Some(Box::new(service)),
             Some(Box::new(engine)),
@@ -107,8 +96,7 @@ fn objects_may_be_dropped_in_any_order() {
 
 #[test]
 fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let handle = service.handle();
     let (gone, wait_for_it) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -117,7 +105,7 @@ fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
         let worker = handle.worker().engine(&engine).plugin(&graph).start().wait().unwrap();
         drop(handle);
         wait_for_it.recv().unwrap();
-        graph.task_loopback(&worker, 9).submit().unwrap().wait().unwrap().data
+        send(&graph, &worker, 9).wait().unwrap().data
     });
     drop(service);
     gone.send(()).unwrap();
@@ -126,29 +114,26 @@ fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
 
 #[test]
 fn a_start_that_fails_says_why_and_leaves_nothing() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
-    let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("starting worker 1000"), "{error}");
-    assert!(error.to_string().contains(fake::FAILURE), "{error}");
+    fails(
+        service.worker().id(fake::id::FAILS).plugin(&graph).start().wait(),
+        DocaError::NOT_FOUND,
+        &["starting worker 1000", fake::FAILURE],
+    );
 }
 
 #[test]
 fn a_start_can_be_given_up() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let starting = service.worker().id(fake::id::HANGS).plugin(&graph).start();
-    let error = block_on_for(Duration::from_millis(5), starting).unwrap_err();
-    assert_eq!(error.code(), DocaError::TIME_OUT);
+    fails(block_on_for(Duration::from_millis(5), starting), DocaError::TIME_OUT, &[]);
 }
 
 #[test]
 fn workers_start_together() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let starting: Vec<_> = (0..4u32)
         .map(|n| service.worker().id(n.into()).group(n % 2).plugin(&graph).start())
@@ -164,8 +149,7 @@ fn workers_start_together() {
 
 #[test]
 fn settings_that_cannot_be_are_named() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let worker = || service.worker().plugin(&graph);
     let too_many: urom_host::CpuSet = [9].into_iter().collect();
@@ -178,9 +162,7 @@ fn settings_that_cannot_be_are_named() {
         (worker().max_inflight(3), "power of two"),
     ];
     for (builder, text) in cases {
-        let error = builder.start().wait().unwrap_err();
-        assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
-        assert!(error.to_string().contains(text), "{error}");
+        fails(builder.start().wait(), DocaError::INVALID_VALUE, &[text]);
     }
     drop(worker().env("A", "b=c").cpus((0..8).collect()).start().wait().unwrap());
 }
@@ -198,21 +180,19 @@ fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
     let (service, other) = (connect(), connect());
     let (_, worker) = start(&service, 0);
     let foreign = other.plugin::<Graph>().unwrap();
-    let error = service.worker().plugin(&foreign).start().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    let error = foreign.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    assert!(error.to_string().contains("another service"), "{error}");
+    fails(service.worker().plugin(&foreign).start().wait(), DocaError::INVALID_VALUE, &[]);
+    fails(
+        foreign.task_loopback(&worker, 1).submit(),
+        DocaError::INVALID_VALUE,
+        &["another service"],
+    );
     let unloaded = service.plugins().iter().find(|plugin| plugin.name() == "worker_other").unwrap();
-    let error = worker.task(unloaded).unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    assert!(error.to_string().contains("without this plugin"), "{error}");
+    fails(worker.task(unloaded), DocaError::INVALID_VALUE, &["without this plugin"]);
 }
 
 #[test]
 fn a_plugin_is_found_by_name_and_exact_version() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     assert_eq!(service.plugin::<Graph>().unwrap().plugin().id(), 2);
     assert_eq!(service.cpus().to_string(), "0-7");
     fake::PLUGIN_VERSION.store(2, Ordering::SeqCst);
@@ -221,29 +201,22 @@ fn a_plugin_is_found_by_name_and_exact_version() {
     let text = error.to_string();
     assert!(text.contains("`worker_graph` version 1") && text.contains("has version 2"), "{text}");
     fake::PLUGIN_COUNT.store(1, Ordering::SeqCst);
-    let error = connect().plugin::<Graph>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("the service has `worker_other`"), "{error}");
+    fails(connect().plugin::<Graph>(), DocaError::NOT_FOUND, &["the service has `worker_other`"]);
     fake::PLUGIN_COUNT.store(0, Ordering::SeqCst);
     let service = connect();
     assert!(service.plugins().is_empty());
-    let error = service.plugin::<Graph>().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("serves no plugin"), "{error}");
+    fails(service.plugin::<Graph>(), DocaError::NOT_FOUND, &["serves no plugin"]);
 }
 
 #[test]
 fn group_queries_answer_fail_and_can_be_dropped() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     assert_eq!(block_on(service.workers_of_group(3)).unwrap(), [0, 1, 2]);
     assert_eq!(service.handle().workers_of_group(0).wait().unwrap(), []);
     for (group, code) in
         [(7, DocaError::AGAIN), (8, DocaError::NO_MEMORY), (9, DocaError::CONNECTION_RESET)]
     {
-        let error = service.workers_of_group(group).wait().unwrap_err();
-        assert_eq!(error.code(), code);
-        assert!(error.to_string().contains(&format!("group {group}")), "{error}");
+        fails(service.workers_of_group(group).wait(), code, &[&format!("group {group}")]);
     }
     drop(service.workers_of_group(2));
 }
@@ -260,13 +233,9 @@ fn settings_of_the_service_are_checked_and_named() {
         (builder().address_from("fake:2", "--service"), "fake:2 (from --service)"),
         (builder().address("fake\0:1"), "nul byte"),
     ] {
-        let error = builder.connect().unwrap_err();
-        assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
-        assert!(error.to_string().contains(text), "{error}");
+        fails(builder.connect(), DocaError::INVALID_VALUE, &[text]);
     }
-    let error = builder().device("mlx5_0").connect().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_FOUND);
-    assert!(error.to_string().contains("no device at all"), "{error}");
+    fails(builder().device("mlx5_0").connect(), DocaError::NOT_FOUND, &["no device at all"]);
     assert_eq!(urom_host::devices_of(fake::library()).unwrap(), []);
 }
 

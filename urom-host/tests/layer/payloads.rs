@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
 use urom_abi::Payload;
 use urom_abi::protocol::HostSide;
@@ -10,8 +9,8 @@ use urom_abi::wire::DecodeError;
 use urom_host::{Completion, DocaError, Error, Host, State, Worker};
 
 use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
-use crate::fake::{self, script};
-use crate::{Client, connect, start};
+use crate::fake::{self, live, script};
+use crate::{Client, connected, fails, send, start, world};
 
 fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<Bring<'static>> {
     Host::submit(graph.plugin(), worker, &command, None).unwrap()
@@ -24,15 +23,9 @@ fn whole(graph: &Client, worker: &Worker, data: &[u8]) -> Payload {
     payload
 }
 
-fn live() -> usize {
-    fake::LIVE.load(Ordering::SeqCst).try_into().unwrap()
-}
-
 #[test]
 fn a_completion_outlives_what_was_sent_and_brings_it_back() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let flight = {
         let data = vec![1, 2, 3];
         bring(&graph, &worker, Bring { data: &data, ..Bring::default() })
@@ -43,9 +36,7 @@ fn a_completion_outlives_what_was_sent_and_brings_it_back() {
 
 #[test]
 fn a_payload_is_the_response_itself_and_can_be_written() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let mut payload = whole(&graph, &worker, b"in place");
     assert_eq!(payload.as_ptr().addr(), fake::last_response() + LEN);
     payload[..2].copy_from_slice(b"IN");
@@ -54,27 +45,21 @@ fn a_payload_is_the_response_itself_and_can_be_written() {
 
 #[test]
 fn payloads_count_as_tasks_until_they_are_dropped() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let mut held: Vec<Payload> = (0..4).map(|n| whole(&graph, &worker, &[n; 9])).collect();
-    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::NO_MEMORY);
-    assert!(error.to_string().contains("4 of them by replies"), "{error}");
-    assert!(
-        error.to_string().contains("drop payloads of earlier replies, or copy them"),
-        "{error}"
+    fails(
+        graph.task_loopback(&worker, 1).submit(),
+        DocaError::NO_MEMORY,
+        &["4 of them by replies", "drop payloads of earlier replies, or copy them"],
     );
     assert_eq!(*held.remove(2), [2; 9]);
-    assert_eq!(graph.task_loopback(&worker, 5).submit().unwrap().wait().unwrap().data, 5);
+    assert_eq!(send(&graph, &worker, 5).wait().unwrap().data, 5);
     assert_eq!(*held[2], [3; 9]);
 }
 
 #[test]
 fn a_reply_without_bytes_behind_it_releases_its_task_at_once() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let replies: Vec<Brought> =
         (0..8).map(|_| bring(&graph, &worker, Bring::default()).wait().unwrap()).collect();
     assert!(replies.iter().all(|reply| reply.first.is_empty() && reply.rest.is_empty()));
@@ -83,17 +68,13 @@ fn a_reply_without_bytes_behind_it_releases_its_task_at_once() {
 
 #[test]
 fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let before = live();
     let (graph, worker) = start(&service, 7);
     let first = whole(&graph, &worker, b"first");
     let second =
         bring(&graph, &worker, Bring { data: b"second", ..Bring::default() }).wait().unwrap();
-    let error = worker.stop().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(error.to_string().contains("stopping worker 7"), "{error}");
-    assert!(error.to_string().contains("keep 2 tasks"), "{error}");
+    fails(worker.stop().wait(), DocaError::IN_USE, &["stopping worker 7", "keep 2 tasks"]);
     assert_eq!((&first[..], second.to_vec()), (&b"first"[..], b"second".to_vec()));
     drop(first);
     // Both halves of the second keep it. The first one's task is kept for the next command.
@@ -105,15 +86,12 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
 
 #[test]
 fn a_worker_with_raw_tasks_that_are_not_submitted_is_in_use_and_says_how_many() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let before = live();
     let (graph, worker) = start(&service, 7);
     let (first, second) = (worker.task(&graph).unwrap(), worker.task(&graph).unwrap());
     let rejected = first.submit(&[0; fake::CAPACITY + 1]).unwrap_err();
-    let error = worker.stop().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::IN_USE);
-    assert!(error.to_string().contains("it has 2 tasks allocated and not submitted"), "{error}");
+    fails(worker.stop().wait(), DocaError::IN_USE, &["it has 2 tasks allocated and not submitted"]);
     drop(second);
     assert!(live() > before);
     drop(rejected);
@@ -122,8 +100,7 @@ fn a_worker_with_raw_tasks_that_are_not_submitted_is_in_use_and_says_how_many() 
 
 #[test]
 fn a_payload_outlives_its_workers_handle_and_then_lets_it_go() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let before = live();
     let (graph, worker) = start(&service, 0);
     let payload = whole(&graph, &worker, b"alone");
@@ -137,18 +114,14 @@ fn a_payload_outlives_its_workers_handle_and_then_lets_it_go() {
 
 #[test]
 fn a_stop_with_nothing_held_succeeds_after_the_payloads_are_gone() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     drop(whole(&graph, &worker, b"gone"));
     worker.stop().wait().unwrap();
 }
 
 #[test]
 fn a_payload_dropped_inside_a_callback_makes_room_for_the_next_task() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let held: Vec<Payload> = (0..3).map(|_| whole(&graph, &worker, b"held")).collect();
     let worker = Rc::new(worker);
     let (next, their_worker, codes) =
@@ -174,9 +147,7 @@ fn a_payload_dropped_inside_a_callback_makes_room_for_the_next_task() {
 
 #[test]
 fn a_callback_may_keep_the_payload_for_longer_than_itself() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let kept = Rc::new(RefCell::new(None));
     let theirs = Rc::clone(&kept);
     let command = Bring { data: b"kept", ..Bring::default() };
@@ -189,9 +160,7 @@ fn a_callback_may_keep_the_payload_for_longer_than_itself() {
 
 #[test]
 fn the_last_payload_of_a_worker_dropped_inside_a_callback_stops_it_after_the_callback() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let other = service.worker().id(1).plugin(&graph).start().wait().unwrap();
     let before = live();
     let payload = whole(&graph, &worker, b"last");
@@ -204,9 +173,7 @@ fn the_last_payload_of_a_worker_dropped_inside_a_callback_stops_it_after_the_cal
 
 #[test]
 fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_task() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     for (command, field) in [
         (Bring { data: b"abc", lie: 1, ..Bring::default() }, "rest"),
         (Bring { lie: 1, ..Bring::default() }, "first"),
@@ -227,9 +194,7 @@ fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_t
 
 #[test]
 fn an_error_status_comes_with_the_bytes_and_keeps_no_task() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let command = Bring { data: b"abc", script: script::STATUS_WITH_REPLY | 16, lie: 0 };
     let error = bring(&graph, &worker, command).wait().unwrap_err();
     assert_eq!(
@@ -241,8 +206,7 @@ fn an_error_status_comes_with_the_bytes_and_keeps_no_task() {
 
 #[test]
 fn a_payload_taken_after_the_stop_began_is_a_copy() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let before = live();
     let (graph, worker) = start(&service, 0);
     let flight = bring(&graph, &worker, Bring { data: b"copied", ..Bring::default() });
@@ -256,11 +220,9 @@ fn a_payload_taken_after_the_stop_began_is_a_copy() {
 
 #[test]
 fn a_worker_that_died_becomes_idle_although_replies_are_taken_only_then() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let flight = bring(&graph, &worker, Bring { data: b"late", ..Bring::default() });
-    let killer = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    let killer = send(&graph, &worker, script::DIE | 11);
     killer.wait().unwrap_err();
     let brought = flight.wait().unwrap();
     while service.progress() {}
@@ -270,11 +232,9 @@ fn a_worker_that_died_becomes_idle_although_replies_are_taken_only_then() {
 
 #[test]
 fn payloads_of_a_worker_that_died_stay_readable_and_hold_it_until_they_are_dropped() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let payload = whole(&graph, &worker, b"before");
-    graph.task_loopback(&worker, script::DIE | 11).submit().unwrap().wait().unwrap_err();
+    send(&graph, &worker, script::DIE | 11).wait().unwrap_err();
     while service.progress() {}
     assert_eq!((worker.state().unwrap(), &payload[..]), (State::Stopping, &b"before"[..]));
     drop(payload);

@@ -1,9 +1,10 @@
-//! A library that has DOCA's functions and no others: errors have codes, and what this crate knows by itself.
+//! A library that has DOCA's functions and no others: errors have codes, and what this crate knows
+//! by itself.
 
 use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{LIMIT, start};
+use crate::{LIMIT, fails, send, start};
 
 fn builder() -> ServiceBuilder {
     ServiceBuilder::with_library(fake::plain_library())
@@ -14,15 +15,13 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     let _clean = fake::clean();
     let service = builder().connect().unwrap();
     let (graph, worker) = start(&service, 0);
-    assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
+    assert_eq!(send(&graph, &worker, 7).wait().unwrap().data, 7);
     assert_eq!(service.failure(), None);
     assert_eq!(worker.health(), Health::Unknown, "nobody can be asked");
     for builder in
         [builder().address("fake:1"), builder().embedded(), builder().plugin_path("/nowhere")]
     {
-        let error = builder.connect().unwrap_err();
-        assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
-        assert!(error.to_string().contains("set that variable instead"), "{error}");
+        fails(builder.connect(), DocaError::NOT_SUPPORTED, &["set that variable instead"]);
     }
 }
 
@@ -51,14 +50,12 @@ fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
     let _clean = fake::clean();
     let service = builder().connect().unwrap();
     let (graph, worker) = start(&service, 5);
-    let first = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
-    let second = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+    let first = send(&graph, &worker, script::DIE | 11);
+    let second = send(&graph, &worker, script::HANG);
     for flight in [first, second] {
-        let error = block_on_for(LIMIT, flight).unwrap().unwrap_err();
-        assert_eq!(error.code(), DocaError::CONNECTION_RESET);
+        fails(block_on_for(LIMIT, flight).unwrap(), DocaError::CONNECTION_RESET, &[]);
     }
-    let error = graph.task_loopback(&worker, 1).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::BAD_STATE);
+    fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[]);
     assert_eq!(worker.failure(), None);
     assert_ne!(worker.state().unwrap(), State::Running);
     worker.stop().wait().unwrap();
@@ -72,11 +69,12 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
         Service::builder().engine(&engine).connect().unwrap().library(),
         fake::plain_library()
     );
-    let error = Service::builder().engine(&engine).embedded().connect().unwrap_err();
-    assert_eq!(error.code(), DocaError::NOT_SUPPORTED, "{error}");
-    let error =
-        ServiceBuilder::with_library(fake::library()).engine(&engine).connect().unwrap_err();
-    assert_eq!(error.code(), DocaError::INVALID_VALUE, "{error}");
+    fails(Service::builder().engine(&engine).embedded().connect(), DocaError::NOT_SUPPORTED, &[]);
+    fails(
+        ServiceBuilder::with_library(fake::library()).engine(&engine).connect(),
+        DocaError::INVALID_VALUE,
+        &[],
+    );
 }
 
 /// Without the feature `builtin` there is nothing to fall back on.

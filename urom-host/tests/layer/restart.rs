@@ -1,28 +1,30 @@
 //! Starting a worker again that died.
 
+use std::os::fd::AsRawFd;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use urom_host::{DocaError, Starting, Worker};
 
-use crate::fake::{self, START_FAILURES, script};
-use crate::{Client, connect, sleep_until, start};
+use crate::fake::{START_FAILURES, script};
+use crate::{Client, connected, fails, send, sleep_until, start, world};
 
 const SHORT: Duration = Duration::from_millis(2);
 
 #[test]
 fn a_worker_that_died_is_started_again_and_one_that_runs_is_not() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let graph = service.plugin::<graph_protocol::Protocol>().unwrap();
     let builder = service.worker().id(5).group(2).plugin(&graph).max_inflight(4).deadline(SHORT);
     let worker = builder.start().wait().unwrap();
     assert_eq!(worker.restart().wait().unwrap_err().code(), DocaError::IN_USE);
-    let dies = graph.task_loopback(&worker, script::DIE | 11).submit().unwrap();
+    let dies = send(&graph, &worker, script::DIE | 11);
     assert_eq!(dies.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
     let again = worker.restart().wait().unwrap();
     assert_eq!((again.id(), again.max_inflight()), (5, 4));
+    let [before, after] = [&worker, &again].map(|worker| worker.engine().as_raw_fd());
+    assert_eq!(before, after, "the engine is the same");
     let hangs = graph.task_loopback(&again, script::HANG).submit().unwrap();
     assert_eq!(
         hangs.wait().unwrap_err().code(),
@@ -62,8 +64,7 @@ fn wait_on_the_descriptor(worker: &Worker, starting: Starting) -> Worker {
 
 #[test]
 fn a_restart_waits_longer_and_longer_for_a_service_that_takes_the_old_worker_for_one_that_runs() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let early = [DocaError::ALREADY_EXIST, DocaError::FULL, DocaError::ALREADY_EXIST];
     for on_descriptor in [false, true] {
         let (graph, worker) = start(&service, 5);
@@ -81,22 +82,20 @@ fn a_restart_waits_longer_and_longer_for_a_service_that_takes_the_old_worker_for
 
 #[test]
 fn a_service_that_does_not_let_go_of_the_old_worker_is_asked_a_few_times_in_two_seconds() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 5);
+    let (_clean, _service, graph, worker) = world(5);
     let began = Instant::now();
-    let error =
-        dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::ALREADY_EXIST);
+    fails(
+        dead(&graph, &worker, &[DocaError::ALREADY_EXIST; 100]).restart().wait(),
+        DocaError::ALREADY_EXIST,
+        &[],
+    );
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
     assert!((80..99).contains(&failures_left()), "{} asked", 100 - failures_left());
 }
 
 #[test]
 fn a_worker_that_dies_while_it_starts_again_is_not_started_once_more() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 5);
+    let (_clean, _service, graph, worker) = world(5);
     let lost = [DocaError::ALREADY_EXIST, DocaError::CONNECTION_RESET, DocaError::CONNECTION_RESET];
     let error = dead(&graph, &worker, &lost).restart().wait().unwrap_err();
     assert_eq!((error.code(), failures_left()), (DocaError::CONNECTION_RESET, 1));

@@ -7,31 +7,27 @@ use std::rc::Rc;
 use urom_host::{DocaError, block_on_for};
 
 use crate::fake::{self, script};
-use crate::{LIMIT, connect, start};
+use crate::{LIMIT, connect, fails, send, start, world};
 
 #[test]
 fn a_future_resolves_to_the_reply() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 3);
-    let done =
-        block_on_for(LIMIT, graph.task_loopback(&worker, 42).submit().unwrap()).unwrap().unwrap();
+    let (_clean, _service, graph, worker) = world(3);
+    let done = block_on_for(LIMIT, send(&graph, &worker, 42)).unwrap().unwrap();
     assert_eq!(done.data, 42);
-    assert_eq!(graph.task_loopback(&worker, 43).submit().unwrap().wait().unwrap().data, 43);
+    assert_eq!(send(&graph, &worker, 43).wait().unwrap().data, 43);
     assert_eq!(worker.in_flight().unwrap(), 0);
 }
 
 #[test]
 fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let engine = urom_host::ProgressEngine::with_library(service.library()).unwrap();
     let other = service.worker().id(1).plugin(&graph).engine(&engine).start().wait().unwrap();
     let flight = graph.task_loopback(&other, 5).submit().unwrap();
     graph.task_loopback(&other, 6).submit_with(|_| panic!("kept")).unwrap();
     assert_eq!(engine.in_flight().unwrap(), 2);
-    // Its stop takes one progress of its own engine, in the course of which every other moves as well.
+    // Its stop takes one progress of its own engine, in the course of which every other moves as
+    // well.
     drop(worker);
     assert!(flight.is_complete());
     let panic = catch_unwind(AssertUnwindSafe(|| while engine.progress() {})).unwrap_err();
@@ -41,9 +37,7 @@ fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
 
 #[test]
 fn each_progress_call_completes_one_task_in_order() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let order = Rc::new(RefCell::new(Vec::new()));
     for data in 0..4 {
         let order = Rc::clone(&order);
@@ -63,11 +57,8 @@ fn each_progress_call_completes_one_task_in_order() {
 
 #[test]
 fn completions_can_be_awaited_in_any_order() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let mut flights: Vec<_> =
-        (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let (_clean, _service, graph, worker) = world(0);
+    let mut flights: Vec<_> = (0..4).map(|n| send(&graph, &worker, n)).collect();
     for n in (0..4).rev() {
         assert_eq!(flights.pop().unwrap().wait().unwrap().data, n);
     }
@@ -75,12 +66,10 @@ fn completions_can_be_awaited_in_any_order() {
 
 #[test]
 fn a_dropped_future_frees_its_task_when_it_completes_and_after() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     for _ in 0..3 {
-        drop(graph.task_loopback(&worker, 1).submit().unwrap());
-        let complete = graph.task_loopback(&worker, 2).submit().unwrap();
+        drop(send(&graph, &worker, 1));
+        let complete = send(&graph, &worker, 2);
         while worker.in_flight().unwrap() > 0 {
             assert!(service.progress());
         }
@@ -88,51 +77,40 @@ fn a_dropped_future_frees_its_task_when_it_completes_and_after() {
         drop(complete);
     }
     // All four tasks are free again.
-    let flights: Vec<_> =
-        (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
+    let flights: Vec<_> = (0..4).map(|n| send(&graph, &worker, n)).collect();
     drop(flights);
 }
 
 #[test]
 fn too_many_tasks_are_no_memory_and_the_next_fits_after_one_is_taken() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let mut flights: Vec<_> =
-        (0..4).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
-    let error = graph.task_loopback(&worker, 4).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::NO_MEMORY);
-    assert!(error.to_string().contains("4 tasks allocated"), "{error}");
+    let (_clean, _service, graph, worker) = world(0);
+    let mut flights: Vec<_> = (0..4).map(|n| send(&graph, &worker, n)).collect();
+    fails(graph.task_loopback(&worker, 4).submit(), DocaError::NO_MEMORY, &["4 tasks allocated"]);
     assert_eq!(flights.remove(0).wait().unwrap().data, 0);
-    assert_eq!(graph.task_loopback(&worker, 5).submit().unwrap().wait().unwrap().data, 5);
+    assert_eq!(send(&graph, &worker, 5).wait().unwrap().data, 5);
 }
 
 #[test]
 fn a_status_of_the_plugin_comes_with_its_bytes_and_one_of_the_library_without() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let data = script::STATUS_WITH_REPLY | 16;
-    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    let error = send(&graph, &worker, data).wait().unwrap_err();
     assert_eq!(error.code(), DocaError::NOT_FOUND);
     assert_eq!(error.reply().map(<[u8]>::len), Some(16));
     assert!(error.to_string().contains("its reason is in the worker's log"), "{error}");
     let data = script::STATUS_ALONE | 17;
-    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    let error = send(&graph, &worker, data).wait().unwrap_err();
     assert_eq!((error.code(), error.reply()), (DocaError::IO_FAILED, None));
     assert!(error.to_string().contains("Loopback on worker 0, plugin `worker_graph`"), "{error}");
     let data = script::STATUS_ALONE;
-    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
-    assert_eq!(error.code(), DocaError::UNEXPECTED);
+    fails(send(&graph, &worker, data).wait(), DocaError::UNEXPECTED, &[]);
 }
 
 #[test]
 fn an_answer_over_the_limit_names_the_limit_and_no_state_of_a_worker_that_runs() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let data = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.0);
-    let error = graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap_err();
+    let error = send(&graph, &worker, data).wait().unwrap_err();
     assert_eq!((error.code(), error.reply()), (DocaError::TOO_BIG, None));
     let text = error.to_string();
     assert!(
@@ -145,11 +123,8 @@ fn an_answer_over_the_limit_names_the_limit_and_no_state_of_a_worker_that_runs()
 
 #[test]
 fn a_reply_that_does_not_decode_is_an_error_with_its_cause() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
-    let error =
-        graph.task_loopback(&worker, script::SHORT_REPLY).submit().unwrap().wait().unwrap_err();
+    let (_clean, _service, graph, worker) = world(0);
+    let error = send(&graph, &worker, script::SHORT_REPLY).wait().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert_eq!(error.reply(), Some(&[0, 0, 0][..]));
     assert!(error.cause().unwrap().is::<urom_abi::wire::DecodeError>());
@@ -157,31 +132,28 @@ fn a_reply_that_does_not_decode_is_an_error_with_its_cause() {
 
 #[test]
 fn a_refused_task_is_released_and_its_callback_dropped_without_a_call() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let token = Rc::new(());
     for big in [false, true] {
         let (held, ballast) = (Rc::clone(&token), [0u64; 8]);
         let task = graph.task_loopback(&worker, script::REFUSE | 27);
-        let error = match big {
-            false => task.submit_with(move |_| panic!("called, with {held:?}")),
-            true => task.submit_with(move |_| panic!("called, with {held:?} {ballast:?}")),
-        }
-        .unwrap_err();
-        assert_eq!(error.code(), DocaError::TOO_BIG);
+        fails(
+            match big {
+                false => task.submit_with(move |_| panic!("called, with {held:?}")),
+                true => task.submit_with(move |_| panic!("called, with {held:?} {ballast:?}")),
+            },
+            DocaError::TOO_BIG,
+            &[],
+        );
         assert_eq!(Rc::strong_count(&token), 1);
     }
-    let error = graph.task_loopback(&worker, script::REFUSE | 27).submit().unwrap_err();
-    assert_eq!(error.code(), DocaError::TOO_BIG);
+    fails(graph.task_loopback(&worker, script::REFUSE | 27).submit(), DocaError::TOO_BIG, &[]);
     assert_eq!(worker.in_flight().unwrap(), 0);
 }
 
 #[test]
 fn a_callback_of_any_size_gets_the_reply_and_can_submit_the_next() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     let worker = Rc::new(worker);
     let seen = Rc::new(RefCell::new(Vec::new()));
     let (next, their_worker, their_seen) = (graph.clone(), Rc::clone(&worker), Rc::clone(&seen));
@@ -203,14 +175,12 @@ fn a_callback_of_any_size_gets_the_reply_and_can_submit_the_next() {
 
 #[test]
 fn a_panic_in_a_callback_goes_on_in_whoever_progresses() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, service, graph, worker) = world(0);
     graph.task_loopback(&worker, 1).submit_with(|_| panic!("in the callback")).unwrap();
     let payload = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"in the callback"));
     // And everything still works.
-    assert_eq!(graph.task_loopback(&worker, 2).submit().unwrap().wait().unwrap().data, 2);
+    assert_eq!(send(&graph, &worker, 2).wait().unwrap().data, 2);
 }
 
 #[test]
@@ -234,9 +204,7 @@ fn a_callback_cannot_wait_or_progress() {
 
 #[test]
 fn raw_commands_have_raw_answers_and_a_rejected_task_stays_the_callers() {
-    let _clean = fake::clean();
-    let service = connect();
-    let (graph, worker) = start(&service, 0);
+    let (_clean, _service, graph, worker) = world(0);
     let task = worker.task(&graph).unwrap();
     assert_eq!(task.capacity(), fake::CAPACITY);
     let rejected = task.submit(&[1; fake::CAPACITY + 1]).unwrap_err();

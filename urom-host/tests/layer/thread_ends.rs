@@ -1,18 +1,17 @@
-//! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in an order that nobody
-//! chooses: this crate's own come first or last.
+//! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in
+//! an order that nobody chooses: this crate's own come first or last.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 
 use urom_host::{DocaError, Service, Worker};
 
 use crate::fake::{self, script};
-use crate::{connect, start};
+use crate::{connect, send, start};
 
 /// What a thread leaves behind.
 struct Rest {
@@ -37,7 +36,7 @@ thread_local! {
 #[test]
 fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
     let _clean = fake::clean();
-    let before = fake::LIVE.load(Ordering::SeqCst);
+    let before = fake::live();
     let thread = std::thread::spawn(|| {
         // What is used first is destroyed last.
         REST.with_borrow(|rest| assert!(rest.is_none()));
@@ -54,7 +53,7 @@ fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
         REST.set(Some(Rest { service, stops, told }));
     });
     thread.join().unwrap();
-    assert_eq!(fake::LIVE.load(Ordering::SeqCst), before, "a worker stayed behind");
+    assert_eq!(fake::live(), before, "a worker stayed behind");
 }
 
 /// Polls a future as it is dropped, without a wait of this crate.
@@ -87,7 +86,7 @@ fn a_future_may_be_polled_as_its_thread_ends() {
                 .block_on(urom_host::tokio::drive(async { Ok::<_, urom_host::Error>(()) }))
                 .unwrap();
         }
-        let hangs = graph.task_loopback(&worker, script::HANG).submit().unwrap();
+        let hangs = send(&graph, &worker, script::HANG);
         POLLED.set(Some(Box::new(Polled(hangs))));
     });
     thread.join().unwrap();

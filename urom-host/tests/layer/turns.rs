@@ -1,4 +1,5 @@
-//! Engines and futures of one thread: none keeps the others from their turn, however much moves on it.
+//! Engines and futures of one thread: none keeps the others from their turn, however much moves on
+//! it.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use urom_host::{Completion, DocaError, Worker, block_on};
 
 use crate::fake::{self, script};
-use crate::{Client, LIMIT, connect, start};
+use crate::{Client, LIMIT, connect, connected, send, start};
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -87,14 +88,13 @@ fn waits_that_end_at_once_keep_no_engine_from_its_answers_and_no_task_from_its_d
     let began = Instant::now();
     while answered.get() < 3 {
         assert!(began.elapsed() < LIMIT, "only {} of 3", answered.get());
-        assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
+        assert_eq!(send(&graph, &worker, 7).wait().unwrap().data, 7);
     }
 }
 
 #[test]
 fn a_future_of_a_busy_engine_lets_the_others_be_polled() {
-    let _clean = fake::clean();
-    let service = connect();
+    let (_clean, service) = connected();
     let busy = Busy::start(&service);
     let mut hangs = pin!(busy.hang());
     let handle = hangs.handle();

@@ -1,10 +1,13 @@
 //! Work that may take for ever, as with a file system that hangs: on a thread of its own.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tracing::dispatcher;
+use urom_abi::signals;
 
 /// Work that was begun, and is waited for once.
 #[derive(Debug)]
@@ -31,13 +34,10 @@ impl<T: Send + 'static> Background<T> {
     ) -> Result<Background<T>, String> {
         let (tell, result) = sync_channel(1);
         ready_to_wait();
-        let log = dispatcher::get_default(Clone::clone);
-        let work = move || {
+        on_thread("urom-look", move || {
             // Nobody listens any more when it took too long.
-            let _ = tell.send(dispatcher::with_default(&log, work));
-        };
-        let thread = thread::Builder::new().name("urom-look".to_owned());
-        thread.spawn(work).map_err(|error| format!("there is no thread to look at it: {error}"))?;
+            let _ = tell.send(work());
+        })?;
         Ok(Background { result, awaited: false })
     }
 
@@ -55,8 +55,38 @@ impl<T: Send + 'static> Background<T> {
     }
 }
 
-/// Has this thread all that waiting takes, which is made when it is first used. To make it takes the
-/// loader's lock, and a plugin that hangs as it is loaded never lets go of that.
+/// Starts a thread that logs where this one does. The runtime has threads of its own for that, but a
+/// task that finds none panics.
+///
+/// # Errors
+/// Why there is no thread.
+pub(super) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let log = dispatcher::get_default(Clone::clone);
+    let work = move || dispatcher::with_default(&log, work);
+    let thread = signals::blocked(|| Builder::new().name(name.to_owned()).spawn(work));
+    thread.map(drop).map_err(|error| format!("there is no thread for it: {error}"))
+}
+
+/// The result of work that may block, done on a thread of its own inside this runtime.
+///
+/// # Errors
+/// There is no thread, or the work panicked.
+pub(super) async fn result_of<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    let (tell, told) = oneshot::channel();
+    let runtime = Handle::current();
+    on_thread(name, move || {
+        let _inside = runtime.enter();
+        // Nobody listens when the daemon ends.
+        let _ = tell.send(work());
+    })?;
+    told.await.map_err(|_| "it panicked; please report it".to_owned())
+}
+
+/// Has this thread all that waiting takes, which is made when it is first used. To make it takes
+/// the loader's lock, and a plugin that hangs as it is loaded never lets go of that.
 fn ready_to_wait() {
     // One without room: any other looks at the clock first.
     let (_sender, receiver) = sync_channel::<()>(0);
@@ -78,7 +108,7 @@ mod tests {
         assert!(begin.elapsed() < Duration::from_secs(30), "the second time nobody waits");
         go_on.send(()).unwrap();
         while let Outcome::Busy = work.outcome(late()) {
-            thread::yield_now();
+            std::thread::yield_now();
         }
         let mut work =
             Background::<()>::begin(|| std::panic::resume_unwind(Box::new("work"))).unwrap();

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
+use urom_wire::control::DEFAULT_PORT;
+use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
 
 use super::environment::{AllowedVariables, WorkerVariable};
-use crate::key::Key;
 use crate::log::LogLevel;
-use crate::patience::Patience;
-use crate::wire::control::DEFAULT_PORT;
-use crate::wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
 
 /// The smallest message limit in bytes.
 pub const MIN_MAX_MESSAGE: usize = 64;
@@ -50,14 +50,17 @@ pub struct DaemonConfig {
     pub log_level: LogLevel,
     /// What the logs show of libraries.
     pub sdk_log_level: LogLevel,
-    /// What the arguments of a worker that is a process begin with, before `worker`: nothing when the program is `uromd`.
+    /// What the arguments of a worker that is a process begin with, before `worker`: nothing when
+    /// the program is `uromd`.
     pub worker_words: Vec<OsString>,
-    /// A program and its first arguments, such as an emulator's, that is started in the place of a worker, with the worker's
-    /// own program and arguments behind them. Nothing when workers are started as they are.
+    /// A program and its first arguments, such as an emulator's, that is started in the place of a
+    /// worker, with the worker's own program and arguments behind them. Nothing when workers are
+    /// started as they are.
     pub worker_launcher: Vec<OsString>,
     /// What workers that are processes find in their environment besides the little they always do.
     pub worker_env: Vec<WorkerVariable>,
-    /// What hosts may set in a worker's environment besides `UROM_*`, `UCX_TLS` and `UCX_LOG_LEVEL`.
+    /// What hosts may set in a worker's environment besides `UROM_*`, `UCX_TLS` and
+    /// `UCX_LOG_LEVEL`.
     pub worker_env_allow: Vec<AllowedVariables>,
 }
 

@@ -1,8 +1,9 @@
 //! How many files the daemon and its workers may have open: as many as their limits on hosts and
 //! workers ask for.
 //!
-//! A process usually starts with a soft limit of 1024, for the sake of programs that call `select`, and
-//! may raise it to the hard one. Workers inherit what the daemon has: each may have as many hosts.
+//! A process usually starts with a soft limit of 1024, for the sake of programs that call `select`,
+//! and may raise it to the hard one. Workers inherit what the daemon has: each may have as many
+//! hosts.
 
 use std::fs::File;
 
@@ -16,12 +17,13 @@ use super::config::Limits;
 use crate::lobby::UNPROVEN;
 
 /// What a daemon or a worker has open without any host.
-const OWN: usize = crate::descriptors::LEAST as usize;
+const OWN: usize = urom_wire::descriptors::LEAST as usize;
 
 /// What a host takes, of a worker: its stream, and what UCX opens for it.
 const FOR_A_HOST: usize = 4;
 
-/// What a worker takes, of the daemon: its stream, its process, and what starting it takes for a moment.
+/// What a worker takes, of the daemon: its stream, its process, and what starting it takes for a
+/// moment.
 const FOR_A_WORKER: usize = 3;
 
 /// Raises the soft limit to what `limits` may come to need, as far as the hard one goes.
@@ -31,8 +33,9 @@ pub(crate) fn allow(limits: Limits) {
     make_room(needed);
 }
 
-/// Has the kernel make room for so many at once, as far as the limit goes. In a process with several
-/// threads it waits for all processors whenever it makes room later, which takes some 10 ms.
+/// Has the kernel make room for so many at once, as far as the limit goes. In a process with
+/// several threads it waits for all processors whenever it makes room later, which takes some 10
+/// ms.
 fn make_room(needed: u64) {
     let most = getrlimit(Resource::Nofile).current.map_or(needed, |current| current.min(needed));
     let Some(last) = most.checked_sub(1).and_then(|last| i32::try_from(last).ok()) else { return };

@@ -1,8 +1,10 @@
-//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, what lies there, and which id each plugin has.
+//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, what lies there, and which id
+//! each plugin has.
 //!
-//! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as long as the daemon
-//! runs. A file is looked at before it is loaded: one that has not a plugin's symbols, or is for another machine, is passed
-//! over. It is loaded where the [`Examiner`] says, and once, as long as it stays the same.
+//! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as
+//! long as the daemon runs. A file is looked at before it is loaded: one that has not a plugin's
+//! symbols, or is for another machine, is passed over. It is loaded where the [`Examiner`] says,
+//! and once, as long as it stays the same.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -13,13 +15,10 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, warn};
 use urom_abi::MAX_PLUGINS;
+use urom_wire::control::{PluginBuild, PluginEntry};
 
 use super::examiner::Examiner;
-use super::place::{PassedOver, Place};
-use crate::wire::control::{PluginBuild, PluginEntry};
-
-/// Where a daemon looks for plugins: directories and files, separated by `;`.
-pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
+use super::place::{PLUGIN_PATH_VARIABLE, PassedOver, Place};
 
 /// The entries of a plugin path as it is written, such as that variable's value.
 #[must_use]
@@ -28,8 +27,8 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
     entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect()
 }
 
-/// For how long a look waits for entries that are looked at and files that are examined. One that takes longer is
-/// listed by a later look.
+/// For how long a look waits for entries that are looked at and files that are examined. One that
+/// takes longer is listed by a later look.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// A plugin that hosts are told of, and where it lies.
@@ -66,8 +65,8 @@ impl Catalogue {
         Catalogue { places, bits: BTreeMap::new(), complaints: HashSet::new() }
     }
 
-    /// Looks at all entries of the path and returns what can be served, in order of discovery. Whatever is wrong with
-    /// the rest is logged.
+    /// Looks at all entries of the path and returns what can be served, in order of discovery.
+    /// Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self) -> Vec<Found> {
         let until = Instant::now() + ANSWERS_WITHIN;
         let Catalogue { places, bits, complaints } = self;

@@ -1,4 +1,5 @@
-//! What a worker's process finds in its environment: little of the daemon's, and what was asked for.
+//! What a worker's process finds in its environment: little of the daemon's, and what was asked
+//! for.
 
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
@@ -6,22 +7,25 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::worker::{LOOPBACK_DEVICE, is_loopback};
 
-/// What workers have of the daemon's environment without being asked: where programs and libraries lie, so that a worker is
-/// the same program with the same libraries, and whether it tells where it panicked.
+/// What workers have of the daemon's environment without being asked: where programs and libraries
+/// lie, so that a worker is the same program with the same libraries, and whether it tells where it
+/// panicked.
 const KEPT: [&str; 4] = ["LD_LIBRARY_PATH", "PATH", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
 
 /// Everything that configures UCX: host and worker have to agree on it.
 const KEPT_PREFIX: &[u8] = b"UCX_";
 
-/// What glibc's heap does in workers unless the one who runs the daemon says otherwise: it keeps more freed blocks of each size at
-/// hand than the 7 it keeps by itself. Each command in flight has two, its descriptor and that of its answer, and whoever has
-/// more of them than are kept pays for the long way in and out of the heap.
+/// What glibc's heap does in workers unless the one who runs the daemon says otherwise: it keeps
+/// more freed blocks of each size at hand than the 7 it keeps by itself. Each command in flight has
+/// two, its descriptor and that of its answer, and whoever has more of them than are kept pays for
+/// the long way in and out of the heap.
 const HEAP: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=512");
 
 /// Names the devices that UCX uses, and listens on.
 const DEVICES: &str = "UCX_NET_DEVICES";
 
-/// Names that hosts may set without being allowed to: they choose among what UCX has, and say how much it logs.
+/// Names that hosts may set without being allowed to: they choose among what UCX has, and say how
+/// much it logs.
 const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 
 /// What variables for plugins begin with.
@@ -83,7 +87,8 @@ impl TryFrom<OsString> for AllowedVariables {
     }
 }
 
-/// A variable that the one who runs the daemon gives to all workers: the daemon's own, or one with a value.
+/// A variable that the one who runs the daemon gives to all workers: the daemon's own, or one with
+/// a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerVariable {
     name: OsString,
@@ -115,7 +120,8 @@ impl TryFrom<OsString> for WorkerVariable {
 
 /// What a worker has of the daemon's environment `own`, before what its host asked for.
 ///
-/// A worker that `listen`s on a loopback address has UCX listen there only, unless somebody said otherwise.
+/// A worker that `listen`s on a loopback address has UCX listen there only, unless somebody said
+/// otherwise.
 pub(crate) fn inherited(
     own: impl Iterator<Item = (OsString, OsString)>,
     given: &[WorkerVariable],
@@ -151,7 +157,8 @@ pub(crate) struct Wishes<'a> {
 }
 
 impl Wishes<'_> {
-    /// Whether a host may give a variable this value. To ask for the value that it has anyway is always possible.
+    /// Whether a host may give a variable this value. To ask for the value that it has anyway is
+    /// always possible.
     pub(crate) fn grant(&self, name: &OsStr, value: &OsStr) -> bool {
         let is_for_plugins =
             name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);

@@ -1,14 +1,16 @@
-//! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm the daemon.
+//! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm
+//! the daemon.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use urom_wire::awake;
+
 use super::background::{Background, Outcome};
-use super::launcher::command;
-use crate::awake;
-use crate::examine::{DEADLINE, Examined, Stage, Trouble, examine};
+use super::process::command;
+use crate::examine::{DEADLINE, Examined, KILLED, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;
 
@@ -17,9 +19,18 @@ use crate::plugin_file::PluginFile;
 pub(crate) enum Examiner {
     /// In a process each, with these variables.
     Process { launcher: Vec<OsString>, words: Vec<OsString>, env: Vec<(OsString, OsString)> },
-    /// In this process, which an embedded service has no program of its own for: on a thread. A file that says of itself what
-    /// it would answer is not loaded.
+    /// In this process, which an embedded service has no program of its own for: on a thread. A
+    /// file that says of itself what it would answer is not loaded.
     Thread,
+}
+
+/// Why a plugin is not served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its file is to blame, and is not examined again before it changes.
+    Plugin(String),
+    /// This daemon could not examine it, as when it has no descriptor left. The next look does.
+    Daemon(String),
 }
 
 /// What a plugin that can be served says of itself.
@@ -35,7 +46,7 @@ impl Examiner {
     ///
     /// # Errors
     /// Why it cannot be served.
-    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, String> {
+    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, Refusal> {
         let in_process =
             |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
                 let mut command = command(launcher, words)?;
@@ -50,7 +61,8 @@ impl Examiner {
                     }
                     examined => examined,
                 };
-                let examined = examined.map_err(|error| format!("cannot be examined: {error}"))?;
+                let examined = examined
+                    .map_err(|error| Refusal::Daemon(format!("cannot be examined: {error}")))?;
                 served(&examined)
             }
             Examiner::Thread => match shown.described() {
@@ -62,7 +74,8 @@ impl Examiner {
         }
     }
 
-    /// Why a plugin is not listed whose answer is not there yet, and what to do where that may harm.
+    /// Why a plugin is not listed whose answer is not there yet, and what to do where that may
+    /// harm.
     pub(crate) fn takes_long(&self) -> &'static str {
         match self {
             Examiner::Process { .. } => {
@@ -76,14 +89,15 @@ impl Examiner {
         }
     }
 
-    /// Whether a file that was asked stays in this process, which then takes one in its place for the same.
+    /// Whether a file that was asked stays in this process, which then takes one in its place for
+    /// the same.
     pub(crate) fn keeps_what_it_loads(&self) -> bool {
         matches!(self, Examiner::Thread)
     }
 }
 
-/// Whether this program is another machine's, and runs under an emulator: some tell by the child's exit code that it was not
-/// started.
+/// Whether this program is another machine's, and runs under an emulator: some tell by the child's
+/// exit code that it was not started.
 fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
     match examined {
         Err(error) => error.raw_os_error() == Some(libc::ENOEXEC),
@@ -94,16 +108,20 @@ fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
     }
 }
 
-fn served(examined: &Examined) -> Result<Answer, String> {
-    let (version, word) = examined.servable().map_err(|trouble| trouble.to_string())?;
+fn served(examined: &Examined) -> Result<Answer, Refusal> {
+    let (version, word) = examined.servable().map_err(|trouble| match &trouble {
+        // As the kernel kills it where memory is short.
+        Trouble::Crash { how, .. } if how == KILLED => Refusal::Daemon(trouble.to_string()),
+        _ => Refusal::Plugin(trouble.to_string()),
+    })?;
     Ok(Answer { version, api_version: Some(word) })
 }
 
 /// A file that is examined, or was.
 #[derive(Debug)]
 pub(crate) enum Question {
-    Open(Background<Result<Answer, String>>),
-    Answered(Result<Answer, String>),
+    Open(Background<Result<Answer, Refusal>>),
+    Answered(Result<Answer, Refusal>),
 }
 
 impl Question {
@@ -112,7 +130,7 @@ impl Question {
         let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
         match Background::begin(move || examiner.ask(&path, &shown)) {
             Ok(answer) => Question::Open(answer),
-            Err(reason) => Question::Answered(Err(reason)),
+            Err(reason) => Question::Answered(Err(Refusal::Daemon(reason))),
         }
     }
 
@@ -121,12 +139,14 @@ impl Question {
     }
 
     /// The answer, which is waited for once and not later than `until`.
-    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, String>> {
+    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, Refusal>> {
         if let Question::Open(answer) = self {
             let heard = match answer.outcome(until) {
                 Outcome::Done(heard) => heard,
                 Outcome::Busy => return None,
-                Outcome::Panicked => Err("examining it panicked; please report it".to_owned()),
+                Outcome::Panicked => {
+                    Err(Refusal::Plugin("examining it panicked; please report it".to_owned()))
+                }
             };
             *self = Question::Answered(heard);
         }
@@ -138,13 +158,16 @@ impl Question {
 }
 
 /// Loads a file into this process. A plugin that hangs keeps its thread, and the loader's lock.
-fn load(file: &Path) -> Result<Answer, String> {
+fn load(file: &Path) -> Result<Answer, Refusal> {
     let path = file.to_owned();
-    let loaded = Background::begin(move || PluginFile::open(&path))?;
+    let loaded = Background::begin(move || PluginFile::open(&path)).map_err(Refusal::Daemon)?;
     let loaded = match awake::receive(&loaded.result, DEADLINE) {
         Ok(loaded) => loaded,
-        Err(_) => return Err(Trouble::Hang { stage: Stage::Load, limit: DEADLINE }.to_string()),
+        Err(_) => {
+            let hang = Trouble::Hang { stage: Stage::Load, limit: DEADLINE };
+            return Err(Refusal::Plugin(hang.to_string()));
+        }
     };
-    let plugin = loaded.map_err(|error| error.to_string())?;
+    let plugin = loaded.map_err(|error| Refusal::Plugin(error.to_string()))?;
     Ok(Answer { version: plugin.version, api_version: Some(plugin.iface.api_version as u64) })
 }

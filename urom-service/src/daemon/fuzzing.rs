@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use urom_wire::control::{
+    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
+};
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+
 use super::config::DaemonConfig;
 use super::discovery::Found;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
 use super::words;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::program::Program;
-use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
-};
 use urom_abi::{DocaError, WorkerId};
 
 const HOSTS: u8 = 4;
@@ -22,12 +23,13 @@ const PLUGINS: [u64; 2] = [1, 2];
 
 const LISTEN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What the roster keeps for a worker and a request, with the messages and actions that go with them.
+/// What the roster keeps for a worker and a request, with the messages and actions that go with
+/// them.
 const MEMORY: usize = 64 << 10;
 
-/// A program of what hosts and workers do, their words being bytes as they come. Each request has one answer, if its host
-/// waits for it, and no other host gets that; a group has no other workers than its own; each process that is started is let
-/// go.
+/// A program of what hosts and workers do, their words being bytes as they come. Each request has
+/// one answer, if its host waits for it, and no other host gets that; a group has no other workers
+/// than its own; each process that is started is let go.
 pub fn daemon(input: &[u8]) {
     let mut daemon = Daemon {
         roster: Roster::default(),

@@ -2,27 +2,28 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 use urom_abi::{Count, DocaError};
+use urom_log::{LeftOut, LineBudget};
+use urom_wire::awake::timeout;
+use urom_wire::control::{DaemonToHost, Failure};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::relay::{self, BACKLOG};
+use urom_wire::stream::{self, StreamError, greet};
 
+use super::event::{Event, HostLink};
 use super::roster::HostKey;
 use super::search::Search;
-use super::server::{Event, HostLink};
-use crate::awake::timeout;
-use crate::key::Secret;
 use crate::lobby::Seat;
-use crate::log::Budget;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::{DaemonToHost, Failure};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{self, StreamError, greet};
 
-/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing for [`PATIENCE`].
+/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
+/// for [`PATIENCE`].
 const SEARCH: Duration = Duration::from_secs(3);
 
 /// What a host is told that has to wait too long for the list of plugins.
@@ -38,8 +39,8 @@ pub(crate) struct Reception {
     /// For the hosts that there may be, which are so many.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) limit: usize,
-    /// Lines about those that were turned away.
-    pub(crate) refusals: Mutex<Budget>,
+    /// Lines about hosts that were turned away or lost.
+    pub(crate) lines: Mutex<LineBudget>,
     /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
@@ -72,15 +73,24 @@ pub(crate) async fn serve(
         );
         return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
-    let plugins = match timeout(SEARCH, reception.search.look()).await {
+    let looked = tokio::select! {
+        looked = timeout(SEARCH, reception.search.look()) => looked,
+        // Its place is another's.
+        () = closed(&stream) => return debug!("host {peer} disconnected before it was welcomed"),
+    };
+    let plugins = match looked {
         Ok(Some(plugins)) => plugins,
         Ok(None) => {
             return warn!("refused host {peer}: looking for plugins panicked; please report it");
         }
-        Err(_) => {
-            let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
-            return reception.turn_away(stream, peer, failure).await;
-        }
+        Err(_) => match reception.search.latest() {
+            // A file that is slow to examine keeps no host from the plugins that are known.
+            Some(plugins) => plugins,
+            None => {
+                let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
+                return reception.turn_away(stream, peer, failure).await;
+            }
+        },
     };
     debug!("host {peer} connected, and is told of {}", Count(plugins.len(), "plugin"));
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
@@ -96,33 +106,71 @@ pub(crate) async fn serve(
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let session = session::run(stream, outgoing, &events, reception.patience, |message| {
+    let relayed = relay::run(stream, outgoing, &events, reception.patience, |message| {
         Event::Host { key, message }
     });
     let end = tokio::select! {
-        end = session => end,
+        end = relayed => end,
         // The daemon has said that it does not read.
         Ok(()) = given_up => None,
     };
     match end {
         None | Some(StreamError::Closed) => debug!("host {peer} disconnected"),
-        Some(error) => warn!("lost the connection to host {peer}: {error}"),
+        Some(error) => {
+            if let Some(more) = reception.line() {
+                warn!("lost the connection to host {peer}: {error}{more}");
+            }
+        }
     }
     // Nobody listens when the daemon ends.
     let _ = events.send(Event::HostGone { key }).await;
 }
 
+/// Waits until a host has closed its end; for ever, once it has sent something.
+async fn closed(stream: &TcpStream) {
+    if let Ok(1..) = stream.peek(&mut [0]).await {
+        std::future::pending().await
+    }
+}
+
 impl Reception {
+    /// Whether there is room in the log for a line about a host.
+    fn line(&self) -> Option<LeftOut> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).line()
+    }
+
     /// Tells a host why it cannot stay.
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
-        let line =
-            self.refusals.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
-        if let Some(more) = line {
+        if let Some(more) = self.line() {
             warn!("refused host {peer}: {failure}{more}");
         }
         // A host that reads nothing does not learn why.
         let _ = Patience::default()
             .wait(stream::send(&mut stream, &DaemonToHost::Refused(failure)))
             .await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_host_that_leaves_before_it_is_welcomed_is_noticed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = || async {
+            let theirs = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            (theirs, listener.accept().await.unwrap().0)
+        };
+        let (theirs, ours) = host().await;
+        drop(theirs);
+        closed(&ours).await;
+        let (mut theirs, ours) = host().await;
+        theirs.write_all(b"x").await.unwrap();
+        let there = timeout(Duration::from_millis(50), closed(&ours)).await;
+        assert!(there.is_err(), "it has only spoken early");
     }
 }

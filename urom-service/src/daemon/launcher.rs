@@ -15,17 +15,16 @@ use tracing::{Dispatch, dispatcher, warn};
 
 use super::environment::{self, WorkerVariable};
 use super::examiner::Examiner;
-use super::process::{Process, Reaper};
-use crate::examine::this_program;
+use super::process::{Process, Reaper, command};
 use crate::log::{Log, LogLevel};
 use crate::threads::Alive;
-use crate::wire::control::PATIENCE;
 use crate::worker::{self, WorkerConfig};
 
-/// How long a worker may take to open its plugins.
+/// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers
+/// that spin, a process was seen to wait 5 s for its processor.
 const READY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The same, and how long it may take to say hello, where a launcher makes it slow.
+/// The same where a launcher makes it slow.
 const SLOW_START: Duration = Duration::from_secs(60);
 
 /// How workers are started.
@@ -67,12 +66,13 @@ pub(crate) enum Body {
 }
 
 impl Launcher {
-    /// How long a worker may take to open its plugins.
+    /// How long a worker may take to say hello, and to open its plugins.
     pub(crate) fn ready_deadline(&self) -> Duration {
         if self.is_slow() { SLOW_START } else { READY_DEADLINE }
     }
 
-    /// Whether workers may be many times slower than this program, as under an emulator or a memory checker.
+    /// Whether workers may be many times slower than this program, as under an emulator or a memory
+    /// checker.
     fn is_slow(&self) -> bool {
         matches!(self, Launcher::Process { launcher, .. } if !launcher.is_empty())
     }
@@ -121,20 +121,12 @@ impl Launcher {
                 Body::Thread(thread(config, theirs)?)
             }
         };
-        let first_word = if self.is_slow() { SLOW_START } else { PATIENCE };
-        Ok(Launched { stream: UnixStream::from_std(ours)?, first_word, body })
+        Ok(Launched {
+            stream: UnixStream::from_std(ours)?,
+            first_word: self.ready_deadline(),
+            body,
+        })
     }
-}
-
-/// This same program, with `words` as its first arguments; behind a `launcher`, if there is one.
-pub(super) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
-    let Some((program, arguments)) = launcher.split_first() else {
-        return Ok(this_program(words));
-    };
-    // The link that is used otherwise would lead an emulator or debugger to itself.
-    let mut command = Command::new(program);
-    command.args(arguments).arg(std::env::current_exe()?).args(words);
-    Ok(command)
 }
 
 fn process(
@@ -150,11 +142,14 @@ fn process(
         command.env("UCX_LOG_LEVEL", level.ucx_name());
     }
     command.envs(env);
-    // The stream is the worker's standard input: the one descriptor a child can be given without any trick.
+    // The stream is the worker's standard input: the one descriptor a child can be given without
+    // any trick.
     command.stdin(Stdio::from(OwnedFd::from(stream)));
-    // The daemon's own standard output says where it listens, and nothing else; what a plugin prints is log.
+    // The daemon's own standard output says where it listens, and nothing else; what a plugin
+    // prints is log.
     command.stdout(std::io::stderr());
-    // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in order.
+    // A key pressed at the daemon's terminal is for the daemon, which then stops its workers in
+    // order.
     command.process_group(0);
     Process::start(&mut command, reaper).map_err(|error| {
         io::Error::new(error.kind(), format!("`{}`: {error}", command.get_program().display()))

@@ -30,7 +30,7 @@ const WATCHED: &str = "WATCHDOG_PID";
 /// time that can be computed with.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
-/// How long to wait before a manager whose queue was full is told again that the daemon is ready.
+/// How long to wait before a manager that was not reached is told again that the daemon is ready.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// The service manager, or none. Nothing here blocks, and nothing fails when the manager does not
@@ -66,7 +66,7 @@ impl Manager {
     pub(crate) fn ready(&mut self) {
         if let Err(problem) = self.tell(READY) {
             warn!("the service manager does not learn yet that this service is ready: {problem}");
-            self.again = is_full(&problem).then(|| every(AGAIN));
+            self.again = Some(every(AGAIN));
         }
     }
 
@@ -81,7 +81,7 @@ impl Manager {
     pub(crate) async fn alive(&mut self) {
         tokio::select! {
             () = tick(&mut self.again) => {
-                if !self.tell(READY).is_err_and(|problem| is_full(&problem)) {
+                if self.tell(READY).is_ok() {
                     self.again = None;
                 }
             }
@@ -97,11 +97,6 @@ impl Manager {
         // Not connected: a manager that started anew has made its socket anew.
         socket.send_to_addr(state.as_bytes(), manager).map(drop)
     }
-}
-
-/// Whether the manager's queue has no room.
-fn is_full(problem: &io::Error) -> bool {
-    problem.kind() == io::ErrorKind::WouldBlock
 }
 
 fn every(period: Duration) -> Interval {

@@ -5,6 +5,7 @@ pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
 mod environment;
+mod event;
 mod examiner;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -31,10 +32,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 
 pub use config::DaemonConfig;
-pub use discovery::{PLUGIN_PATH_VARIABLE, entries as plugin_path_entries};
+pub use discovery::entries as plugin_path_entries;
 pub use environment::{AllowedVariables, ParseAllowedError, ParseVariableError, WorkerVariable};
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
+pub use place::PLUGIN_PATH_VARIABLE;
 use process::Reaper;
 pub(crate) use server::serve;
 
@@ -44,12 +46,12 @@ use crate::inherited::hear_signals;
 use crate::log::LogLevel;
 use crate::worker::is_loopback;
 
-/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM, SIGINT or SIGHUP, unless that
-/// was ignored when the program was started.
+/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM,
+/// SIGINT or SIGHUP, unless that was ignored when the program was started.
 ///
-/// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers when the environment
-/// does not say. The service manager that `NOTIFY_SOCKET` names learns when the daemon is ready
-/// and when it stops.
+/// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers
+/// when the environment does not say. The service manager that `NOTIFY_SOCKET` names learns when
+/// the daemon is ready and when it stops.
 ///
 /// # Errors
 /// The address is taken or is not this machine's.
@@ -60,7 +62,7 @@ pub fn run(
 ) -> Result<()> {
     hear_signals();
     descriptors::allow(config.limits);
-    crate::descriptors::require().map_err(anyhow::Error::msg)?;
+    urom_wire::descriptors::require().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.listen;

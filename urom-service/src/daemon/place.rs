@@ -17,13 +17,15 @@ use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
 use super::background::{Background, Outcome};
-use super::discovery::PLUGIN_PATH_VARIABLE;
-use super::examiner::{Answer, Examiner, Question};
+use super::examiner::{Answer, Examiner, Question, Refusal};
 use super::trust::{self, Distrust};
 use crate::freshness;
 use crate::loaded::{self, Identity};
-use crate::plugin_elf::{self, PluginElf, plugin_name};
+use crate::plugin_elf::{self, LookError, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
+
+/// Where a daemon looks for plugins: directories and files, separated by `;`.
+pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
 /// An entry, which may be looked at at this moment.
 #[derive(Debug)]
@@ -137,10 +139,13 @@ impl Place {
 /// Looks at an entry, with what was known of its files. Blocks for as long as its file system does.
 fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) {
     let (mut files, mut sight) = (Files::new(), Sight::default());
-    let paths = files_at(entry).unwrap_or_else(|complaint| {
-        sight.complaints.push(complaint);
-        Vec::new()
-    });
+    let paths = match files_at(entry) {
+        Ok(paths) => paths,
+        Err(complaint) => {
+            sight.complaints.push(complaint);
+            return (before, sight);
+        }
+    };
     for file in paths {
         let candidate = Known::of(&file, before.remove(&file)).and_then(|mut known| {
             let candidate = known.candidate(&file, examiner);
@@ -220,13 +225,19 @@ impl Known {
     fn of(file: &Path, before: Option<Known>) -> Result<Known, PassedOver> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let identity = Identity::of(file).map_err(|error| error.to_string())?;
-        Ok(before.filter(|known| known.identity == identity).unwrap_or_else(|| {
-            let looked = plugin_elf::look(file).map_err(|error| error.to_string());
-            Known { identity, looked, spelling: file.to_owned(), shown: None, question: None }
-        }))
+        if let Some(known) = before.filter(|known| known.identity == identity) {
+            return Ok(known);
+        }
+        let looked = match plugin_elf::look(file) {
+            // Not the file's fault, perhaps: the next look tries again.
+            Err(error @ LookError::Io(_)) => return Err(error.to_string().into()),
+            looked => looked.map_err(|error| error.to_string()),
+        };
+        Ok(Known { identity, looked, spelling: file.to_owned(), shown: None, question: None })
     }
 
-    /// The name of the plugin that the file may be, which is examined then unless that was done before.
+    /// The name of the plugin that the file may be, which is examined then unless that was done
+    /// before.
     fn candidate(&mut self, file: &Path, examiner: &Examiner) -> Result<String, PassedOver> {
         let looked = match &self.looked {
             Ok(PluginElf { missing, .. }) if missing.len() > 1 && is_library(file) => {
@@ -260,11 +271,13 @@ impl Known {
         let question = self.question.as_mut()?;
         let is_new = question.is_open();
         let answer = question.answer(until)?.clone();
-        if is_new {
-            match &answer {
-                // The loader has not kept it.
-                Err(_) => loaded::forget(&self.spelling),
-                Ok(answer) => {
+        if is_new && answer.is_err() {
+            // The loader has not kept it.
+            loaded::forget(&self.spelling);
+        }
+        Some(match answer {
+            Ok(answer) => {
+                if is_new {
                     let api = answer.api_version.and_then(|word| usize::try_from(word).ok());
                     let api =
                         api.map(|word| format!(", built for DOCA {}", version::display(word)));
@@ -272,9 +285,14 @@ impl Known {
                         (file.display(), answer.version, api.unwrap_or_default());
                     info!("found the plugin {file}, version {version}{api}");
                 }
+                Ok(answer)
             }
-        }
-        Some(answer)
+            Err(Refusal::Plugin(why)) => Err(why),
+            Err(Refusal::Daemon(why)) => {
+                self.question = None;
+                Err(why)
+            }
+        })
     }
 
     pub(super) fn fingerprint(&self) -> Option<u64> {
@@ -292,5 +310,31 @@ impl Known {
             self.shown = Some(section::without_docs(protocol, &build).into());
         }
         self.shown.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_examined_again_where_the_daemon_could_not() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut known = Known {
+            identity: Identity::of(file.path()).unwrap(),
+            looked: Err(String::new()),
+            spelling: file.path().to_owned(),
+            shown: None,
+            question: None,
+        };
+        for (refusal, is_kept) in [
+            (Refusal::Daemon("too many open files".to_owned()), false),
+            (Refusal::Plugin("it ended its process".to_owned()), true),
+        ] {
+            known.question = Some(Question::Answered(Err(refusal)));
+            let answer = known.answer(file.path(), Instant::now()).unwrap();
+            assert!(answer.is_err());
+            assert_eq!(known.question.is_some(), is_kept, "{answer:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A worker's process, from its start until the kernel forgets it.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -8,11 +9,24 @@ use std::sync::mpsc::{self, Sender};
 
 use rustix::io::retry_on_intr;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal,
-    waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use crate::examine::this_program;
+
+/// This same program, with `words` as its first arguments; behind a `launcher`, if there is one.
+pub(crate) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<Command> {
+    let Some((program, arguments)) = launcher.split_first() else {
+        return Ok(this_program(words));
+    };
+    // The link that is used otherwise would lead an emulator or debugger to itself.
+    let mut command = Command::new(program);
+    command.args(arguments).arg(std::env::current_exe()?).args(words);
+    Ok(command)
+}
 
 /// A process, which is killed when this is dropped.
 #[derive(Debug)]
@@ -47,7 +61,8 @@ impl Process {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Waits for the end. The process stays what it is then, a zombie with its number, until this is dropped.
+    /// Waits for the end. The process stays what it is then, a zombie with its number, until this
+    /// is dropped.
     pub(crate) async fn ended(&self) -> io::Result<ExitStatus> {
         loop {
             let mut readable = self.end.readable().await?;
@@ -59,9 +74,11 @@ impl Process {
         }
     }
 
-    /// Kills it, unless it has ended.
+    /// Kills it and what it has started, if that is still there.
     pub(crate) fn kill(&self) {
-        // One that has ended needs no signal, and its number is not another's.
+        // The number is not another's before the process is taken back. Not every process has a
+        // group of its own.
+        let _ = kill_process_group(self.pid, Signal::KILL);
         let _ = pidfd_send_signal(self.end.get_ref(), Signal::KILL);
     }
 }
@@ -74,7 +91,8 @@ impl Drop for Process {
 }
 
 fn watch(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is open and is the same descriptor until it is dropped, which the `AsyncFd` does, who owns it.
+    // SAFETY: an `OwnedFd` is open and is the same descriptor until it is dropped, which the
+    // `AsyncFd` does, who owns it.
     Ok(unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }?)
 }
 
@@ -91,8 +109,9 @@ fn status(end: &WaitIdStatus) -> ExitStatus {
 
 /// Takes back processes that are done with, on a thread of its own.
 ///
-/// That can take long: the kernel was seen to go round in circles there for 3 s, because the process's last thread, which was
-/// not quite gone, waited for its processor behind a busy worker. Heartbeats do not wait for that.
+/// That can take long: the kernel was seen to go round in circles there for 3 s, because the
+/// process's last thread, which was not quite gone, waited for its processor behind a busy worker.
+/// Heartbeats do not wait for that.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaper(Sender<Pid>);
 
@@ -120,6 +139,8 @@ impl Reaper {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+    use std::os::unix::process::CommandExt;
     use std::path::{Path, PathBuf};
     use std::process::Stdio;
     use std::time::{Duration, Instant};
@@ -208,6 +229,20 @@ mod tests {
         assert_ne!(state(&directory), Some('Z'));
         drop(process);
         wait_until_taken_back(&directory);
+    }
+
+    #[tokio::test]
+    async fn what_a_process_has_forked_ends_with_it() {
+        let reaper = Reaper::start().unwrap();
+        let (mut told, tell) = io::pipe().unwrap();
+        let mut command = shell("sleep 1000 & exit 0");
+        command.stdout(tell).process_group(0);
+        let process = Process::start(&mut command, &reaper).unwrap();
+        drop(command);
+        process.ended().await.unwrap();
+        drop(process);
+        // Both had the pipe's other end.
+        assert_eq!(told.read_to_end(&mut Vec::new()).unwrap(), 0);
     }
 
     #[tokio::test]

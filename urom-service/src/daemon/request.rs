@@ -5,15 +5,16 @@ use std::net::IpAddr;
 
 use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{Failure, StartWorker};
 
 use super::DaemonConfig;
 use super::discovery::Found;
 use super::environment::{self, Wishes};
 use super::trust::{self, Distrust};
-use crate::wire::control::{Failure, StartWorker};
 use crate::worker::{PluginItem, WorkerConfig};
 
-/// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to own or write.
+/// Checks environment and CPUs, and finds the plugins' files, which nobody else may have come to
+/// own or write.
 ///
 /// # Errors
 /// What is wrong with the wish.
@@ -51,7 +52,8 @@ pub(crate) fn resolve(
     Ok((config, env))
 }
 
-/// Looks once more at who may write to a plugin: the host was told of it when it came, which may be days ago.
+/// Looks once more at who may write to a plugin: the host was told of it when it came, which may be
+/// days ago.
 fn plugin(found: &Found) -> Result<PluginItem, Failure> {
     let path = found.file.clone();
     match trust::check(&path) {
@@ -104,7 +106,7 @@ fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsSt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::control::{LONGEST_TEXT, PluginBuild, PluginEntry};
+    use urom_wire::control::{LONGEST_TEXT, PluginBuild, PluginEntry};
 
     fn wish() -> StartWorker {
         StartWorker { id: 1, plugins: 0b10, gid: 4, env: None, cpus: None }

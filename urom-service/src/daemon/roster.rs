@@ -1,8 +1,9 @@
 //! The roster: which workers there are, who waits for them, and who is on the way to them.
 //!
-//! A state machine without input or output: each event gives the actions it asks for. A worker is known by its id as
-//! long as hosts can be sent to it, and by its *serial*, which is never used twice, as long as its process lives: an id
-//! is free again the moment its worker was told to leave.
+//! A state machine without input or output: each event gives the actions it asks for. A worker is
+//! known by its id as long as hosts can be sent to it, and by its *serial*, which is never used
+//! twice, as long as its process lives: an id is free again the moment its worker was told to
+//! leave.
 
 mod entry;
 mod host;
@@ -11,20 +12,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
+use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
+use urom_wire::relay::BACKLOG;
 
 use self::entry::{Entry, Pending, State, Visitor, Waiting};
 use self::host::Host;
 use super::config::Limits;
-use crate::session::BACKLOG;
-use crate::wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 
 /// A host's stream.
 pub(crate) type HostKey = u64;
 /// One worker process.
 pub(crate) type Serial = u64;
 
-/// How many requests may wait for one worker that starts. When it is ready each is a message to it, all at once, and its queue
-/// has to have room for others besides.
+/// How many requests may wait for one worker that starts. When it is ready each is a message to it,
+/// all at once, and its queue has to have room for others besides.
 const MOST_WAITING: usize = BACKLOG / 2;
 
 /// What an event asks for.
@@ -135,7 +136,8 @@ impl Roster {
             );
         }
         if let Some(entry) = self.workers.get(&id) {
-            // One that is about to go is waited for, and the worker that takes its place has what was asked for.
+            // One that is about to go is waited for, and the worker that takes its place has what
+            // was asked for.
             let is_followed = entry.given_up && matches!(entry.state, State::Ready(_));
             let name = WorkerId(id);
             if worker.env.is_some() && !is_followed {
@@ -196,7 +198,8 @@ impl Roster {
         self.workers.iter().filter(|(_, entry)| usable(entry)).map(|(id, _)| *id).collect()
     }
 
-    /// A host's stream is over, or is about to be: it waits no more, and does not come. To be told twice changes nothing.
+    /// A host's stream is over, or is about to be: it waits no more, and does not come. To be told
+    /// twice changes nothing.
     pub(crate) fn host_gone(&mut self, host: HostKey) -> Vec<Action> {
         let mut actions = Vec::new();
         for serial in self.hosts.remove(&host).map(Host::into_workers).unwrap_or_default() {
@@ -275,7 +278,8 @@ impl Roster {
 
     /// A host came to a worker.
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
-        // A host that was not told of its ticket cannot have come with it; its request waits for an answer.
+        // A host that was not told of its ticket cannot have come with it; its request waits for an
+        // answer.
         let Some(entry) = self.ids.get(&serial).and_then(|id| self.workers.get_mut(id)) else {
             return;
         };
@@ -382,7 +386,8 @@ impl Roster {
             Some((Waiting { host, request, place }, again))
         };
         let mut pending: Vec<_> = tickets.into_values().filter_map(told).collect();
-        // The first has the new worker started, and it is theirs who gave an environment to say which it has.
+        // The first has the new worker started, and it is theirs who gave an environment to say
+        // which it has.
         pending.sort_by_key(|(_, again)| again.as_ref().is_none_or(|worker| worker.env.is_none()));
         for (waiting, again) in pending {
             match again {
@@ -390,7 +395,8 @@ impl Roster {
                 _ => actions.push(failed(waiting.host, waiting.request, failure)),
             }
         }
-        // One that is told may turn out to read nothing, and is forgotten then: what is started for it comes before that.
+        // One that is told may turn out to read nothing, and is forgotten then: what is started for
+        // it comes before that.
         actions.sort_by_key(|action| !matches!(action, Action::Spawn { .. }));
         actions
     }

@@ -224,7 +224,8 @@ fn no_worker_is_started_for_a_host_that_was_given_up() {
     fixture.ready(1);
     fixture.start(2, wish(7));
     fixture.start(3, wish(7));
-    // One that does not read is gone before anybody asks for its plugins, and again when its stream has ended.
+    // One that does not read is gone before anybody asks for its plugins, and again when its stream
+    // has ended.
     assert_eq!(texts(fixture.roster.host_gone(2)), ["worker 1: forget 2"]);
     let told = ["spawn 2 as 7 for 3", "host 1: 10 failed CONNECTION_RESET"];
     assert_eq!(

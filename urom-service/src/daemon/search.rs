@@ -2,57 +2,67 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::spawn_blocking;
-use tracing::dispatcher;
+use tokio::sync::{mpsc, oneshot, watch};
 
+use super::background::on_thread;
 use super::discovery::Found;
-use super::turns::measured;
 
 /// Who waits for a look.
 type Asked = oneshot::Sender<Arc<[Found]>>;
 
 /// Asks for looks.
 #[derive(Debug, Clone)]
-pub(crate) struct Search(mpsc::UnboundedSender<Asked>);
+pub(crate) struct Search {
+    ask: mpsc::UnboundedSender<Asked>,
+    latest: watch::Receiver<Option<Arc<[Found]>>>,
+}
 
 impl Search {
-    /// Has `look` called once, and again as hosts ask for it: on threads that may wait for files and directories.
-    pub(crate) fn begin(look: impl FnMut() -> Vec<Found> + Send + 'static) -> Search {
+    /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files and
+    /// directories. It is there before any host comes, when there may be no thread.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub(crate) fn begin(
+        look: impl FnMut() -> Vec<Found> + Send + 'static,
+    ) -> Result<Search, String> {
         let (ask, asked) = mpsc::unbounded_channel();
-        tokio::spawn(measured("looking for plugins", serve(look, asked)));
-        Search(ask)
+        let (tell, latest) = watch::channel(None);
+        on_thread("urom-search", move || serve(look, asked, tell))?;
+        Ok(Search { ask, latest })
     }
 
     /// What there is at this moment, or was a little later. Nothing when looking panicked.
     pub(crate) async fn look(&self) -> Option<Arc<[Found]>> {
         let (answer, answered) = oneshot::channel();
-        // The task ends with the last search.
-        let _ = self.0.send(answer);
+        // The thread ends with the last search.
+        let _ = self.ask.send(answer);
         answered.await.ok()
+    }
+
+    /// What the last look has shown; nothing before the end of the first.
+    pub(crate) fn latest(&self) -> Option<Arc<[Found]>> {
+        self.latest.borrow().clone()
     }
 }
 
-async fn serve(
-    mut look: impl FnMut() -> Vec<Found> + Send + 'static,
+fn serve(
+    mut look: impl FnMut() -> Vec<Found>,
     mut asked: mpsc::UnboundedReceiver<Asked>,
+    latest: watch::Sender<Option<Arc<[Found]>>>,
 ) {
-    let log = dispatcher::get_default(Clone::clone);
     // Before any host comes: what hangs or crashes is known by then.
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
-        let log = log.clone();
-        let once = move || (dispatcher::with_default(&log, &mut look), look);
-        // It fails where it panicked, which was reported, or where the runtime ends: those who wait notice that nobody answers.
-        let Ok((found, again)) = spawn_blocking(once).await else { return };
-        look = again;
-        let found = Arc::<[Found]>::from(found);
+        // Where it panics, which is reported, those who wait notice that nobody answers.
+        let found = Arc::<[Found]>::from(look());
+        latest.send_replace(Some(Arc::clone(&found)));
         for answer in waiting.drain(..) {
             // A host that has gone meanwhile wants none.
             let _ = answer.send(Arc::clone(&found));
         }
         // Who came during a look may have missed something, and waits for the next.
-        if asked.recv_many(&mut waiting, usize::MAX).await == 0 {
+        if asked.blocking_recv_many(&mut waiting, usize::MAX) == 0 {
             return;
         }
     }
@@ -74,15 +84,17 @@ mod tests {
             count.fetch_add(1, Ordering::SeqCst);
             may_go_on.recv().unwrap();
             Vec::new()
-        });
+        })
+        .unwrap();
         while looks.load(Ordering::SeqCst) == 0 {
             tokio::task::yield_now().await;
         }
         let ask = || {
             let (answer, answered) = oneshot::channel();
-            search.0.send(answer).unwrap();
+            search.ask.send(answer).unwrap();
             answered
         };
+        assert_eq!(search.latest(), None);
         let hosts: Vec<_> = (0..100).map(|_| ask()).collect();
         go_on.send(()).unwrap();
         go_on.send(()).unwrap();
@@ -90,13 +102,14 @@ mod tests {
             assert!(host.await.unwrap().is_empty());
         }
         assert_eq!(looks.load(Ordering::SeqCst), 2);
+        assert!(search.latest().is_some_and(|found| found.is_empty()));
         go_on.send(()).unwrap();
         assert!(search.look().await.is_some(), "another one later");
     }
 
     #[tokio::test]
     async fn whoever_asks_learns_that_looking_panicked() {
-        let search = Search::begin(|| std::panic::resume_unwind(Box::new("a look")));
+        let search = Search::begin(|| std::panic::resume_unwind(Box::new("a look"))).unwrap();
         assert_eq!(search.look().await, None);
         assert_eq!(search.look().await, None);
     }

@@ -5,18 +5,26 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WORKER_ID_ANY, WorkerId};
+use urom_log::LineBudget;
+use urom_wire::awake::timeout;
+use urom_wire::control::{
+    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
+};
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
+use urom_wire::relay::{self, BACKLOG};
 
 use super::DaemonConfig;
 use super::discovery::{Catalogue, Found, path_of_environment};
+use super::event::{Event, HostLink};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::manager::Manager;
@@ -26,42 +34,10 @@ use super::search::Search;
 use super::supervisor::{self, GRACE};
 use super::turns::{self, measured};
 use super::{tickets, words};
-use crate::awake::timeout;
 use crate::entrance::Entrance;
-use crate::key::Key;
-use crate::log::Budget;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::{
-    DaemonToHost, DaemonToWorker, Failure, HostToDaemon, StartWorker, WorkerToDaemon,
-};
 
 /// How long a host may take to come to its worker.
 const TICKET_LIFE: Duration = Duration::from_secs(10);
-
-/// What happened. Nothing prints it: tickets are in it.
-pub(crate) enum Event {
-    HostCame { key: HostKey, host: HostLink },
-    Host { key: HostKey, message: HostToDaemon },
-    HostGone { key: HostKey },
-    Worker { serial: Serial, message: WorkerToDaemon },
-    NotStarted { serial: Serial, failure: Failure },
-    WorkerSilent { serial: Serial },
-    WorkerGone { serial: Serial, cause: String },
-    Overdue { serial: Serial },
-    Expired { serial: Serial, ticket: u128 },
-}
-
-/// A host that was greeted.
-#[derive(Debug)]
-pub(crate) struct HostLink {
-    pub(crate) outbox: mpsc::Sender<DaemonToHost>,
-    /// Has its stream end at once, and not when what it was told is written.
-    pub(crate) give_up: oneshot::Sender<()>,
-    pub(crate) plugins: Arc<[Found]>,
-    /// What log lines call it.
-    pub(crate) peer: SocketAddr,
-}
 
 struct Server {
     config: Arc<DaemonConfig>,
@@ -73,7 +49,7 @@ struct Server {
     supervisors: JoinSet<()>,
     events: mpsc::Sender<Event>,
     /// Lines about workers that hosts asked for and that cannot be.
-    not_started: Budget,
+    not_started: LineBudget,
 }
 
 struct WorkerLink {
@@ -110,15 +86,15 @@ async fn run(
     mut manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let (events, mut happened) = session::events();
+    let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
     let mut catalogue = Catalogue::new(path, &launcher.examiner(config.listen.ip()));
     let reception = Arc::new(Reception {
-        search: Search::begin(move || catalogue.discover()),
+        search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
         places: Arc::new(Semaphore::new(config.limits.hosts)),
         limit: config.limits.hosts,
-        refusals: Mutex::default(),
+        lines: Mutex::default(),
         cpus: config.cpus.to_string(),
         max_message: config.max_message,
         patience: config.patience,
@@ -132,7 +108,7 @@ async fn run(
         workers: HashMap::new(),
         supervisors: JoinSet::new(),
         events,
-        not_started: Budget::default(),
+        not_started: LineBudget::default(),
     };
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
@@ -150,8 +126,8 @@ async fn run(
             (stream, peer, seat) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                let session = host::serve(last_host, stream, (peer, seat), reception, events);
-                tokio::spawn(measured("a host's session", session));
+                let served = host::serve(last_host, stream, (peer, seat), reception, events);
+                tokio::spawn(measured("a host's stream", served));
             }
         }
     }
@@ -247,7 +223,8 @@ impl Server {
         }
     }
 
-    /// Has a worker started. Looking at its plugins' files and starting a process may take long, and are done elsewhere.
+    /// Has a worker started. Looking at its plugins' files and starting a process may take long,
+    /// and are done elsewhere.
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
@@ -281,12 +258,12 @@ impl Server {
             self.events.clone(),
             self.config.patience,
         );
-        self.supervisors.spawn(measured("a worker's session", supervisor));
+        self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
     }
 
     fn not_started(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        if let Some(more) = self.not_started.line(Instant::now()) {
+        if let Some(more) = self.not_started.line() {
             warn!("worker {} was not started: {failure}{more}", self.name(serial));
         }
         self.roster.failed(serial, failure)
@@ -330,7 +307,8 @@ impl Server {
             );
             // Its stream may have ended by itself.
             let _ = host.give_up.send(());
-            // Not only when its stream has ended: until then a worker would be started for it, and without its plugins.
+            // Not only when its stream has ended: until then a worker would be started for it, and
+            // without its plugins.
             let actions = self.roster.host_gone(key);
             self.act(actions);
         }

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
-use tracing::{dispatcher, warn};
+use tracing::warn;
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::awake::{sleep, timeout};
+use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::relay;
+use urom_wire::stream::{StreamError, greet};
 
+use super::background::result_of;
+use super::event::Event;
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
-use super::server::Event;
-use crate::awake::{sleep, timeout};
-use crate::patience::Patience;
-use crate::session;
-use crate::wire::control::{DaemonToWorker, Failure, HEARTBEAT};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{StreamError, greet};
 
 /// How long a worker may take to end after its stream did.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -33,17 +33,14 @@ pub(crate) async fn start(
     events: mpsc::Sender<Event>,
     patience: Patience,
 ) {
-    let log = dispatcher::get_default(Clone::clone);
-    let launched = spawn_blocking(move || dispatcher::with_default(&log, launch)).await;
-    let failure = match launched {
+    let failure = match result_of("urom-start", launch).await {
         Ok(Ok(launched)) => {
             return supervise(serial, id, launched, outgoing, events, patience).await;
         }
         Ok(Err(failure)) => failure,
-        Err(panic) => Failure::new(
-            DocaError::UNEXPECTED,
-            format!("starting it failed: {panic}; please report it"),
-        ),
+        Err(why) => {
+            Failure::new(DocaError::OPERATING_SYSTEM, format!("it could not be started: {why}"))
+        }
     };
     // Nobody listens when the daemon ends.
     let _ = events.send(Event::NotStarted { serial, failure }).await;
@@ -69,8 +66,8 @@ async fn supervise(
         () = over => None,
     };
     if matches!(end, Some(StreamError::Silent(_))) {
-        // Its hosts hear nothing either, and are about to find that out. Killed before they do, it would look to them as
-        // if it had crashed. Nobody listens when the daemon ends.
+        // Its hosts hear nothing either, and are about to find that out. Killed before they do, it
+        // would look to them as if it had crashed. Nobody listens when the daemon ends.
         let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }
@@ -114,7 +111,7 @@ async fn talk(
         // A worker that dies before it greets just closes the stream.
         return Some(error);
     }
-    session::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
+    relay::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
         .await
 }
 

@@ -2,8 +2,8 @@
 
 use urom_abi::DocaError;
 
-use crate::key::fill_random;
-use crate::wire::control::Failure;
+use urom_wire::control::Failure;
+use urom_wire::key::fill_random;
 
 /// A new ticket.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 mod tests {
     use super::*;
     use crate::daemon::roster::{Action, Roster};
-    use crate::wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
+    use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 
     fn wish(id: u64) -> StartWorker {
         StartWorker { id, plugins: 1, gid: 0, env: None, cpus: None }

@@ -1,15 +1,18 @@
 //! Whether anybody but root and the service's user could put code in a plugin's place.
 //!
-//! Every directory on the way to a plugin counts, those of symbolic links too: who may write to one of them can put
-//! something else where the next one is. In a directory with the sticky bit, such as `/tmp`, they cannot, so it may be on
-//! the way to a directory of plugins, or to a single file; but it is no directory of plugins, as everybody could add one.
+//! Every directory on the way to a plugin counts, those of symbolic links too: who may write to one
+//! of them can put something else where the next one is. In a directory with the sticky bit, such
+//! as `/tmp`, they cannot, so it may be on the way to a directory of plugins, or to a single file;
+//! but it is no directory of plugins, as everybody could add one.
 //!
-//! A group whose number is the user's own counts as the user: it is what distributions make for each user, and then let
-//! write. Root's does not, because it may have other members. Where there is an access control list, the group's bits are
-//! no more than the most that its entries may grant: the entries count.
+//! A group whose number is the user's own counts as the user: it is what distributions make for
+//! each user, and then let write. Root's does not, because it may have other members. Where there
+//! is an access control list, the group's bits are no more than the most that its entries may
+//! grant: the entries count.
 //!
-//! Whoever owns the running program's file, or a directory on the way to it, counts as the user, too: they can have any
-//! code run in its place. So root runs a service out of a tree that another user built, as in a container.
+//! Whoever owns the running program's file, or a directory on the way to it, counts as the user,
+//! too: they can have any code run in its place. So root runs a service out of a tree that another
+//! user built, as in a container.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -70,7 +73,8 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
 
 /// Who owns a file and the directories on the way to it, which is a path without links.
 ///
-/// In a user namespace every owner without a number there shows as one number, which stands for nobody in particular.
+/// In a user namespace every owner without a number there shows as one number, which stands for
+/// nobody in particular.
 fn owners(program: &Path) -> Vec<u32> {
     let unmapped = fs::read_to_string("/proc/sys/kernel/overflowuid");
     let unmapped = unmapped.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534);
@@ -146,7 +150,8 @@ impl Truster {
         Ok(())
     }
 
-    /// Whether an entry of an access control list grants somebody else what [`GROUP_WRITES`] stands for.
+    /// Whether an entry of an access control list grants somebody else what [`GROUP_WRITES`] stands
+    /// for.
     fn lets_others_write(&self, entry: &Entry, owning_group: u32) -> bool {
         let is_other = match entry.tag {
             Entry::USER => entry.id != 0 && entry.id != self.user,

@@ -91,11 +91,12 @@ fn so_is_one_that_a_group_may_write_to_unless_it_is_the_users_own() {
     }
 }
 
-/// An access control list as the kernel takes it: everybody as in 0755, and one user more with these rights. The mask lets
-/// all of them write.
+/// An access control list as the kernel takes it: everybody as in 0755, and one user more with
+/// these rights. The mask lets all of them write.
 fn list_with_a_user(user: u32, rights: u16) -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
-    // The owner, the user, the group, the most that those get who are named or of the group, and everybody else.
+    // The owner, the user, the group, the most that those get who are named or of the group, and
+    // everybody else.
     let entries = [
         (1u16, 7u16, NOBODY),
         (2, rights, user),

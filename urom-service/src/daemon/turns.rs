@@ -1,7 +1,7 @@
 //! What the turns of the daemon's loop take: each poll of one of its futures is one.
 //!
-//! The loop must not be kept from its heartbeats. A turn is measured in CPU time of its thread, and by whether the thread
-//! was put to sleep in it, which a system call did that waits.
+//! The loop must not be kept from its heartbeats. A turn is measured in CPU time of its thread, and
+//! by whether the thread was put to sleep in it, which a system call did that waits.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,8 @@ use tracing::debug;
 /// How long a turn may take.
 const LIMIT: Duration = Duration::from_millis(50);
 
-/// The longest turn so far and the longest time in which one slept, in nanoseconds: of all loops of this process.
+/// The longest turn so far and the longest time in which one slept, in nanoseconds: of all loops of
+/// this process.
 static LONGEST: AtomicU64 = AtomicU64::new(0);
 static SLEPT: AtomicU64 = AtomicU64::new(0);
 
@@ -83,10 +84,12 @@ impl Usage {
     }
 }
 
-/// The time of a clock. `rustix` looks for the kernel's function in a way that valgrind does not bear.
+/// The time of a clock. `rustix` looks for the kernel's function in a way that valgrind does not
+/// bear.
 fn now(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: there is room for what is told; both clocks are there, and without one the time is zero.
+    // SAFETY: there is room for what is told; both clocks are there, and without one the time is
+    // zero.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }

@@ -1,16 +1,18 @@
-//! What hosts and workers say to the daemon, and what the roster makes of it: for the server, and for whoever tries it.
+//! What hosts and workers say to the daemon, and what the roster makes of it: for the server, and
+//! for whoever tries it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use urom_abi::DocaError;
+use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
+use urom_wire::stream::LONGEST_DESCRIPTION;
 
 use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
-use crate::wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
-use crate::wire::stream::LONGEST_DESCRIPTION;
 
-/// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile; `draw` gives a ticket.
+/// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile;
+/// `draw` gives a ticket.
 pub(super) fn of_host(
     roster: &mut Roster,
     key: HostKey,

@@ -1,7 +1,8 @@
-//! Examining a plugin's file: it is loaded, and its two functions are called, in a process of its own.
+//! Examining a plugin's file: it is loaded, and its two functions are called, in a process of its
+//! own.
 //!
-//! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process suffers that tries it.
-//! The process is this same program, as `uromd examine FILE`.
+//! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process
+//! suffers that tries it. The process is this same program, as `uromd examine FILE`.
 
 mod child;
 
@@ -20,8 +21,8 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
+use urom_wire::awake;
 
-use crate::awake;
 use crate::plugin_file::{METHODS, PluginFileError};
 
 pub(crate) use child::run as run_child;
@@ -31,6 +32,9 @@ pub const EXAMINE: &str = "examine";
 
 /// How long a plugin may take for all of it, as a rule.
 pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How a process ended that somebody else killed, or the kernel.
+pub(crate) const KILLED: &str = "signal 9 (SIGKILL)";
 
 /// How many characters of what a plugin prints are told.
 const SAID: usize = 400;
@@ -150,8 +154,8 @@ enum Step {
     },
 }
 
-/// This same program, however it was started, and whatever has become of its file. Its arguments begin with `words`, which
-/// lead it to [`main_of`](crate::uromd::main_of).
+/// This same program, however it was started, and whatever has become of its file. Its arguments
+/// begin with `words`, which lead it to [`main_of`](crate::uromd::main_of).
 #[must_use]
 pub fn this_program(words: &[OsString]) -> Command {
     let mut command = Command::new("/proc/self/exe");
@@ -162,7 +166,8 @@ pub fn this_program(words: &[OsString]) -> Command {
     command
 }
 
-/// Examines a file. `command` starts this program; blocks until its process has ended, or `limit` has passed.
+/// Examines a file. `command` starts this program; blocks until its process has ended, or `limit`
+/// has passed.
 ///
 /// # Errors
 /// There can be no such process.
@@ -280,7 +285,7 @@ fn signal_name(number: i32) -> String {
         libc::SIGFPE => "SIGFPE",
         libc::SIGTRAP => "SIGTRAP",
         libc::SIGTERM => "SIGTERM",
-        libc::SIGKILL => "SIGKILL",
+        libc::SIGKILL => return KILLED.to_owned(),
         libc::SIGXFSZ => return format!("SIGXFSZ: it wrote {} MiB", MOST >> 20),
         _ => return format!("signal {number}"),
     };

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use tracing::level_filters::LevelFilter;
 use urom_abi::log::{DISABLE, Level};
+use urom_log::filter_of;
 
 /// A level of DOCA's scale (`enum doca_log_level`), 10 to 70.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,8 +14,6 @@ pub struct LogLevel(u8);
 impl LogLevel {
     /// Nothing (10).
     pub const DISABLE: LogLevel = LogLevel(DISABLE as u8);
-    /// Only what ends the program (20). Such errors of the program itself are written whatever the level is.
-    pub const CRIT: LogLevel = LogLevel::of(Level::Crit);
     /// Errors (30).
     pub const ERROR: LogLevel = LogLevel::of(Level::Error);
     /// Warnings (40).
@@ -41,40 +40,32 @@ impl LogLevel {
         level.number() <= u32::from(self.0)
     }
 
+    /// The most detailed level within this limit.
+    fn most(self) -> Option<Level> {
+        Level::ALL.into_iter().rev().find(|level| self.allows(*level))
+    }
+
     /// The same level in UCX's words, for `UCX_LOG_LEVEL`.
     pub fn ucx_name(self) -> &'static str {
-        match self.0 {
-            ..30 => "fatal",
-            30..40 => "error",
-            40..50 => "warn",
-            50..60 => "info",
-            60..70 => "debug",
-            _ => "trace",
+        match self.most() {
+            None | Some(Level::Crit) => "fatal",
+            Some(Level::Error) => "error",
+            Some(Level::Warning) => "warn",
+            Some(Level::Info) => "info",
+            Some(Level::Debug) => "debug",
+            Some(Level::Trace) => "trace",
         }
     }
 
     /// The level of a limit of `tracing`.
     pub(crate) fn of_filter(filter: LevelFilter) -> LogLevel {
-        match filter.into_level() {
-            None => LogLevel::DISABLE,
-            Some(tracing::Level::ERROR) => LogLevel::ERROR,
-            Some(tracing::Level::WARN) => LogLevel::WARNING,
-            Some(tracing::Level::INFO) => LogLevel::INFO,
-            Some(tracing::Level::DEBUG) => LogLevel::DEBUG,
-            Some(tracing::Level::TRACE) => LogLevel::TRACE,
-        }
+        let level = filter.into_level().map(|level| Level::from_crates(level.as_str()));
+        level.map_or(LogLevel::DISABLE, LogLevel::of)
     }
 
     /// The same level in the words of `tracing`.
     pub(crate) fn filter(self) -> LevelFilter {
-        match self.0 {
-            ..30 => LevelFilter::OFF,
-            30..40 => LevelFilter::ERROR,
-            40..50 => LevelFilter::WARN,
-            50..60 => LevelFilter::INFO,
-            60..70 => LevelFilter::DEBUG,
-            _ => LevelFilter::TRACE,
-        }
+        self.most().map_or(LevelFilter::OFF, filter_of)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The log of daemon and workers: one line an event, in DOCA's format, on standard error.
 //!
-//! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers. An event of this crate
-//! is held to the program's level, one of any other crate (UCX's safe layer, tokio) to the SDK level. So are lines of
-//! plugins to the program's: whoever turns up a worker's log wants to see what its plugins do. Events name their place in the kit's
-//! code when details are logged (60); lines of plugins always name theirs.
+//! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers.
+//! An event of this crate is held to the program's level, one of any other crate (UCX's safe layer,
+//! tokio) to the SDK level. So are lines of plugins to the program's: whoever turns up a worker's
+//! log wants to see what its plugins do. Events name their place in the kit's code when details are
+//! logged (60); lines of plugins always name theirs.
 
-mod budget;
 mod limit;
 mod writer;
 
@@ -18,7 +18,6 @@ use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 use urom_log::{Origin, Output, level_of, text_of};
 
-pub(crate) use budget::{Budget, LeftOut};
 pub use limit::{LogLevel, ParseLogLevelError};
 pub(crate) use writer::{Lines, write};
 
@@ -31,17 +30,20 @@ pub struct Log {
     sdk: LogLevel,
 }
 
+/// The crates whose events are the program's.
+const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
+
 static PROCESS: OnceLock<Log> = OnceLock::new();
 
 impl Log {
-    /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`, events of other
-    /// crates up to `sdk`.
+    /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`,
+    /// events of other crates up to `sdk`.
     pub fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
         Log { name: name.into(), program, plugins: program, sdk }
     }
 
-    /// That of an embedded service: warnings of the service, which a program did not ask for, and what its
-    /// plugins say down to `INFO`.
+    /// That of an embedded service: warnings of the service, which a program did not ask for, and
+    /// what its plugins say down to `INFO`.
     pub(crate) fn embedded() -> Log {
         Log {
             plugins: LogLevel::INFO,
@@ -54,8 +56,8 @@ impl Log {
         Log { name: name.into(), ..self.clone() }
     }
 
-    /// Makes this the log of the whole process, and of the plugins in it that log through `doca_log`. The first call
-    /// wins.
+    /// Makes this the log of the whole process, and of the plugins in it that log through
+    /// `doca_log`. The first call wins.
     pub fn install(self) {
         // A second log in one process is no reason to fail: the first one goes on.
         let log = PROCESS.get_or_init(|| self);
@@ -63,8 +65,8 @@ impl Log {
         let _ = dispatcher::set_global_default(Dispatch::new(log.clone()));
     }
 
-    /// Makes this the log of the current thread for as long as the guard lives, unless the program has a subscriber of
-    /// its own.
+    /// Makes this the log of the current thread for as long as the guard lives, unless the program
+    /// has a subscriber of its own.
     pub(crate) fn install_if_none(self) -> Option<dispatcher::DefaultGuard> {
         let none = dispatcher::get_default(|current| current.is::<NoSubscriber>());
         none.then(|| dispatcher::set_default(&Dispatch::new(self)))
@@ -99,7 +101,7 @@ impl Output for Log {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let ours = metadata.target().starts_with(env!("CARGO_CRATE_NAME"));
+        let ours = OURS.iter().any(|name| metadata.target().starts_with(name));
         let limit = if ours { self.program } else { self.sdk };
         metadata.is_event() && limit.allows(level_of(metadata))
     }
@@ -118,8 +120,8 @@ impl Subscriber for Log {
 
     fn event(&self, event: &Event<'_>) {
         let origin = Origin::of(event.metadata());
-        // A place in the kit's code helps those who change the kit. Beside a line about a plugin it looks like the
-        // plugin's.
+        // A place in the kit's code helps those who change the kit. Beside a line about a plugin it
+        // looks like the plugin's.
         let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
         self.write(&Origin { file, ..origin }, &text_of(event));
     }

@@ -1,10 +1,10 @@
-//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a reader
-//! that does not read, nor another thread that writes and does not get its processor.
+//! The way of lines out of the process, such as those of the log. It holds nobody up: neither a
+//! reader that does not read, nor another thread that writes and does not get its processor.
 //!
-//! A line is written at once where the kernel takes it without waiting. Any other waits in a bounded
-//! buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a slow file
-//! system. Lines that find the buffer full are dropped and counted, and the next line that is written
-//! says how many.
+//! A line is written at once where the kernel takes it without waiting. Any other waits in a
+//! bounded buffer, which a thread empties: it may wait for a full pipe, a stopped terminal or a
+//! slow file system. Lines that find the buffer full are dropped and counted, and the next line
+//! that is written says how many.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -175,13 +175,26 @@ impl Lines {
                     bytes.extend(dropped_line(dropped).into_bytes());
                 }
                 // There is nowhere left to report that standard error is closed.
-                let _ = write_all(out, &bytes);
-            } else {
-                self.all_written.notify_all();
-                if !self.has_new() {
-                    park();
+                if let Err((error, rest)) = write_all(out, &bytes)
+                    && error.kind() == io::ErrorKind::StorageFull
+                {
+                    let lines = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
+                    self.dropped.fetch_add(lines.max(dropped), Ordering::Relaxed);
+                    // Not before there is another line.
+                    self.rest();
                 }
+            } else {
+                self.rest();
             }
+        }
+    }
+
+    /// Has the thread wait for lines.
+    fn rest(&self) {
+        self.lock().writing = false;
+        self.all_written.notify_all();
+        if !self.has_new() {
+            park();
         }
     }
 
@@ -205,27 +218,33 @@ fn dropped_line(dropped: u64) -> String {
     origin.line(
         std::process::id(),
         "log",
-        &format!("{lines} dropped here: the log is read too slowly"),
+        &format!("{lines} dropped here: the log is read too slowly, or its disk is full"),
     )
 }
 
 /// Waits for the reader, also where whoever shares the file has made it non-blocking.
-fn write_all(mut out: &File, mut bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// It cannot be written, with what is left of it.
+fn write_all<'a>(mut out: &File, mut bytes: &'a [u8]) -> Result<(), (io::Error, &'a [u8])> {
     while !bytes.is_empty() {
         match out.write(bytes) {
             Ok(written) => bytes = &bytes[written..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                retry_on_intr(|| poll(&mut [PollFd::new(out, PollFlags::OUT)], None))?;
+                let mut writable = [PollFd::new(out, PollFlags::OUT)];
+                if let Err(error) = retry_on_intr(|| poll(&mut writable, None)) {
+                    return Err((error.into(), bytes));
+                }
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err((error, bytes)),
         }
     }
     Ok(())
 }
 
-/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals, and
-/// pipes before Linux 6.4.
+/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals,
+/// and pipes before Linux 6.4.
 fn write_at_once(out: &File, line: &str) -> usize {
     /// The file's own position.
     const HERE: u64 = u64::MAX;
@@ -397,6 +416,18 @@ mod tests {
         writer.flush();
         assert!(is_done(&writer));
         Arc::new(Lines::new(None)).write("nobody\n".to_owned());
+    }
+
+    #[test]
+    fn lines_that_a_full_disk_does_not_take_are_counted() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let writer = Lines::to(full);
+        for _ in 0..10 {
+            writer.write("lost\n".to_owned());
+        }
+        writer.flush();
+        assert!(writer.lock().bytes.is_empty());
+        assert_eq!(writer.dropped.load(Ordering::Relaxed), 10);
     }
 
     #[test]

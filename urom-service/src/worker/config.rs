@@ -1,4 +1,5 @@
-//! What a worker is told when it starts: on its command line when it is a process, in a call when it is a thread.
+//! What a worker is told when it starts: on its command line when it is a process, in a call when
+//! it is a thread.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -8,10 +9,10 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
+use urom_wire::patience::Patience;
 
 use crate::loaded;
 use crate::log::LogLevel;
-use crate::patience::Patience;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
 /// The device of loopback addresses, as UCX calls it.

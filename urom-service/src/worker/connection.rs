@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
 use urom_abi::DocaError;
+use urom_wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
+use urom_wire::pass::Pass;
 
 use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, SlotError, Token};
 use crate::host_names::HostName;
-use crate::wire::frame::{AM_NOTIFICATIONS, NOTIFICATION_HEADER};
-use crate::wire::pass::Pass;
 
 /// A connection of a host.
 #[derive(Debug)]
@@ -33,10 +33,11 @@ pub(crate) struct Connection {
     slots: Box<[Slot]>,
     /// Frames that UCX has not sent: those in `open` and in `sending`.
     unsent: usize,
-    /// Frames that leave at the end of the turn, if there are any, or later if UCX has much unsent: a buffer that UCX is done with
-    /// stays here.
+    /// Frames that leave at the end of the turn, if there are any, or later if UCX has much unsent:
+    /// a buffer that UCX is done with stays here.
     open: Option<Outgoing>,
-    /// Whether it is among those that have frames to send, and the channel number of the next of them.
+    /// Whether it is among those that have frames to send, and the channel number of the next of
+    /// them.
     pub(crate) is_dirty: bool,
     pub(crate) next_dirty: u16,
     /// Whether it is among those whose messages are collected.
@@ -62,8 +63,9 @@ pub(crate) struct Peer {
     pub(crate) name: HostName,
 }
 
-/// How many messages UCX may have unsent while the next one leaves before it is full. Each has a buffer of its own, however few
-/// frames it holds: a host that takes nothing would have one for each of its answers.
+/// How many messages UCX may have unsent while the next one leaves before it is full. Each has a
+/// buffer of its own, however few frames it holds: a host that takes nothing would have one for
+/// each of its answers.
 const MOST_UNFILLED: usize = 8;
 
 /// Why a notification is not on its way.
@@ -111,7 +113,8 @@ impl Connection {
         }
     }
 
-    /// The slot for a command that comes now; `None` if the host does something [wrong](Connection::misuse).
+    /// The slot for a command that comes now; `None` if the host does something
+    /// [wrong](Connection::misuse).
     #[inline]
     pub(crate) fn vacant(&mut self, slot: u16) -> Option<&mut Slot> {
         let most = 2 * self.slots.len();
@@ -126,8 +129,8 @@ impl Connection {
         match self.slots.get(usize::from(slot)) {
             None => SlotError::Beyond { slot, limit: self.slots.len() },
             Some(state) if state.plugin != NOBODY => SlotError::Busy { slot },
-            // A host that has an answer may use the slot again before UCX tells this side that the answer was sent: that
-            // explains one unsent frame for each slot.
+            // A host that has an answer may use the slot again before UCX tells this side that the
+            // answer was sent: that explains one unsent frame for each slot.
             Some(_) => SlotError::Flood { unsent: self.unsent },
         }
     }
@@ -154,7 +157,8 @@ impl Connection {
         taken.collect()
     }
 
-    /// The commands in flight, and the places of the plugins at work for them; `channel` is this connection's.
+    /// The commands in flight, and the places of the plugins at work for them; `channel` is this
+    /// connection's.
     pub(crate) fn in_flight(&self, channel: u16) -> impl Iterator<Item = (Token, u8)> {
         self.slots.iter().enumerate().filter_map(move |(slot, state)| {
             let token = Token { channel, slot: slot as u16, generation: state.generation };
@@ -239,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// Sends what was written, unless UCX has so much unsent that it can wait: then [`collect`](Connection::collect) sends it, or
-    /// the next frame for which there is no room.
+    /// Sends what was written, unless UCX has so much unsent that it can wait: then
+    /// [`collect`](Connection::collect) sends it, or the next frame for which there is no room.
     ///
     /// # Errors
     /// UCX's: the connection is of no more use.
@@ -329,8 +333,8 @@ mod tests {
     use ucx::Worker;
 
     use super::*;
-    use crate::wire::context::context;
-    use crate::wire::frame::{MESSAGE_LEN, notifications};
+    use urom_wire::frame::{MESSAGE_LEN, notifications};
+    use urom_wire::ucx_context::context;
 
     const LIMIT: usize = 4096;
 

@@ -14,7 +14,8 @@ pub(crate) struct Connections {
     count: usize,
 }
 
-/// How many channel numbers there are. Number 0 is never given, so that a frame of zeros belongs to nobody.
+/// How many channel numbers there are. Number 0 is never given, so that a frame of zeros belongs to
+/// nobody.
 const NUMBERS: usize = 1 << 16;
 
 impl Connections {

@@ -1,4 +1,5 @@
-//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who may come in.
+//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who
+//! may come in.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -10,7 +11,7 @@ mod turns;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -22,16 +23,16 @@ pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, News, Observer};
-use crate::awake::sleep;
-use crate::key::Secret;
 use crate::lobby::Seat;
-use crate::log::{Budget, LeftOut};
-use crate::mailbox::Mailbox;
-use crate::wire::control::{
+use urom_log::{LeftOut, LineBudget};
+use urom_wire::awake::sleep;
+use urom_wire::control::{
     Attach, DaemonToWorker, DomainWord, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
 };
-use crate::wire::pass::Pass;
-use crate::wire::stream::StreamError;
+use urom_wire::key::Secret;
+use urom_wire::mailbox::Mailbox;
+use urom_wire::pass::Pass;
+use urom_wire::stream::StreamError;
 
 /// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);
@@ -144,10 +145,10 @@ struct Control {
     /// The places of those who were thrown out without having been let in, and still read why.
     lingering: HashMap<LinkKey, Seat>,
     /// Lines about the ends of links that were not let in.
-    strangers: Budget,
+    strangers: LineBudget,
     events: mpsc::Sender<Event>,
-    sessions: JoinSet<()>,
-    /// Apart from the sessions, because nobody waits for these to end.
+    streams: JoinSet<()>,
+    /// Apart from the streams, because nobody waits for these to end.
     timers: JoinSet<()>,
     /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
     door: Option<Door>,
@@ -203,8 +204,8 @@ impl Control {
         }
     }
 
-    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their tasks' answers, which could
-    /// not say why, would be there first.
+    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their
+    /// tasks' answers, which could not say why, would be there first.
     fn abandon(&mut self, error: &StreamError) {
         let id = self.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
@@ -451,14 +452,15 @@ impl Control {
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
     fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
-        if is_in { Some(LeftOut::default()) } else { self.strangers.line(Instant::now()) }
+        if is_in { Some(LeftOut::default()) } else { self.strangers.line() }
     }
 
     /// Has the data thread forget a host that was let in, and tells the daemon.
     fn part(&mut self, key: LinkKey, link: &Link) {
         if let Some(ticket) = link.ticket {
             self.mailbox.post(ToData::Detach { link: key });
-            // A daemon that is gone need not hear it; to fail to tell it would stop the worker before all hosts know why.
+            // A daemon that is gone need not hear it; to fail to tell it would stop the worker
+            // before all hosts know why.
             if !self.daemon.is_closed() {
                 self.tell_daemon(WorkerToDaemon::Departed { ticket });
             }

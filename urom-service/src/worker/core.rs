@@ -3,15 +3,15 @@
 use tracing::{debug, warn};
 use urom_abi::DocaError;
 use urom_abi::descriptor::CommandRoom;
+use urom_wire::frame::{self, Broken, COMMAND_HEADER, Command};
+use urom_wire::pass::Pass;
 
 use super::control::ControlHandle;
 use super::hosts::Hosts;
 use super::instance::Instance;
 use super::rounds::{ROUND, Rounds};
 use super::slot::Token;
-use super::throttle::Throttle;
-use crate::wire::frame::{self, Broken, COMMAND_HEADER, Command};
-use crate::wire::pass::Pass;
+use urom_log::LineBudget;
 
 /// For how long a command there is memory in advance, in bytes at most.
 const LONGEST_ROOM: usize = 4096;
@@ -26,15 +26,18 @@ pub(crate) struct Core {
     /// The place in `plugins` of each bit, and [`NO_PLUGIN`] of what is none.
     by_bit: [u8; 256],
     rounds: Rounds,
-    /// Memory for the next command, if that is as long as the last one: it is got while nobody waits for an answer.
+    /// Memory for the next command, if that is as long as the last one: it is got while nobody
+    /// waits for an answer.
     room: Option<CommandRoom>,
     /// How long the last command was.
     usual: usize,
     pub(crate) hosts: Hosts,
-    strays: Throttle,
+    /// How many commands came from those who are no hosts.
+    strays: u64,
+    stray: LineBudget,
     /// Commands that name a host's channel and do not come from it.
-    forged: Throttle,
-    broken: Throttle,
+    forged: LineBudget,
+    broken: LineBudget,
     /// The plugins are closed, for good.
     closed: bool,
 }
@@ -58,15 +61,16 @@ impl Core {
             room: None,
             usual: 0,
             hosts: Hosts::new(max_message, max_unread, control),
-            strays: Throttle::default(),
-            forged: Throttle::default(),
-            broken: Throttle::default(),
+            strays: 0,
+            stray: LineBudget::default(),
+            forged: LineBudget::default(),
+            broken: LineBudget::default(),
             closed: false,
         }
     }
 
-    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or UCX has messages that wait for
-    /// room at the peer.
+    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or UCX has
+    /// messages that wait for room at the peer.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.hosts.is_sending() || self.rounds.any_owes()
@@ -74,7 +78,7 @@ impl Core {
 
     /// How many commands came from those who are no hosts.
     pub(crate) fn strays(&self) -> u64 {
-        self.strays.total()
+        self.strays
     }
 
     /// Whether nothing is left of any connection or command.
@@ -83,10 +87,11 @@ impl Core {
         self.hosts.is_empty() && !self.owes()
     }
 
-    /// A message with commands. While they are few, what ends at once is answered from here: UCX, which is in the middle of
-    /// its round, can finish that while the answer is on its way.
+    /// A message with commands. While they are few, what ends at once is answered from here: UCX,
+    /// which is in the middle of its round, can finish that while the answer is on its way.
     ///
-    /// All that a command passes through is part of this function, and none of what a caller knows besides.
+    /// All that a command passes through is part of this function, and none of what a caller knows
+    /// besides.
     #[inline(never)]
     pub(crate) fn receive(&mut self, pass: Pass, message: &[u8]) {
         for command in frame::commands(message) {
@@ -104,9 +109,9 @@ impl Core {
     /// Counts a message that did not come along with its announcement.
     #[cold]
     pub(crate) fn announced(&mut self) {
-        if let Some(count) = self.broken.count() {
+        if let Some(more) = self.broken.line() {
             warn!(
-                "a host announced a message in place of sending it, and the message is dropped{count}"
+                "a host announced a message in place of sending it, and the message is dropped{more}"
             );
         }
     }
@@ -114,19 +119,19 @@ impl Core {
     /// Counts a message that has no room for a pass.
     #[cold]
     pub(crate) fn without_pass(&mut self) {
-        if let Some(count) = self.broken.count() {
+        if let Some(more) = self.broken.line() {
             warn!(
-                "a message was dropped: it has no room for the pass that it should begin with{count}"
+                "a message was dropped: it has no room for the pass that it should begin with{more}"
             );
         }
     }
 
     #[cold]
     fn unreadable(&mut self, pass: Pass, error: Broken) {
-        if let Some(count) = self.broken.count() {
+        if let Some(more) = self.broken.line() {
             let host = self.hosts.connections.iter_mut().find(|(_, host)| host.pass == pass);
             let host = host.map_or_else(|| "a host".to_owned(), |(_, host)| host.host.to_string());
-            warn!("{host} sent commands that cannot be read: {error}{count}");
+            warn!("{host} sent commands that cannot be read: {error}{more}");
         }
     }
 
@@ -186,20 +191,22 @@ impl Core {
     #[cold]
     fn stray(&mut self, channel: u16) {
         // A host that was lost or thrown out a moment ago may have had commands under way.
-        if let Some(count) = self.strays.count() {
-            debug!("dropped a command for channel {channel}, where no host is{count}");
+        self.strays += 1;
+        if let Some(more) = self.stray.line() {
+            debug!("dropped a command for channel {channel}, where no host is{more}");
         }
     }
 
     #[cold]
     fn forged(&mut self, channel: u16) {
-        if let Some(count) = self.forged.count() {
-            warn!("dropped a command for channel {channel} without the pass of its host{count}");
+        if let Some(more) = self.forged.line() {
+            warn!("dropped a command for channel {channel} without the pass of its host{more}");
         }
     }
 
-    /// One turn: commands to the plugins, notifications from them, messages out. Whether anything happened. Plugins that
-    /// rest are polled at the rate that [`Rounds::due`] finds for so many `looks` at UCX.
+    /// One turn: commands to the plugins, notifications from them, messages out. Whether anything
+    /// happened. Plugins that rest are polled at the rate that [`Rounds::due`] finds for so many
+    /// `looks` at UCX.
     #[inline]
     pub(crate) fn turn(&mut self, looks: u32) -> bool {
         let mut worked = false;

@@ -13,6 +13,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, error, info, warn};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
+use urom_wire::control::{Attach, Failure, PluginAddress};
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
+use urom_wire::mailbox::Mailbox;
+use urom_wire::pass::Pass;
+use urom_wire::queue_probe::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
+use urom_wire::ucx_context::context;
 
 use super::Place;
 use super::config::{LOOPBACK_DEVICE, WorkerConfig, is_loopback};
@@ -27,12 +33,6 @@ use super::rounds::ROUND;
 use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
-use crate::mailbox::Mailbox;
-use crate::queue::{self, Awaited, BLOCKED, Queue, QueueProbe, Verdict};
-use crate::wire::context::context;
-use crate::wire::control::{Attach, Failure, PluginAddress};
-use crate::wire::frame::{AM_COMMANDS, AM_GREET, MAX_SLOTS};
-use crate::wire::pass::Pass;
 
 /// How long the last notifications may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -40,14 +40,17 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often a turn looks at UCX while nothing comes.
 const LOOKS: u32 = 32;
 
-/// How long no second test of the receive queue is made because of those who are no hosts: they may send for ever.
+/// How long no second test of the receive queue is made because of those who are no hosts: they may
+/// send for ever.
 const STRAYS_PAUSE: Duration = Duration::from_millis(100);
 
 /// UCX and the plugins.
 pub(crate) struct Data {
-    /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the queue.
+    /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the
+    /// queue.
     probe: QueueProbe,
-    /// How many commands had come from those who are no hosts when the queue was last tried for that reason, and when that was.
+    /// How many commands had come from those who are no hosts when the queue was last tried for
+    /// that reason, and when that was.
     strays: u64,
     strays_tried: Instant,
     worker: Worker,
@@ -134,8 +137,9 @@ impl Data {
                 }
                 Pause::Sleep(longest) => {
                     if slept && woken {
-                        // For nothing: a thread of UCX's own may have its part to do first, and wait for this CPU. Only then:
-                        // whoever yields to a busy process waits for the rest of its time slice.
+                        // For nothing: a thread of UCX's own may have its part to do first, and
+                        // wait for this CPU. Only then: whoever yields to a busy process waits for
+                        // the rest of its time slice.
                         rustix::thread::sched_yield();
                     }
                     woken = self.sleep(longest);
@@ -147,8 +151,8 @@ impl Data {
         self.end();
         self.control.send(ToControl::Ended);
         if place == Place::Process {
-            // With a host that died, UCX may keep a message for ever, and taking it down would wait for that. The process
-            // is about to end.
+            // With a host that died, UCX may keep a message for ever, and taking it down would wait
+            // for that. The process is about to end.
             std::mem::forget(self.worker.clone());
         }
     }
@@ -175,8 +179,9 @@ impl Data {
         Some(worked)
     }
 
-    /// Looks whether UCX has anything. Commands come by it alone and are run as they come, so while nothing else is at work the
-    /// rest of a turn can wait for a few looks. Whether anything came, and after how many.
+    /// Looks whether UCX has anything. Commands come by it alone and are run as they come, so while
+    /// nothing else is at work the rest of a turn can wait for a few looks. Whether anything came,
+    /// and after how many.
     #[inline]
     fn receive(&self) -> (bool, u32) {
         let most = if self.core.borrow().owes() { 1 } else { LOOKS };
@@ -235,8 +240,8 @@ impl Data {
         self.core.borrow().hosts.check_orphans()?;
         let unreachable =
             |error: ucx::Error| Failure::new(DocaError::NOT_CONNECTED, error.to_string());
-        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it uses: the guide's page on security
-        // says so.
+        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
+        // uses: the guide's page on security says so.
         let address =
             unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.map_err(unreachable)?;
         let Some(channel) = self.core.borrow_mut().hosts.connections.free_number() else {
@@ -286,8 +291,8 @@ impl Data {
         }
     }
 
-    /// Has the receive queue tried, now that a host is gone, perhaps in the middle of a message. Without other hosts it does
-    /// not matter: the worker ends.
+    /// Has the receive queue tried, now that a host is gone, perhaps in the middle of a message.
+    /// Without other hosts it does not matter: the worker ends.
     fn probe_queue(&mut self) {
         if self.core.borrow_mut().hosts.connections.iter_mut().next().is_none() {
             return;
@@ -297,8 +302,8 @@ impl Data {
         }
     }
 
-    /// Has the receive queue tried when those who were thrown out sent on, and nothing comes now: they have no stream any more
-    /// whose end would tell of theirs.
+    /// Has the receive queue tried when those who were thrown out sent on, and nothing comes now:
+    /// they have no stream any more whose end would tell of theirs.
     fn probe_strays(&mut self) {
         let strays = self.core.borrow().strays();
         if strays == self.strays
@@ -311,7 +316,8 @@ impl Data {
         self.probe_queue();
     }
 
-    /// Goes on with the test of the receive queue; `empty` says whether UCX just found nothing in it.
+    /// Goes on with the test of the receive queue; `empty` says whether UCX just found nothing in
+    /// it.
     #[cold]
     fn try_queue(&mut self, empty: bool) {
         if self.probe.look(empty, Instant::now()) != Verdict::Blocked {
@@ -359,7 +365,7 @@ impl Data {
         let Ok(ucx) = self.worker.event_fd() else { return false };
         let mut fds = [
             PollFd::from_borrowed_fd(ucx, PollFlags::IN),
-            PollFd::new(&*self.mailbox, PollFlags::IN),
+            PollFd::new(self.mailbox.wake(), PollFlags::IN),
         ];
         let limit =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
@@ -403,9 +409,9 @@ impl std::fmt::Debug for Data {
     }
 }
 
-/// UCX listens on every device that it uses and asks nobody who they are, so it uses the loopback device alone where the
-/// worker listens nowhere else, unless the environment names devices.
-fn ucx_config(listen: IpAddr) -> queue::Config {
+/// UCX listens on every device that it uses and asks nobody who they are, so it uses the loopback
+/// device alone where the worker listens nowhere else, unless the environment names devices.
+fn ucx_config(listen: IpAddr) -> queue_probe::Config {
     match is_loopback(listen) && std::env::var_os("UCX_NET_DEVICES").is_none() {
         true => &[("NET_DEVICES", LOOPBACK_DEVICE)],
         false => &[],
@@ -415,7 +421,7 @@ fn ucx_config(listen: IpAddr) -> queue::Config {
 /// A UCX worker that gives commands to `core`, and the last word that shows that its queue moves.
 fn ucx_worker(
     core: &Rc<RefCell<Core>>,
-    config: queue::Config,
+    config: queue_probe::Config,
 ) -> ucx::Result<(Worker, Rc<Awaited>)> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {
@@ -432,6 +438,6 @@ fn ucx_worker(
     })?;
     // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;
-    let awaited = queue::listen(&worker)?;
+    let awaited = queue_probe::listen(&worker)?;
     Ok((worker, awaited))
 }

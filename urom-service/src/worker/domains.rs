@@ -1,23 +1,25 @@
 //! The domains a worker is in: the tables that hosts sent, and what look-ups find in them.
 //!
-//! Look-ups name a member by its id and no domain, so all domains share one name space. Two domains may both have a
-//! member of one id as long as they say the same of it; the entry is there until the last of them is over.
+//! Look-ups name a member by its id and no domain, so all domains share one name space. Two domains
+//! may both have a member of one id as long as they say the same of it; the entry is there until
+//! the last of them is over.
 
 use std::collections::hash_map::Entry as Place;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::Failure;
+use urom_wire::domain::{self, Address, Participant, Table};
 
 use super::messages::LinkKey;
 use super::store::{CAPACITY, Store, Stored};
-use crate::wire::control::Failure;
-use crate::wire::domain::{self, Address, Participant, Table};
 
 /// The most domains one host may have a worker in at a time.
 const MOST_DOMAINS: usize = 4096;
 
-/// The most members, addresses of plugins and buffers in all domains of a worker; buffers count once for each process and domain.
+/// The most members, addresses of plugins and buffers in all domains of a worker; buffers count
+/// once for each process and domain.
 const MOST_ENTRIES: usize = 4 << 20;
 
 /// A domain: the host's stream, and the host's number for it.
@@ -88,14 +90,15 @@ impl Domains {
     /// Starts a domain: from now on plugins find its members.
     ///
     /// # Errors
-    /// That of the table; `ALREADY_EXIST` for a member that is known otherwise from another domain; `FULL` when the
-    /// worker keeps as much as it may. Nothing has changed then.
+    /// That of the table; `ALREADY_EXIST` for a member that is known otherwise from another domain;
+    /// `FULL` when the worker keeps as much as it may. Nothing has changed then.
     pub(crate) fn start(&self, key: Key, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let entries = table.members() + table.addresses() + table.segments();
         registry.admit(key, entries, &table)?;
-        // Names change under the registry's lock only, so that what is compared here holds below. Look-ups go on meanwhile.
+        // Names change under the registry's lock only, so that what is compared here holds below.
+        // Look-ups go on meanwhile.
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let known =
             table.participants.iter().map(|participant| known_segments(participant, &names));
@@ -159,7 +162,8 @@ impl Domains {
         look(&names.get(&id)?.member)
     }
 
-    /// Where a plugin is reached at a member: bytes that stay until this value is dropped. So do all below.
+    /// Where a plugin is reached at a member: bytes that stay until this value is dropped. So do
+    /// all below.
     pub(crate) fn address(&self, id: u64, plugin: &str) -> Option<*const [u8]> {
         self.find(id, |member| {
             let (_, address) =
@@ -256,7 +260,8 @@ fn known_segments(
     participant: &Participant<'_>,
     names: &HashMap<u64, Entry>,
 ) -> Result<Option<Arc<[Segment]>>, Failure> {
-    // Members that came together share their buffers, so these are compared once, not for every member.
+    // Members that came together share their buffers, so these are compared once, not for every
+    // member.
     let mut same: Option<&Arc<[Segment]>> = None;
     let mut compared = HashSet::new();
     for member in &participant.members {

@@ -1,7 +1,8 @@
 //! Tests of [`super`]: what the tests through the function table do not reach.
 
+use urom_wire::domain::{Member as Worker, Segment as Buffer};
+
 use super::*;
-use crate::wire::domain::{Member as Worker, Segment as Buffer};
 
 /// A domain of one process: workers with these ids, one plugin, one buffer with this key.
 fn table(ids: &[u64], key: &[u8]) -> Vec<u8> {
@@ -111,7 +112,8 @@ fn process(ids: impl Iterator<Item = u64>, addresses: &[Address<'_>], buffers: u
     Participant { members: members.collect(), segments: segments.collect() }.encode()
 }
 
-/// Compared for every member they would take minutes, for which look-ups and all other hosts would wait.
+/// Compared for every member they would take minutes, for which look-ups and all other hosts would
+/// wait.
 #[test]
 fn many_members_with_many_buffers_are_known_again_at_once_whichever_of_them_is_new() {
     let domains = Domains::new();

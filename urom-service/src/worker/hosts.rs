@@ -1,4 +1,5 @@
-//! The way back to the hosts: notifications into messages, messages out, and the ends of connections.
+//! The way back to the hosts: notifications into messages, messages out, and the ends of
+//! connections.
 
 use std::collections::HashMap;
 
@@ -7,6 +8,9 @@ use ucx::{Request, Status};
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::plugin::WorkerNotify;
 use urom_abi::{Count, DocaError};
+use urom_wire::control::Failure;
+use urom_wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
+use urom_wire::pass::first_channel;
 
 use super::connection::{Connection, NotifyError};
 use super::connections::Connections;
@@ -15,13 +19,10 @@ use super::instance::Instance;
 use super::messages::ToControl;
 use super::outgoing::{Outgoing, Pool};
 use super::slot::Token;
-use super::throttle::Throttle;
-use crate::wire::control::Failure;
-use crate::wire::frame::{MAX_SLOTS, MAX_STATUS, NOTIFICATION_HEADER};
-use crate::wire::pass::first_channel;
+use urom_log::LineBudget;
 
-/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let in: four times what one host
-/// may have in flight.
+/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
+/// in: four times what one host may have in flight.
 const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 /// How many times as much all hosts of a worker may leave unread as one.
@@ -53,7 +54,8 @@ impl Allowance {
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) connections: Connections,
-    /// The channel of the first connection with frames that leave at the end of the turn, 0 for none; each knows the next.
+    /// The channel of the first connection with frames that leave at the end of the turn, 0 for
+    /// none; each knows the next.
     dirty: u16,
     /// Connections with messages UCX is not done with.
     sending: Vec<u16>,
@@ -70,9 +72,9 @@ pub(crate) struct Hosts {
     /// The plugins' places by the contexts and destinations of commands whose hosts are gone.
     orphans: HashMap<(u64, u64), u8>,
     control: ControlHandle,
-    forged: Throttle,
-    refused: Throttle,
-    strange: Throttle,
+    forged: LineBudget,
+    refused: LineBudget,
+    strange: LineBudget,
 }
 
 impl Hosts {
@@ -89,9 +91,9 @@ impl Hosts {
             pool: Pool::new(max_message),
             orphans: HashMap::new(),
             control,
-            forged: Throttle::default(),
-            refused: Throttle::default(),
-            strange: Throttle::default(),
+            forged: LineBudget::default(),
+            refused: LineBudget::default(),
+            strange: LineBudget::default(),
         }
     }
 
@@ -101,8 +103,8 @@ impl Hosts {
         !self.sending.is_empty()
     }
 
-    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more may come: each takes memory,
-    /// here and in its plugin.
+    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more
+    /// may come: each takes memory, here and in its plugin.
     pub(crate) fn check_orphans(&self) -> Result<(), Failure> {
         let count = self.orphans.len();
         if count < MOST_ORPHANS {
@@ -136,12 +138,12 @@ impl Hosts {
     /// Answers a command that no plugin gets.
     #[cold]
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
-        if let Some(count) = self.refused.count() {
+        if let Some(more) = self.refused.line() {
             match self.connections.get(channel) {
                 Some(connection) => {
-                    warn!("refused a command of {}: {why}: {code}{count}", connection.host)
+                    warn!("refused a command of {}: {why}: {code}{more}", connection.host)
                 }
-                None => warn!("refused a command: {why}: {code}{count}"),
+                None => warn!("refused a command: {why}: {code}{more}"),
             }
         }
         self.answer(channel, slot, code);
@@ -229,7 +231,8 @@ impl Hosts {
         self.refuse(token.channel, token.slot, DocaError::TOO_BIG, &why);
     }
 
-    /// Answers in place of a plugin that could not pack its answer, or ends a connection that cannot send.
+    /// Answers in place of a plugin that could not pack its answer, or ends a connection that
+    /// cannot send.
     #[cold]
     fn unpacked(&mut self, plugin: &Instance, token: Token, error: NotifyError) {
         match error {
@@ -248,18 +251,18 @@ impl Hosts {
             self.orphans.remove(&(context, dest_id));
             plugin.answered();
             debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
-        } else if let Some(count) = self.forged.count() {
+        } else if let Some(more) = self.forged.line() {
             warn!(
                 "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
                  {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
-                 both from the command, and answer it once{count}",
+                 both from the command, and answer it once{more}",
                 plugin.name
             );
         }
     }
 
-    /// What is left to do for the connections at the end of a turn: messages out, and lost ones away. Whether there was
-    /// anything to send.
+    /// What is left to do for the connections at the end of a turn: messages out, and lost ones
+    /// away. Whether there was anything to send.
     #[inline(always)]
     pub(crate) fn turn(&mut self) -> bool {
         let mut worked = false;
@@ -461,11 +464,11 @@ fn join(dirty: &mut u16, channel: u16, connection: &mut Connection) {
 
 /// Says that a plugin's status does not travel.
 #[cold]
-fn note_strange(strange: &mut Throttle, plugin: &str, status: DocaError) {
-    if let Some(count) = strange.count() {
+fn note_strange(strange: &mut LineBudget, plugin: &str, status: DocaError) {
+    if let Some(more) = strange.line() {
         warn!(
             "plugin `{plugin}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
-             answer with a doca_error_t{count}",
+             answer with a doca_error_t{more}",
             status.0,
             DocaError::UNEXPECTED
         );
@@ -505,10 +508,10 @@ mod tests {
 
     use super::*;
     use crate::host_names::HostName;
-    use crate::wire::context::context;
-    use crate::wire::frame::MESSAGE_LEN;
-    use crate::wire::pass::Pass;
     use crate::worker::connection::Peer;
+    use urom_wire::frame::MESSAGE_LEN;
+    use urom_wire::pass::Pass;
+    use urom_wire::ucx_context::context;
 
     const LIMIT: usize = 4096;
 

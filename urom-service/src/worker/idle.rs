@@ -1,14 +1,15 @@
 //! When to spin, when to yield, and how long to sleep.
 //!
-//! A worker spins for a moment after the last work, because the next command often comes soon. Then it sleeps until UCX
-//! or its control thread wakes it. But plugins finish work without waking anybody: they must be polled. While one of
-//! them owes answers this goes on at a rate that falls from spinning to once a millisecond; otherwise it falls to 20
-//! times a second. Nor do they tell that they are at work: a turn that takes much longer than others did some, and the rate
-//! begins again, but with a yield. A plugin whose turns are long for good only takes its time.
+//! A worker spins for a moment after the last work, because the next command often comes soon. Then
+//! it sleeps until UCX or its control thread wakes it. But plugins finish work without waking
+//! anybody: they must be polled. While one of them owes answers this goes on at a rate that falls
+//! from spinning to once a millisecond; otherwise it falls to 20 times a second. Nor do they tell
+//! that they are at work: a turn that takes much longer than others did some, and the rate begins
+//! again, but with a yield. A plugin whose turns are long for good only takes its time.
 //!
-//! Whoever it waits for may want this very core: the host, or the other end of a transfer. So it soon yields while it spins.
-//! But beside busy processes a yield costs the rest of a time slice, while who sleeps is woken at once: a worker that finds
-//! itself among them goes to sleep instead.
+//! Whoever it waits for may want this very core: the host, or the other end of a transfer. So it
+//! soon yields while it spins. But beside busy processes a yield costs the rest of a time slice,
+//! while who sleeps is woken at once: a worker that finds itself among them goes to sleep instead.
 
 use std::time::{Duration, Instant};
 
@@ -28,13 +29,16 @@ const OWING_YIELD: Duration = Duration::from_micros(200);
 const OWING_FIRST: Duration = Duration::from_micros(20);
 /// ... to this long at a time.
 const OWING_LONGEST: Duration = Duration::from_millis(1);
-/// Of the time since the last work, each sleep is this part: what ends meanwhile is found that much later.
+/// Of the time since the last work, each sleep is this part: what ends meanwhile is found that much
+/// later.
 const PART: u32 = 8;
 /// While plugins owe answers, a turn that takes this long ...
 const LONG: Duration = Duration::from_micros(25);
-/// ... and so many times as long as the shortest of its kind did something, such as move a part of a long message.
+/// ... and so many times as long as the shortest of its kind did something, such as move a part of
+/// a long message.
 const MUCH: u32 = 4;
-/// Who moves a message has to wait for room now and then: when turns were long for this time, they just are.
+/// Who moves a message has to wait for room now and then: when turns were long for this time, they
+/// just are.
 const ALWAYS: Duration = Duration::from_millis(10);
 /// When nothing is owed, sleep from ...
 const IDLE_FIRST: Duration = Duration::from_millis(1);
@@ -55,7 +59,8 @@ pub(crate) enum Pause {
 /// How long there has been nothing to do.
 #[derive(Debug)]
 pub(crate) struct Idle {
-    /// The first turn without work, or the last long one; `None` while there is work, so that a busy turn reads no clock.
+    /// The first turn without work, or the last long one; `None` while there is work, so that a
+    /// busy turn reads no clock.
     since: Option<Instant>,
     /// How many turns to spin before the next look at the clock.
     spins: u32,
@@ -65,7 +70,8 @@ pub(crate) struct Idle {
     turns: u32,
     /// Whether the last thing was a sleep: the turn after one is for all plugins.
     rested: bool,
-    /// The shortest turn since the last work that followed another, and the shortest that followed a sleep.
+    /// The shortest turn since the last work that followed another, and the shortest that followed
+    /// a sleep.
     shortest: [Duration; 2],
     /// The first of the turns that were all long.
     long_since: Option<Instant>,
@@ -230,8 +236,9 @@ mod tests {
         assert_eq!(late, None);
     }
 
-    /// What a worker does in the second after its first 20 ms without work, of which a turn takes `usual`, and one after a
-    /// sleep `rested`: it has `extra` to do from then on, `for` so long. How long it sleeps, and how long it spins.
+    /// What a worker does in the second after its first 20 ms without work, of which a turn takes
+    /// `usual`, and one after a sleep `rested`: it has `extra` to do from then on, `for` so long.
+    /// How long it sleeps, and how long it spins.
     fn asleep(owing: bool, [usual, rested, extra]: [Duration; 3], busy: Duration) -> [Duration; 2] {
         let (start, quiet) = (Instant::now(), Duration::from_millis(20));
         let (mut idle, mut at, mut after_sleep) = (Idle::new(), Duration::ZERO, false);

@@ -1,4 +1,5 @@
-//! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a plugin's methods.
+//! A plugin in a worker: opened, given commands, progressed, closed. The only place that calls a
+//! plugin's methods.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -8,19 +9,19 @@ use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::{WorkerCmdDesc, WorkerCtx, WorkerNotifDesc};
+use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
+use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::config::PluginItem;
 use super::domains::Domains;
 use super::lookups::PluginCtx;
-use super::throttle::Throttle;
 use super::watch::{Calls, Watch};
 use crate::loaded::{self, Identity};
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::control::{Failure, Method, PluginAddress, PluginBuild};
-use crate::wire::frame::NOTIFICATION_HEADER;
+use urom_log::LineBudget;
 
-/// The longest address a plugin may have, in bytes: those of all plugins fit one control message. Real ones have some
-/// hundred.
+/// The longest address a plugin may have, in bytes: those of all plugins fit one control message.
+/// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
 
 /// Why a notification is not packed.
@@ -75,8 +76,8 @@ pub(crate) struct Instance {
     /// The last notification that was packed: it is freed after the message with it is on its way.
     spent: Option<NotificationDesc>,
     address: Vec<u8>,
-    failed_commands: Throttle,
-    failed_progress: Throttle,
+    failed_commands: LineBudget,
+    failed_progress: LineBudget,
 }
 
 impl Instance {
@@ -146,8 +147,8 @@ impl Instance {
             notifications: DescriptorList::new(),
             spent: None,
             address: Vec::new(),
-            failed_commands: Throttle::default(),
-            failed_progress: Throttle::default(),
+            failed_commands: LineBudget::default(),
+            failed_progress: LineBudget::default(),
         };
         instance.calls.begin(Method::Addr);
         instance.address = instance.ask_address()?;
@@ -208,8 +209,8 @@ impl Instance {
         !self.commands.is_empty()
     }
 
-    /// Hands the list over. A plugin stops at the first command that fails, so it is called again while that moves
-    /// anything.
+    /// Hands the list over. A plugin stops at the first command that fails, so it is called again
+    /// while that moves anything.
     ///
     /// # Errors
     /// The plugin's, when it leaves commands behind: [`take_back`](Instance::take_back) has them.
@@ -217,7 +218,8 @@ impl Instance {
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         let first = self.first_command();
         self.calls.begin(Method::WorkerCmd);
-        // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
+        // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors
+        // of the C heap.
         let code = unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
         if code == DocaError::SUCCESS { Ok(()) } else { self.deliver_again(first, code) }
     }
@@ -230,8 +232,8 @@ impl Instance {
         mut code: DocaError,
     ) -> Result<(), DocaError> {
         while code != DocaError::SUCCESS {
-            if let Some(count) = self.failed_commands.count() {
-                warn!("plugin `{}` failed to begin a command: {code}{count}", self.name);
+            if let Some(more) = self.failed_commands.line() {
+                warn!("plugin `{}` failed to begin a command: {code}{more}", self.name);
             }
             if self.commands.is_empty() {
                 break;
@@ -295,8 +297,8 @@ impl Instance {
 
     #[cold]
     fn progress_failed(&mut self, code: DocaError) {
-        if let Some(count) = self.failed_progress.count() {
-            warn!("plugin `{}` failed to progress: {code}{count}", self.name);
+        if let Some(more) = self.failed_progress.line() {
+            warn!("plugin `{}` failed to progress: {code}{more}", self.name);
         }
     }
 
@@ -306,12 +308,13 @@ impl Instance {
         self.notifications.pop_front()
     }
 
-    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes it wrote behind the
-    /// header.
+    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes
+    /// it wrote behind the header.
     ///
     /// # Errors
-    /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the header, or more than header
-    /// and notification. The bytes behind those are an earlier message's, and perhaps another host's.
+    /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the
+    /// header, or more than header and notification. The bytes behind those are an earlier
+    /// message's, and perhaps another host's.
     #[inline]
     pub(crate) fn pack(
         &mut self,
@@ -323,7 +326,8 @@ impl Instance {
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
-        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
+        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as
+        // `packed` says.
         let code =
             unsafe { (self.methods.notif_pack)(header, &mut packed, place.as_mut_ptr().cast()) };
         // The plugin may have set the length just now.

@@ -1,5 +1,5 @@
-//! One host's domains as they come in: tables in pieces, one after the other; and the task that reads the tables of all
-//! hosts.
+//! One host's domains as they come in: tables in pieces, one after the other; and the task that
+//! reads the tables of all hosts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
 use urom_abi::DocaError;
+use urom_wire::control::{DomainWord, Failure, WorkerToHost};
+use urom_wire::domain::MAX_TABLE;
 
 use super::domains::{Domains, Key};
 use super::messages::LinkKey;
-use crate::wire::control::{DomainWord, Failure, WorkerToHost};
-use crate::wire::domain::MAX_TABLE;
 
 /// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
@@ -19,8 +19,8 @@ const ROOM: usize = 256 << 20;
 /// How often a host's table is looked at that is not whole.
 pub(super) const ROUND: Duration = Duration::from_secs(4);
 
-/// How many rounds a table may take to come in: a megabyte a second is enough for the longest. Until then it has its part of
-/// the room.
+/// How many rounds a table may take to come in: a megabyte a second is enough for the longest.
+/// Until then it has its part of the room.
 const WHOLE_WITHIN: u32 = 16;
 
 /// What there is to do with the domains, in the order in which hosts asked for it.
@@ -88,7 +88,8 @@ pub(crate) struct Answer {
     pub(crate) turn: Option<OwnedSemaphorePermit>,
 }
 
-/// Does the jobs, one after the other. To read a long table takes seconds, and nobody else waits for that.
+/// Does the jobs, one after the other. To read a long table takes seconds, and nobody else waits
+/// for that.
 pub(crate) async fn read_tables(domains: Arc<Domains>, mut jobs: mpsc::UnboundedReceiver<Job>) {
     while let Some(job) = jobs.recv().await {
         work(&domains, job).await;
@@ -136,12 +137,13 @@ fn without_room() -> Failure {
     Failure::new(DocaError::FULL, text)
 }
 
-/// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on meanwhile.
+/// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on
+/// meanwhile.
 async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
     #[cfg(any(test, feature = "fuzzing"))]
-    if crate::fuzzing::memory::is_counted() {
+    if urom_wire::fuzzing::memory::is_counted() {
         return Ok(work());
     }
     spawn_blocking(work).await
@@ -171,7 +173,8 @@ impl Intake {
         Intake { link, inbox, table: None }
     }
 
-    /// Takes what the host says. What has to be done for that is a job of [`read_tables`], which answers.
+    /// Takes what the host says. What has to be done for that is a job of [`read_tables`], which
+    /// answers.
     ///
     /// # Errors
     /// Why the host must go: it does not keep to the order of things.
@@ -216,7 +219,8 @@ impl Intake {
         Ok(())
     }
 
-    /// Counts one [`ROUND`]. Why the host must go: its table does not become whole, and keeps room that others need.
+    /// Counts one [`ROUND`]. Why the host must go: its table does not become whole, and keeps room
+    /// that others need.
     pub(crate) fn round(&mut self) -> Option<Failure> {
         let table = self.table.as_mut()?;
         table.rounds += 1;
@@ -260,10 +264,10 @@ impl Drop for Intake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzzing::memory::within;
-    use crate::fuzzing::now;
-    use crate::session::BACKLOG;
-    use crate::wire::domain::{Member, Participant};
+    use urom_wire::domain::{Member, Participant};
+    use urom_wire::fuzzing::memory::within;
+    use urom_wire::fuzzing::now;
+    use urom_wire::relay::BACKLOG;
 
     fn blob(members: u64) -> Vec<u8> {
         let member = |id| Member { id, addresses: Vec::new() };

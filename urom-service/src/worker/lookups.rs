@@ -1,7 +1,8 @@
-//! The domain look-ups a plugin may call, from any of its threads, at any time from `open` to `close`.
+//! The domain look-ups a plugin may call, from any of its threads, at any time from `open` to
+//! `close`.
 //!
-//! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a [`PluginCtx`], which has the
-//! rest: what the worker knows of domains, and which plugin asks.
+//! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a
+//! [`PluginCtx`], which has the rest: what the worker knows of domains, and which plugin asks.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -45,9 +46,11 @@ impl PluginCtx {
     ///
     /// # Safety
     ///
-    /// `ctx` is from [`leak`](PluginCtx::leak), is given back once, and the plugin does not use it any more.
+    /// `ctx` is from [`leak`](PluginCtx::leak), is given back once, and the plugin does not use it
+    /// any more.
     pub(crate) unsafe fn free(ctx: NonNull<WorkerCtx>) {
-        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's promise.
+        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
+        // promise.
         drop(unsafe { Box::from_raw(ctx.cast::<PluginCtx>().as_ptr()) });
     }
 }
@@ -71,7 +74,8 @@ unsafe fn answer(
     let domains = unsafe { &raw const (*whole).domains };
     // SAFETY: as above.
     let plugin = unsafe { &raw const (*whole).plugin };
-    // SAFETY: as above; nobody writes to this member until the context is freed, and it may be read from any thread.
+    // SAFETY: as above; nobody writes to this member until the context is freed, and it may be read
+    // from any thread.
     let domains = unsafe { &*domains };
     // SAFETY: as for `domains`.
     let plugin = unsafe { &*plugin };

@@ -1,7 +1,7 @@
 //! What a worker's two threads tell each other.
 
-use crate::wire::control::{Attach, Failure, PluginAddress};
-use crate::wire::pass::Pass;
+use urom_wire::control::{Attach, Failure, PluginAddress};
+use urom_wire::pass::Pass;
 
 /// A host's control stream.
 pub(crate) type LinkKey = u64;

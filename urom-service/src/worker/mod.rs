@@ -1,7 +1,8 @@
 //! The worker: it loads plugins and runs commands of hosts through them.
 //!
-//! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The *data* thread has UCX
-//! and the plugins; it never waits for anything but work. They leave each other messages.
+//! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The
+//! *data* thread has UCX and the plugins; it never waits for anything but work. They leave each
+//! other messages.
 
 mod config;
 mod connection;
@@ -18,10 +19,9 @@ mod lookups;
 mod messages;
 mod outgoing;
 mod rounds;
-mod sessions;
 mod slot;
 mod store;
-mod throttle;
+mod streams;
 mod watch;
 
 use std::net::TcpListener;
@@ -33,11 +33,11 @@ use tracing::{error, warn};
 pub(crate) use config::{LOOPBACK_DEVICE, is_loopback};
 pub use config::{ParsePluginItemError, PluginItem, WorkerConfig};
 
-use crate::mailbox::Mailbox;
 use control::{ControlHandle, Setup};
 use data::Data;
 use domains::Domains;
 use messages::ToControl;
+use urom_wire::mailbox::Mailbox;
 use watch::Watch;
 
 /// Where a worker runs.
@@ -49,8 +49,9 @@ pub enum Place {
     Thread,
 }
 
-/// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is gone. When a plugin then
-/// does not return from a call, a process exits all the same; a thread is left behind.
+/// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is
+/// gone. When a plugin then does not return from a call, a process exits all the same; a thread is
+/// left behind.
 pub fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
     if place == Place::Process {
         // First of all, so that every thread started from here on inherits it.

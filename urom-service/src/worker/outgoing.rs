@@ -1,17 +1,19 @@
-//! Outgoing messages: notification frames that travel together, and the buffers they are written into.
+//! Outgoing messages: notification frames that travel together, and the buffers they are written
+//! into.
 //!
-//! A plugin's `notif_pack` writes a 32-byte header and the notification behind it; the frame wants its own header of 8
-//! (or 12) bytes and the same bytes behind it. So the plugin packs 32 bytes *before* the place of the payload, over the
-//! end of the previous frame, whose bytes are saved before and put back afterwards. Nothing is copied twice.
+//! A plugin's `notif_pack` writes a 32-byte header and the notification behind it; the frame wants
+//! its own header of 8 (or 12) bytes and the same bytes behind it. So the plugin packs 32 bytes
+//! *before* the place of the payload, over the end of the previous frame, whose bytes are saved
+//! before and put back afterwards. Nothing is copied twice.
 
 use ucx::Buffer;
 use urom_abi::DocaError;
 
-use crate::wire::frame::{
+use urom_wire::frame::{
     HEADER_LEN, MESSAGE_LEN, NOTIFICATION_HEADER, notification_header, notification_header_len,
     short_header,
 };
-use crate::wire::pass::Pass;
+use urom_wire::pass::Pass;
 
 /// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
@@ -32,7 +34,8 @@ struct Frames {
     bytes: Box<[u8]>,
 }
 
-// SAFETY: the bytes are on the heap, stay there when the box moves, and `len` changes only through `&mut self`.
+// SAFETY: the bytes are on the heap, stay there when the box moves, and `len` changes only through
+// `&mut self`.
 unsafe impl Buffer for Outgoing {
     #[inline]
     fn start(&self) -> *const u8 {
@@ -50,7 +53,8 @@ impl Outgoing {
     /// An empty message for notifications of up to `limit` bytes, their 32-byte header included.
     pub(crate) fn new(limit: usize) -> Outgoing {
         let room = Outgoing::room_for(limit);
-        // Fresh zeroed memory from the system is not touched before it is used, however large the limit.
+        // Fresh zeroed memory from the system is not touched before it is used, however large the
+        // limit.
         Outgoing(Box::new(Frames {
             len: Pass::LEN,
             count: 0,
@@ -81,8 +85,9 @@ impl Outgoing {
         self.0.count == 0 || self.0.len + LONG_HEADER + len <= MESSAGE_LEN
     }
 
-    /// Adds a notification that `pack` writes: its header of 32 bytes, then the payload, into a place of `limit` bytes,
-    /// at least the header's. It says how many bytes the payload has. There must be [room](Outgoing::has_room).
+    /// Adds a notification that `pack` writes: its header of 32 bytes, then the payload, into a
+    /// place of `limit` bytes, at least the header's. It says how many bytes the payload has. There
+    /// must be [room](Outgoing::has_room).
     ///
     /// # Errors
     /// That of `pack`; nothing is added then.
@@ -119,7 +124,8 @@ impl Outgoing {
         })
     }
 
-    /// Adds what `pack` writes behind the frame's header, which `header` makes of the payload; it says how much of that travels.
+    /// Adds what `pack` writes behind the frame's header, which `header` makes of the payload; it
+    /// says how much of that travels.
     #[inline]
     fn add_behind<const HEADER: usize, E>(
         &mut self,
@@ -142,7 +148,8 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Adds a notification of the worker's own. There must be [room](Outgoing::has_room) for no payload.
+    /// Adds a notification of the worker's own. There must be [room](Outgoing::has_room) for no
+    /// payload.
     pub(crate) fn add_bare(&mut self, channel: u16, slot: u16, status: DocaError) {
         let (header, len, _) = notification_header(channel, slot, status, None);
         let frames = &mut *self.0;
@@ -202,7 +209,7 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::frame::notifications;
+    use urom_wire::frame::notifications;
 
     const LIMIT: usize = 64;
 

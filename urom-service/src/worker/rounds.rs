@@ -1,12 +1,14 @@
 //! Which plugins have their turn.
 //!
-//! A plugin gets a few commands at once, and many in the next turn. One that owes answers afterwards is polled every turn.
-//! One that owes nothing may still have something to do, of which only its own `progress` knows: it serves other workers'
-//! plugins, say. So it is polled too, but at a falling rate, because a worker may have 62 plugins of which one is busy:
-//! every turn for a moment after its last answer, then once in [`ROUND`] steps, and after every sleep of the worker.
+//! A plugin gets a few commands at once, and many in the next turn. One that owes answers
+//! afterwards is polled every turn. One that owes nothing may still have something to do, of which
+//! only its own `progress` knows: it serves other workers' plugins, say. So it is polled too, but
+//! at a falling rate, because a worker may have 62 plugins of which one is busy: every turn for a
+//! moment after its last answer, then once in [`ROUND`] steps, and after every sleep of the worker.
 //!
-//! A hand goes round as in a clock, a place for each look at UCX and each command, and polls the plugin it comes to. However
-//! many plugins rest, a turn after one look and one command polls two of them at most.
+//! A hand goes round as in a clock, a place for each look at UCX and each command, and polls the
+//! plugin it comes to. However many plugins rest, a turn after one look and one command polls two
+//! of them at most.
 
 /// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
 pub(crate) const ROUND: u32 = u64::BITS;
@@ -20,7 +22,8 @@ pub(crate) struct Rounds {
     all: u64,
     /// Those that owe answers.
     owing: u64,
-    /// Those that are polled every turn: they owe answers, or did so when the hand last passed them, or since.
+    /// Those that are polled every turn: they owe answers, or did so when the hand last passed
+    /// them, or since.
     awake: u64,
     /// Those with commands that came in this moment.
     fresh: u64,
@@ -45,7 +48,8 @@ impl Rounds {
         self.commands += 1;
     }
 
-    /// The plugins that got commands since the last call, unless those are so many that one turn for all of them costs less.
+    /// The plugins that got commands since the last call, unless those are so many that one turn
+    /// for all of them costs less.
     #[inline]
     pub(crate) fn take_fresh(&mut self) -> Due {
         if self.commands > AT_ONCE {

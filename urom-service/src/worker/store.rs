@@ -1,8 +1,8 @@
 //! The byte strings that look-ups answer with: plugin addresses, memory handles and keys.
 //!
-//! A plugin may keep the pointer that a look-up gave it, and nothing tells a plugin that a domain is over. So a string
-//! that was stored stays until the worker is done with its plugins. Equal strings are stored once: the same domains,
-//! started over and over, take no more memory.
+//! A plugin may keep the pointer that a look-up gave it, and nothing tells a plugin that a domain
+//! is over. So a string that was stored stays until the worker is done with its plugins. Equal
+//! strings are stored once: the same domains, started over and over, take no more memory.
 
 use std::collections::HashSet;
 use std::sync::Arc;

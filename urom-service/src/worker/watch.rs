@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::wire::control::{Method, Stuck};
+use urom_wire::control::{Method, Stuck};
 
 /// How long it is from one look to the next.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);

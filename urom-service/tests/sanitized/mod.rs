@@ -1,5 +1,5 @@
-//! Under a sanitizer (`cargo xtask sanitize`) workers have to be told what their daemon was, where reports go above all: of its
-//! environment they find only what was asked for.
+//! Under a sanitizer (`cargo xtask sanitize`) workers have to be told what their daemon was, where
+//! reports go above all: of its environment they find only what was asked for.
 
 use std::process::Command;
 

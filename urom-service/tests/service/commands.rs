@@ -1,8 +1,8 @@
 //! Commands and notifications through a real daemon, a real worker process and a C plugin.
 
 use urom_abi::DocaError;
-use urom_service::wire::control::StartWorker;
-use urom_service::wire::frame::AM_COMMANDS;
+use urom_wire::control::StartWorker;
+use urom_wire::frame::AM_COMMANDS;
 
 use crate::support::client::{Client, Connection, Note, any, op};
 use crate::support::is_reached_over_tcp;
@@ -304,9 +304,8 @@ fn an_answer_that_comes_late_is_noticed_without_any_event() {
 fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
     let mut setting = setting();
     let bad = setting.client.attach(any(), 2);
-    let good = setting
-        .client
-        .attach(urom_service::wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
+    let good =
+        setting.client.attach(urom_wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
     bad.ask(1, op::HOLD, 0);
     bad.ask(1, op::HOLD, 0);
     let refusal = bad.refusal();
@@ -335,7 +334,8 @@ fn a_host_that_floods_without_taking_answers_is_thrown_out() {
     for _ in 0..100 {
         host.endpoint.am_send_with(AM_COMMANDS, &[], message.clone(), ucx::AmFlags::EAGER).detach();
     }
-    // Sending needs progress now and then, but only the handler of this test takes answers; count what came.
+    // Sending needs progress now and then, but only the handler of this test takes answers; count
+    // what came.
     let refusal = host.refusal();
     assert_eq!(refusal.code(), DocaError::BAD_STATE, "{refusal}");
 }
@@ -353,7 +353,8 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
             let frames = slots.flat_map(|slot| host.frame(slot as u16, 0, &words(op::HOLD, 0)));
             host.send_bytes(frames.collect());
         }
-        // What comes behind them is in a slot that is taken, so the worker has got them all when it throws the host out.
+        // What comes behind them is in a slot that is taken, so the worker has got them all when it
+        // throws the host out.
         host.ask(0, op::ECHO, 0);
         assert_eq!(host.refusal().code(), DocaError::BAD_STATE);
     }
@@ -434,7 +435,8 @@ fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
     let Setting { mut client, uromd: _uromd, _plugins } = setting;
     let started = client.start(any()).unwrap();
     let host = Connection::attach_from_afar(started, 64).unwrap();
-    // What 64 slots hold is more than the socket takes. A worker that went on counting it would throw the host out.
+    // What 64 slots hold is more than the socket takes. A worker that went on counting it would
+    // throw the host out.
     let bytes = host.max_message - 64;
     for _ in 0..8 {
         host.send_bytes(

@@ -7,10 +7,10 @@ use std::process::Output;
 use rustix::process::{Pid, Signal, kill_process};
 use ucx::Version;
 use urom_abi::DocaError;
-use urom_service::wire::control::{DaemonToHost, HostToDaemon, StartWorker};
-use urom_service::wire::hello::{Hello, HelloError, Role};
-use urom_service::wire::proof::OPENING_LEN;
-use urom_service::wire::stream::StreamError;
+use urom_wire::control::{DaemonToHost, HostToDaemon, StartWorker};
+use urom_wire::hello::{Hello, HelloError, Role};
+use urom_wire::proof::OPENING_LEN;
+use urom_wire::stream::StreamError;
 
 use crate::support::client::{Client, any, op};
 use crate::support::link::Link;
@@ -126,7 +126,8 @@ fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
     kill_process(worker, Signal::STOP).unwrap();
     uromd.signal(Signal::KILL);
     assert!(!uromd.wait().success());
-    // The kernel does the same, unless somebody of the session is left who could; then it may have ended already.
+    // The kernel does the same, unless somebody of the session is left who could; then it may have
+    // ended already.
     for signal in [Signal::HUP, Signal::CONT] {
         let _ = kill_process(worker, signal);
     }

@@ -319,7 +319,8 @@ fn a_plugin_whose_description_cannot_be_read_is_not_served() {
     uromd.logged(&["foreign.so is not served", "layout 99", "build it with this kit"]);
 }
 
-/// Plugins find each other by name, across workers of services that may have the file under other names.
+/// Plugins find each other by name, across workers of services that may have the file under other
+/// names.
 #[test]
 fn a_worker_calls_a_plugin_as_its_daemon_does() {
     let (plugins, text) =
@@ -393,7 +394,10 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
         "while it was loaded, and printed: farewell",
     ]);
     uromd.logged(&["exits.so is not served", "exit code 0", "while it was loaded"]);
-    uromd.logged(&["prints.so is not served", "it wrote 16 MiB"]);
+    // A look waits for two seconds, and that may take longer.
+    while uromd.lines_with_all(&["prints.so is not served", "it wrote 16 MiB"]) == 0 {
+        Client::connect(uromd.address);
+    }
     for file in ["aborts", "exits"] {
         assert_eq!(uromd.lines_with_all(&["[WRN]", &format!("{file}.so is not served")]), 1);
     }

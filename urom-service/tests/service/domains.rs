@@ -1,8 +1,8 @@
 //! Domains on the wire: hosts that do not keep to the order of things, and what a worker answers.
 
 use urom_abi::DocaError;
-use urom_service::wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
-use urom_service::wire::domain::{MAX_TABLE, Member, Participant};
+use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
+use urom_wire::domain::{MAX_TABLE, Member, Participant};
 
 use crate::support::client::{Client, Connection, any};
 use crate::support::plugins::Plugins;
@@ -107,7 +107,7 @@ fn a_host_that_breaks_the_order_is_thrown_out_and_the_worker_goes_on() {
 
 #[test]
 fn a_domain_before_the_host_is_in_is_refused() {
-    use urom_service::wire::hello::{Hello, Role};
+    use urom_wire::hello::{Hello, Role};
 
     with_host(|_, host, table| {
         let address = host.started.address;

@@ -9,7 +9,7 @@ use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::DocaError;
 use urom_abi::describe::section;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
-use urom_service::wire::control::StartWorker;
+use urom_wire::control::StartWorker;
 
 use crate::discovery::{described, hanging, replace, source};
 use crate::support::PATIENCE;

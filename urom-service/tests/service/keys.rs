@@ -1,4 +1,5 @@
-//! Who may connect: where the daemon listens without a key and where not, and what a host without the right one hears.
+//! Who may connect: where the daemon listens without a key and where not, and what a host without
+//! the right one hears.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use ucx::{AmFlags, WorkerAddress};
 use urom_abi::DocaError;
-use urom_service::key::Key;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{HostToWorker, StartWorker, WorkerToHost};
-use urom_service::wire::frame::AM_COMMANDS;
-use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
-use urom_service::wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
-use urom_service::wire::stream::StreamError;
+use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
+use urom_wire::frame::AM_COMMANDS;
+use urom_wire::hello::{HELLO_LEN, Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
+use urom_wire::stream::StreamError;
+use urom_wire::ucx_context::context;
 use zerocopy::IntoBytes;
 
 use crate::support::client::{Client, any, op};
@@ -184,7 +185,8 @@ fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(said).unwrap();
     let mut heard = Vec::new();
-    // However it ends: the daemon may have reset the connection by now, because it left something unread.
+    // However it ends: the daemon may have reset the connection by now, because it left something
+    // unread.
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.read_to_end(&mut heard);
     heard
@@ -254,23 +256,23 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let endpoint = stranger.endpoint().connect(&address).unwrap();
     let mut wrong = host.pass.as_bytes().to_vec();
     wrong[3] ^= 0x80;
-    for (begins_with, said) in [
-        (&wrong[..], "without the pass of its host (2 times so far)"),
-        (&[0; 4], "without the pass of its host (4 times so far)"),
-    ] {
-        // In a slot that is free, and in one that there is not, for which a host would be thrown out.
+    let said = "without the pass of its host";
+    for (begins_with, lines) in [(&wrong[..], 2), (&[0; 4], 4)] {
+        // In a slot that is free, and in one that there is not, for which a host would be thrown
+        // out.
         for slot in [9, 99] {
             let echo = [op::ECHO.to_le_bytes(), 666u64.to_le_bytes()].concat();
             let message = [begins_with, &host.frame(slot, 0, &echo)].concat();
             let _ = endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).wait();
         }
-        uromd.logged(&[said]);
+        uromd.logged_times(lines, said);
         assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
         assert_eq!(host.waiting(), 0, "nobody answers a stranger's command");
     }
 }
 
-/// How bytes may be spelled in a text: as they are, in hex, in base64 wherever in it they begin, and as numbers.
+/// How bytes may be spelled in a text: as they are, in hex, in base64 wherever in it they begin,
+/// and as numbers.
 fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let numbers = bytes.iter().map(u8::to_string).collect::<Vec<_>>();

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
 use urom_abi::DocaError;
-use urom_service::wire::control::{DaemonToHost, PATIENCE as SILENCE, StartWorker};
-use urom_service::wire::hello::{HELLO_LEN, Hello, Role};
-use urom_service::wire::proof::OPENING_LEN;
+use urom_wire::control::{DaemonToHost, PATIENCE as SILENCE, StartWorker};
+use urom_wire::hello::{HELLO_LEN, Hello, Role};
+use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::support::PATIENCE;

@@ -1,11 +1,12 @@
-//! What a worker's process gets from the daemon's surroundings: where it listens, and its environment.
+//! What a worker's process gets from the daemon's surroundings: where it listens, and its
+//! environment.
 
 use std::collections::HashSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use urom_abi::DocaError;
-use urom_service::wire::control::StartWorker;
+use urom_wire::control::StartWorker;
 
 use crate::support::client::{Client, Connection, any, op};
 use crate::support::is_reached_over_tcp;

@@ -12,8 +12,6 @@ mod limits;
 mod listening;
 mod manager;
 mod queue;
-#[path = "../queues/mod.rs"]
-mod queues;
 mod reports;
 mod support;
 mod unread;

@@ -128,3 +128,16 @@ fn a_daemon_whose_manager_is_not_there_serves_hosts_and_says_so() {
         Client::connect(uromd.address);
     }
 }
+
+#[test]
+fn a_manager_that_is_not_there_yet_hears_that_the_daemon_is_ready() {
+    let directory = tempfile::tempdir().unwrap();
+    let manager = Manager::at_a_path(&directory);
+    let path = std::path::Path::new(&manager.name);
+    let aside = directory.path().join("aside");
+    std::fs::rename(path, &aside).unwrap();
+    let uromd = Uromd::start_with_env(&manager.watches(0), &[]);
+    Client::connect(uromd.address);
+    std::fs::rename(&aside, path).unwrap();
+    assert_eq!(manager.hears(), "READY=1");
+}

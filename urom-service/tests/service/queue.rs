@@ -1,9 +1,9 @@
 //! Hosts of a worker whose receive queue another host left with a place that nobody fills.
 
 use urom_abi::DocaError;
-use urom_service::wire::control::StartWorker;
+use urom_wire::control::StartWorker;
+use urom_wire::test_queues::{Queues, ran_alone};
 
-use crate::queues::{Queues, ran_alone};
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use ucx::{AmFlags, Request};
-use urom_service::wire::control::StartWorker;
-use urom_service::wire::frame::AM_COMMANDS;
+use urom_wire::control::StartWorker;
+use urom_wire::frame::AM_COMMANDS;
 
 use crate::support::PATIENCE;
 use crate::support::client::{Client, Connection, any, op};

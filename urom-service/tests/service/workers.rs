@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
-use urom_service::wire::control::{HostToWorker, StartWorker, WorkerToHost};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream::StreamError;
+use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::stream::StreamError;
 
 use crate::support::client::{Client, Connection, Started, any, op};
 use crate::support::is_reached_over_tcp;

@@ -1,10 +1,11 @@
-//! The C headers as clang understands them: bindgen writes them down in Rust, and that is read back here.
+//! The C headers as clang understands them: bindgen writes them down in Rust, and that is read back
+//! here.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
 use syn::{Expr, ImplItem, Item, Lit};
 
 use super::model::{Field, Interface, Type};
@@ -20,9 +21,7 @@ pub(crate) fn read(directory: &Path) -> Result<Interface> {
 /// What bindgen makes of them.
 fn bindings(directory: &Path) -> Result<String> {
     let mut headers = Vec::new();
-    for entry in
-        fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?
-    {
+    for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
         headers.push(name.to_str().context("a header whose name is not UTF-8")?.to_owned());
     }

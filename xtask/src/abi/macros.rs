@@ -1,7 +1,8 @@
-//! Expands `macro_rules!` macros that stand for items: the library makes most of its functions with them.
+//! Expands `macro_rules!` macros that stand for items: the library makes most of its functions with
+//! them.
 //!
-//! This is what the Rust Reference says of them, as far as such macros need it: rules are tried in order, a repetition takes
-//! all it can, and nothing is hygienic.
+//! This is what the Rust Reference says of them, as far as such macros need it: rules are tried in
+//! order, a repetition takes all it can, and nothing is hygienic.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,8 @@ impl Macros {
         Ok(())
     }
 
-    /// The items that a call stands for, calls inside of it not expanded; `None` for a macro that is not known.
+    /// The items that a call stands for, calls inside of it not expanded; `None` for a macro that
+    /// is not known.
     pub(crate) fn expand(&self, call: &syn::Macro) -> Result<Option<Vec<syn::Item>>> {
         let name = call.path.segments.last().context("a macro has a name")?.ident.to_string();
         let Some(rules) = self.0.get(&name) else { return Ok(None) };

@@ -1,8 +1,9 @@
 //! `cargo xtask abi`: the C headers against the Rust code behind them.
 //!
-//! Both sides are read into one [`model`] under C's names: the headers by [`c`] with bindgen, the Rust code by [`rust`]
-//! with syn and with rustc's own layouts, by the table in [`names`]. [`compare`] lists every difference, [`symbols`] does so
-//! for what the built libraries export, and [`variadic`] for the one function that C defines.
+//! Both sides are read into one [`model`] under C's names: the headers by [`c`] with bindgen, the
+//! Rust code by [`rust`] with syn and with rustc's own layouts, by the table in [`names`].
+//! [`compare`] lists every difference, [`symbols`] does so for what the built libraries export, and
+//! [`variadic`] for the one function that C defines.
 
 mod c;
 mod compare;

@@ -6,7 +6,8 @@ use std::fmt;
 /// A type as it appears in a signature or a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
-    /// A scalar under Rust's name (`u32`), or a structure, union or enum under C's, without the word.
+    /// A scalar under Rust's name (`u32`), or a structure, union or enum under C's, without the
+    /// word.
     Name(String),
     /// A pointer to something constant, or not.
     Pointer { constant: bool, to: Box<Type> },

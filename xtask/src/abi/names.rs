@@ -1,4 +1,5 @@
-//! The table between the two languages: what each thing in Rust is called in C, and what only C programs have.
+//! The table between the two languages: what each thing in Rust is called in C, and what only C
+//! programs have.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -151,7 +152,8 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     }),
 ];
 
-/// The structures that bytes follow without a gap. C has a member for them, a flexible array; Rust has none.
+/// The structures that bytes follow without a gap. C has a member for them, a flexible array; Rust
+/// has none.
 pub(crate) const FLEXIBLE: &[(&str, &str)] =
     &[("urom_worker_cmd", "plugin_cmd"), ("urom_worker_notify", "plugin_notif")];
 
@@ -195,8 +197,8 @@ pub(crate) fn constants() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file, and the constant's
-/// name there, behind that of its `impl` if it is in one.
+/// Constants of crates that this program cannot link because they need UCX: C's name, Rust's file,
+/// and the constant's name there, behind that of its `impl` if it is in one.
 pub(crate) const IN_SOURCES: &[(&str, &str, &str)] = &[
     ("DOCA_ARGP_TYPE_UNKNOWN", "libdoca/argp/src/model.rs", "UNKNOWN"),
     ("DOCA_ARGP_TYPE_STRING", "libdoca/argp/src/model.rs", "STRING"),

@@ -1,10 +1,11 @@
-//! The Rust side under its C names: the lists of functions, what the library exports beside them, and the structures.
+//! The Rust side under its C names: the lists of functions, what the library exports beside them,
+//! and the structures.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
 use syn::{Attribute, Item};
 
 use super::c::literal;
@@ -220,7 +221,8 @@ impl Functions<'_> {
         }
     }
 
-    /// A naked function only jumps: to the function of C's that Rust declares under its name behind `urom_`.
+    /// A naked function only jumps: to the function of C's that Rust declares under its name behind
+    /// `urom_`.
     fn add(&mut self, file: &str, signature: &syn::Signature, naked: bool) {
         let name = signature.ident.to_string();
         let signature = match self.foreign.get(&format!("urom_{name}")) {
@@ -314,8 +316,7 @@ fn constant(items: &[Item], name: &str) -> Option<String> {
 }
 
 fn parse(root: &Path, path: &Path) -> Result<(PathBuf, syn::File)> {
-    let text = fs::read_to_string(root.join(path))
-        .with_context(|| format!("reading {}", path.display()))?;
+    let text = fs::read_to_string(root.join(path))?;
     let file = syn::parse_file(&text).with_context(|| format!("parsing {}", path.display()))?;
     Ok((path.to_owned(), file))
 }

@@ -1,10 +1,10 @@
 //! What the built libraries export, against what the headers declare.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use fs_err as fs;
 use object::{Object, ObjectSymbol};
 
 use super::model::Interface;
@@ -15,7 +15,7 @@ const PRIVATE: (&str, &str) = ("libdoca_common", urom_abi::host::join::SYMBOL);
 
 /// The functions of DOCA's and of this project's names that a shared library exports.
 pub(crate) fn exported(library: &Path) -> Result<BTreeSet<String>> {
-    let bytes = fs::read(library).with_context(|| format!("reading {}", library.display()))?;
+    let bytes = fs::read(library)?;
     let file = object::File::parse(&*bytes)
         .with_context(|| format!("{} is no library", library.display()))?;
     let mut names = BTreeSet::new();
@@ -47,8 +47,8 @@ fn owner(name: &str) -> &'static str {
     }
 }
 
-/// What is declared and not exported, exported and not declared, or exported by another library than DOCA's. What plugins
-/// export is none of theirs.
+/// What is declared and not exported, exported and not declared, or exported by another library
+/// than DOCA's. What plugins export is none of theirs.
 pub(crate) fn differences(declared: &Interface, exported: &Exported) -> Vec<String> {
     let mut differences = Vec::new();
     let of_plugin = |name: &str| OF_PLUGINS.iter().any(|(plugin, _)| *plugin == name);

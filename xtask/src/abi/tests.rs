@@ -1,5 +1,5 @@
-//! The comparison finds each kind of difference. The headers are this project's own, changed in one place; the Rust side is
-//! as it is.
+//! The comparison finds each kind of difference. The headers are this project's own, changed in one
+//! place; the Rust side is as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,8 @@ use syn::{Expr, GenericArgument, Lit, PathArguments, ReturnType};
 
 use super::model::{Signature, Type};
 
-/// C's scalars as Rust spells them on this project's targets, and what each is. The others are their own.
+/// C's scalars as Rust spells them on this project's targets, and what each is. The others are
+/// their own.
 const SCALARS: [(&str, &str); 12] = [
     ("c_char", "char"),
     ("c_schar", "i8"),

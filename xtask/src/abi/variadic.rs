@@ -1,5 +1,6 @@
-//! `doca_log` as the C file behind it defines it. Rust only declares and exports that function, so the comparison of the
-//! headers with Rust says nothing of the definition: the C compiler compares it with the header.
+//! `doca_log` as the C file behind it defines it. Rust only declares and exports that function, so
+//! the comparison of the headers with Rust says nothing of the definition: the C compiler compares
+//! it with the header.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +11,8 @@ use anyhow::{Context, Result, ensure};
 /// The definition, from the workspace's root.
 pub(super) const SOURCE: &str = "urom-log/c/doca_log.c";
 
-/// The difference between `doca_log` in the headers and its definition in `source`, if there is one.
+/// The difference between `doca_log` in the headers and its definition in `source`, if there is
+/// one.
 pub(super) fn difference(source: &Path, headers: &Path) -> Result<Option<String>> {
     let text = format!(
         "#include <doca_log.h>\n#include \"{}\"\n\

@@ -1,11 +1,12 @@
 //! What a page tells its reader to do: commands with what they print, and files.
 //!
-//! - In a block of `console`, a line that begins with `$ ` is a command, and `> ` goes on with it. The lines below it are
-//!   what it prints.
-//! - `<!-- until Ctrl-C -->` before a block says that its last command stays, in a terminal of its own, until the page ends.
+//! - In a block of `console`, a line that begins with `$ ` is a command, and `> ` goes on with it.
+//!   The lines below it are what it prints.
+//! - `<!-- until Ctrl-C -->` before a block says that its last command stays, in a terminal of its
+//!   own, until the page ends.
 //! - `<!-- file: PATH -->` before a block of any kind says that the reader saves it there.
-//! - `<!-- file: PATH, after: TEXT -->` says that it goes behind the first line that has this text, and `before` that it
-//!   goes before that line.
+//! - `<!-- file: PATH, after: TEXT -->` says that it goes behind the first line that has this text,
+//!   and `before` that it goes before that line.
 
 use anyhow::{Context, Result, bail, ensure};
 

@@ -1,11 +1,13 @@
-//! The fresh directory that the start page is run in, and what is kept beside it from one run to the next.
+//! The fresh directory that the start page is run in, and what is kept beside it from one run to
+//! the next.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use fs_err as fs;
 
+use crate::place::remove_directory;
 use crate::workspace::Workspace;
 
 /// Where a terminal is run.
@@ -23,7 +25,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Makes the fresh directory, `guide/fresh` in the build tree, in the place of that of an earlier run.
+    /// Makes the fresh directory, `guide/fresh` in the build tree, in the place of that of an
+    /// earlier run.
     pub(super) fn make(workspace: &Workspace) -> Result<Place> {
         let root = workspace.target_dir.join("guide");
         let place = Place {
@@ -34,20 +37,16 @@ impl Place {
             ucx: workspace.target_dir.join("ucx"),
         };
         // Links to build trees are removed, and what they lead to is not.
-        match fs::remove_dir_all(&place.fresh) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("removing {}", place.fresh.display()));
-            }
-            _ => {}
-        }
+        remove_directory(&place.fresh)?;
         // A tool of an earlier run would hide that the page does not install it.
         let _ = fs::remove_dir_all(&place.tools);
-        make(&place.fresh)?;
-        make(&place.tools)?;
+        fs::create_dir_all(&place.fresh)?;
+        fs::create_dir_all(&place.tools)?;
         Ok(place)
     }
 
-    /// Gives each new workspace a build tree that is kept: its dependencies are compiled once, whatever the number of runs.
+    /// Gives each new workspace a build tree that is kept: its dependencies are compiled once,
+    /// whatever the number of runs.
     pub(super) fn keep_builds(&self) -> Result<()> {
         for entry in fs::read_dir(&self.fresh)? {
             let workspace = entry?.path();
@@ -56,7 +55,7 @@ impl Place {
                 continue;
             }
             let kept = self.builds.join(workspace.file_name().context("a directory has a name")?);
-            make(&kept)?;
+            fs::create_dir_all(&kept)?;
             self.keep_ucx(&kept)?;
             symlink(&kept, &target).with_context(|| format!("linking {}", target.display()))?;
         }
@@ -71,10 +70,6 @@ impl Place {
         }
         Ok(())
     }
-}
-
-fn make(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))
 }
 
 #[cfg(test)]
@@ -92,7 +87,7 @@ mod tests {
                 builds: part("builds"),
                 ucx: part("ucx"),
             };
-            make(&place.fresh).expect("a directory");
+            fs::create_dir_all(&place.fresh).expect("a directory");
             place
         }
     }
@@ -103,9 +98,9 @@ mod tests {
         let place = Place::for_test(directory.path());
         let workspace = place.fresh.join("calc");
         for built in [None, Some("file")] {
-            make(&workspace).expect("a directory");
+            fs::create_dir_all(&workspace).expect("a directory");
             fs::write(workspace.join("Cargo.toml"), "").expect("a file");
-            make(&place.fresh.join("no-workspace")).expect("a directory");
+            fs::create_dir_all(place.fresh.join("no-workspace")).expect("a directory");
             place.keep_builds().expect("it can be linked");
             place.keep_builds().expect("it is there already");
             assert_eq!(workspace.join("target/file").exists(), built.is_some());

@@ -65,8 +65,8 @@ impl Terminal {
 
     /// Runs a command and gives what it printed; an end without success is an error.
     pub(super) fn run(&mut self, command: &str) -> Result<String> {
-        // The braces keep what the command does to the shell itself, such as `cd`. A shell that ends before it has read all
-        // of it is noticed below, with what it printed.
+        // The braces keep what the command does to the shell itself, such as `cd`. A shell that
+        // ends before it has read all of it is noticed below, with what it printed.
         let told = format!("{{ {command}\n}} </dev/null\necho \"{MARK}$?\"\n");
         let _ = self.input.write_all(told.as_bytes());
         let deadline = Instant::now() + LIMIT;
@@ -142,8 +142,8 @@ impl Terminal {
     }
 }
 
-/// A shell that heeds Ctrl-C, also where this program was started in the background, which ignores it: shells and what they
-/// start inherit that.
+/// A shell that heeds Ctrl-C, also where this program was started in the background, which ignores
+/// it: shells and what they start inherit that.
 fn shell() -> Command {
     let mut shell = Command::new("env");
     shell.args(["--default-signal=INT", "sh"]);
@@ -158,7 +158,8 @@ fn spawn(
     let (read, write) = std::io::pipe().context("making a pipe")?;
     command.stdout(write.try_clone()?).stderr(write);
     for (name, _) in std::env::vars_os() {
-        // What cargo told this program about itself, and where it builds, is nothing the reader's shell has.
+        // What cargo told this program about itself, and where it builds, is nothing the reader's
+        // shell has.
         if name.to_str().is_some_and(|name| name.starts_with("CARGO") && name != "CARGO_HOME") {
             command.env_remove(name);
         }

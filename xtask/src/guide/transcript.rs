@@ -1,7 +1,8 @@
 //! Whether a command printed what the page shows.
 //!
-//! `…` and `[..]` stand for anything within a line; a line that is only `…` stands for any number of lines. So the page
-//! leaves out what differs from machine to machine, and what its reader need not read.
+//! `…` and `[..]` stand for anything within a line; a line that is only `…` stands for any number
+//! of lines. So the page leaves out what differs from machine to machine, and what its reader need
+//! not read.
 
 use anyhow::{Result, bail};
 

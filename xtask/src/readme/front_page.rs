@@ -1,14 +1,14 @@
 //! Reading the `//!` comment of a crate's root.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use fs_err as fs;
 use syn::{Expr, ExprLit, Lit, Meta};
 
 /// The text, as rustdoc takes it: without the space behind `//!`.
 pub(crate) fn read(root: &Path) -> Result<String> {
-    let source = fs::read_to_string(root).with_context(|| format!("reading {}", root.display()))?;
+    let source = fs::read_to_string(root)?;
     let page = parse(&source).with_context(|| format!("reading {}", root.display()))?;
     ensure!(!page.trim().is_empty(), "{}: no `//!` comment introduces this crate", root.display());
     Ok(page)

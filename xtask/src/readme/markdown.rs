@@ -1,4 +1,5 @@
-//! rustdoc's Markdown as plain Markdown: hidden lines and the words for rustdoc go, links to items become their text.
+//! rustdoc's Markdown as plain Markdown: hidden lines and the words for rustdoc go, links to items
+//! become their text.
 
 use std::ops::Range;
 
@@ -24,7 +25,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// Converts `text`; headings get `deeper` more signs.
-pub(crate) fn convert(text: &str, deeper: usize) -> Result<String> {
+pub(super) fn convert(text: &str, deeper: usize) -> Result<String> {
     let mut edits = edits(text, deeper)?;
     edits.sort_by_key(|(range, _)| range.start);
     let (mut converted, mut at) = (String::with_capacity(text.len()), 0);
@@ -78,7 +79,7 @@ fn edits(text: &str, deeper: usize) -> Result<Vec<(Range<usize>, String)>> {
 }
 
 /// Whether a block with this behind its fence is one of Rust.
-pub(crate) fn is_rust(info: &str) -> bool {
+fn is_rust(info: &str) -> bool {
     info.split([',', ' ']).all(|word| RUST.contains(&word))
 }
 

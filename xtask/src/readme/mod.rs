@@ -1,17 +1,16 @@
-//! `cargo xtask readme`: each published crate's README.md, made from its front page, the `//!` comment of its root.
+//! `cargo xtask readme`: each published crate's README.md, made from its front page, the `//!`
+//! comment of its root.
 //!
-//! So what a README shows is what the documentation tests run. The workspace's own README has a part between two marks
-//! that is the beginning of `urom-pdk`'s front page.
+//! So what a README shows is what the documentation tests run. The workspace's own README has a
+//! part between two marks that is the beginning of `urom-pdk`'s front page.
 
 mod front_page;
-pub(crate) mod markdown;
-
-use std::fs;
-use std::path::Path;
+mod markdown;
 
 use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
 
-use crate::bindings::first_difference;
+use crate::committed::Committed;
 use crate::workspace::{Published, Workspace};
 
 /// The crate whose front page opens the workspace's README.
@@ -23,41 +22,18 @@ const END: &str = "<!-- The end of the front page. -->";
 
 /// Writes them; with `check`, compares instead and fails when one is out of date.
 pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<()> {
-    let mut stale = Vec::new();
+    let mut files = Committed::new(check);
     for package in workspace.published() {
-        put(&package.folder.join("README.md"), &of(&package)?, check, &mut stale)?;
+        files.put(&package.folder.join("README.md"), &of(&package)?)?;
         if package.name == FIRST {
             let path = workspace.root.join("README.md");
-            let text =
-                fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
             let page = front_page::read(package.front_page)?;
-            let fresh = with_part(&text, &markdown::convert(front_page::opening(&page), 0)?);
-            put(&path, &fresh.with_context(|| path.display().to_string())?, check, &mut stale)?;
+            let part = markdown::convert(front_page::opening(&page), 0)?;
+            let fresh = with_part(&fs::read_to_string(&path)?, &part);
+            files.put(&path, &fresh.with_context(|| path.display().to_string())?)?;
         }
     }
-    if !stale.is_empty() {
-        bail!("not what the front pages say:\n  {}\nrun: cargo xtask readme", stale.join("\n  "));
-    }
-    Ok(())
-}
-
-/// Writes `fresh`, or notes how the file differs from it.
-fn put(path: &Path, fresh: &str, check: bool, stale: &mut Vec<String>) -> Result<()> {
-    if !check {
-        fs::write(path, fresh).with_context(|| format!("writing {}", path.display()))?;
-        println!("wrote {}", path.display());
-        return Ok(());
-    }
-    match fs::read_to_string(path) {
-        Ok(found) => match first_difference(&found, fresh) {
-            Some(line) => {
-                stale.push(format!("{} (first difference in line {line})", path.display()))
-            }
-            None => println!("{} is up to date", path.display()),
-        },
-        Err(error) => stale.push(format!("{} ({error})", path.display())),
-    }
-    Ok(())
+    files.finish("the front pages", "readme")
 }
 
 /// The README of a crate.
@@ -89,19 +65,6 @@ fn with_part(text: &str, part: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_written_is_up_to_date_until_it_is_changed() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let (path, mut stale) = (folder.path().join("README.md"), Vec::new());
-        put(&path, "one\ntwo\n", true, &mut stale).expect("nothing is written");
-        assert!(stale.len() == 1 && stale[0].contains("README.md"), "{stale:?}");
-        put(&path, "one\ntwo\n", false, &mut stale).expect("it can be written");
-        put(&path, "one\ntwo\n", true, &mut stale).expect("it can be read");
-        assert_eq!(stale.len(), 1, "it was just written");
-        put(&path, "one\n2\n", true, &mut stale).expect("it can be read");
-        assert!(stale[1].contains("first difference in line 2"), "{stale:?}");
-    }
 
     #[test]
     fn a_part_takes_the_place_of_the_one_before() {

@@ -1,4 +1,5 @@
-//! The cargo commands that a generated workspace promises to work: those of its README and of its CI.
+//! The cargo commands that a generated workspace promises to work: those of its README and of its
+//! CI.
 
 use std::process::Command;
 

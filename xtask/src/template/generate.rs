@@ -125,8 +125,8 @@ impl Generator {
         self.generate(into, &["--git".into(), address.into(), folder.into()], answers)
     }
 
-    /// Generates into the root of a clone from the template there. It is another workspace's root, and what is made is a
-    /// workspace and no member.
+    /// Generates into the root of a clone from the template there. It is another workspace's root,
+    /// and what is made is a workspace and no member.
     pub(super) fn in_clone(
         &self,
         clone: &Path,

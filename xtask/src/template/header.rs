@@ -1,9 +1,10 @@
-//! The template's C header: what the protocol makes for one plugin's name, with placeholders in the name's places.
+//! The template's C header: what the protocol makes for one plugin's name, with placeholders in the
+//! name's places.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use fs_err as fs;
 
 use super::generate::{Answers, Generator, Kit};
 use crate::shell;
@@ -15,13 +16,15 @@ const FILE: &str = "include/{{plugin_name}}.h.liquid";
 /// The name that the header is made for; it occurs in no text of the protocol.
 const SAMPLE: &str = "worker_sample";
 
-/// What begins the identifiers: the plugin's name with one `_` wherever it has several, of which it has 45 at most.
+/// What begins the identifiers: the plugin's name with one `_` wherever it has several, of which it
+/// has 45 at most.
 const ASSIGN: &str = r#"{%- assign prefix = plugin_name | replace: "__", "_" | replace: "__", "_" | replace: "__", "_" -%}
 {%- assign prefix = prefix | replace: "__", "_" | replace: "__", "_" | replace: "__", "_" -%}
 {%- assign PREFIX = prefix | upcase -%}
 "#;
 
-/// Generates a workspace in `scratch`, has its protocol write the header, and writes the template's.
+/// Generates a workspace in `scratch`, has its protocol write the header, and writes the
+/// template's.
 pub(super) fn write(
     workspace: &Workspace,
     generator: &Generator,
@@ -39,14 +42,13 @@ pub(super) fn write(
         cargo.env("CARGO_TARGET_DIR", &workspace.target_dir),
     )?;
     let made = project.join("include").join(format!("{SAMPLE}.h"));
-    let header =
-        fs::read_to_string(&made).with_context(|| format!("reading {}", made.display()))?;
+    let header = fs::read_to_string(&made)?;
     let path = template.join(FILE);
-    fs::write(&path, with_placeholders(&header))
-        .with_context(|| format!("writing {}", path.display()))
+    Ok(fs::write(&path, with_placeholders(&header))?)
 }
 
-/// Names of the header go on behind the plugin's; where it stands alone, it is the plugin's as it is.
+/// Names of the header go on behind the plugin's; where it stands alone, it is the plugin's as it
+/// is.
 fn with_placeholders(header: &str) -> String {
     let upper = SAMPLE.to_uppercase();
     let header =

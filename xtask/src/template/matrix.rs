@@ -1,16 +1,17 @@
 //! Every combination of answers, built and run in one target directory.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
 
 use super::commands::{Promise, promised};
 use super::generate::{Answers, Generator, Kit, urom_new};
 use super::{FOLDER, tree};
+use crate::place::remove_directory;
 use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{shell, tools, ucx};
@@ -22,7 +23,8 @@ const ANSWER: &str = "the sum of 2 values is 3\nthe sum of 3 values is 6.5\n";
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// The kit's crates that a generated workspace can come to need, and their folders.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 11] = [
+    "libdoca-host",
     "ucx",
     "ucx-probe",
     "ucx-sys",
@@ -32,6 +34,7 @@ const CRATES: [&str; 9] = [
     "urom-pdk",
     "urom-pdk-derive",
     "urom-service",
+    "urom-wire",
 ];
 
 /// What all generated workspaces share.
@@ -48,7 +51,8 @@ struct Place<'a> {
     path: OsString,
 }
 
-/// All combinations; `quick` takes the first and the last of them, and no form that checks the kit anew.
+/// All combinations; `quick` takes the first and the last of them, and no form that checks the kit
+/// anew.
 pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
     let place = Place::new(workspace, generator)?;
     let kit = || Kit::Path(workspace.root.display().to_string());
@@ -113,7 +117,7 @@ impl<'a> Place<'a> {
     /// A new directory for one workspace.
     fn directory(&self, name: &str) -> Result<PathBuf> {
         let directory = self.scratch.path().join(name);
-        fs::create_dir(&directory).with_context(|| format!("making {}", directory.display()))?;
+        fs::create_dir(&directory)?;
         Ok(directory)
     }
 
@@ -173,7 +177,8 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is from.
+    /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is
+    /// from.
     fn compiles(&self, project: &Path) -> Result<()> {
         let mut check = self.cargo(project);
         shell::step(
@@ -202,9 +207,7 @@ impl<'a> Place<'a> {
     /// From this repository's last commit, as from any address.
     fn with_git(&self) -> Result<()> {
         let clone = self.target.join("kit");
-        if clone.exists() {
-            fs::remove_dir_all(&clone).with_context(|| format!("removing {}", clone.display()))?;
-        }
+        remove_directory(&clone)?;
         let mut git = Command::new("git");
         git.args(["clone", "--quiet"]).arg(&self.workspace.root).arg(&clone);
         shell::step("template: cloning this repository", &mut git)?;
@@ -219,7 +222,8 @@ impl<'a> Place<'a> {
         tree::without_placeholders(&tree::read(&project)?)?;
         self.compiles(&project)?;
 
-        // In the clone's root no answer has to be given. Cargo finds the kit where the workspace says it is.
+        // In the clone's root no answer has to be given. Cargo finds the kit where the workspace
+        // says it is.
         let answers = Answers { project: "in-clone", ..Answers::default() };
         let project = self.generator.in_clone(&clone, FOLDER, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
@@ -240,8 +244,7 @@ impl<'a> Place<'a> {
         let project = self.generator.path(&self.directory("registry")?, &template, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
         let manifest = project.join("Cargo.toml");
-        let mut text = fs::read_to_string(&manifest)
-            .with_context(|| format!("reading {}", manifest.display()))?;
+        let mut text = fs::read_to_string(&manifest)?;
         text.push_str("\n[patch.crates-io]\n");
         for krate in CRATES {
             text.push_str(&format!(
@@ -249,7 +252,7 @@ impl<'a> Place<'a> {
                 self.workspace.root.join(krate).display()
             ));
         }
-        fs::write(&manifest, text).with_context(|| format!("writing {}", manifest.display()))?;
+        fs::write(&manifest, text)?;
         self.compiles(&project)
     }
 

@@ -1,5 +1,5 @@
-//! `cargo xtask template`: generates a workspace for every combination of answers with the real cargo-generate, and holds
-//! each to what the template promises.
+//! `cargo xtask template`: generates a workspace for every combination of answers with the real
+//! cargo-generate, and holds each to what the template promises.
 
 mod commands;
 mod generate;
@@ -8,6 +8,7 @@ mod matrix;
 mod tree;
 
 use anyhow::{Context, Result};
+use fs_err as fs;
 
 use crate::workspace::Workspace;
 use crate::{debian, setup, shell};
@@ -16,7 +17,8 @@ use generate::{Answers, Generator};
 /// Where the template lies.
 const FOLDER: &str = "templates/plugin";
 
-/// Tries the template; `quick` leaves out what it takes to build the kit anew, the forms for git and for a registry.
+/// Tries the template; `quick` leaves out what it takes to build the kit anew, the forms for git
+/// and for a registry.
 pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     let generator = prepare(workspace)?;
     let in_place = workspace.root.join(FOLDER);
@@ -26,7 +28,8 @@ pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Makes what is made of the template's `.liquid` files: the workspace in place, and the copy in cargo-urom.
+/// Makes what is made of the template's `.liquid` files: the workspace in place, and the copy in
+/// cargo-urom.
 pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
     let generator = prepare(workspace)?;
     let in_place = workspace.root.join(FOLDER);
@@ -35,7 +38,7 @@ pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
     let made = generator.path(directory.path(), &in_place, &Answers::in_place())?;
     for (path, text) in tree::read(&made)? {
         let to = in_place.join(&path);
-        std::fs::write(&to, text).with_context(|| format!("writing {}", to.display()))?;
+        fs::write(&to, text)?;
     }
     let mut carried = shell::cargo();
     carried.args([

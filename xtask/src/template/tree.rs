@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use fs_err as fs;
 
-use crate::bindings::first_difference;
+use crate::committed::first_difference;
 
 /// Texts by their paths within the workspace.
 pub(super) type Tree = BTreeMap<String, String>;
@@ -23,8 +23,7 @@ pub(super) fn read(root: &Path) -> Result<Tree> {
 }
 
 fn add(directory: &Path, prefix: &str, tree: &mut Tree) -> Result<()> {
-    let entries =
-        fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?;
+    let entries = fs::read_dir(directory)?;
     for entry in entries {
         let entry = entry.with_context(|| format!("reading {}", directory.display()))?;
         let name = entry.file_name();
@@ -36,8 +35,7 @@ fn add(directory: &Path, prefix: &str, tree: &mut Tree) -> Result<()> {
         if path.is_dir() {
             add(&path, &format!("{name}/"), tree)?;
         } else {
-            let text =
-                fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            let text = fs::read_to_string(&path)?;
             tree.insert(name, text);
         }
     }

@@ -1,30 +1,31 @@
-//! A host: connects to a worker twice, with the kit and with raw UCX, and does the rounds it is told.
+//! A host: connects to a worker twice, with the kit and with raw UCX, and measures rounds.
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
-use bench_protocol::{ADDRESS, Served};
+use anyhow::{Context, Result};
+use bench_protocol::ADDRESS;
 use bench_raw::{Kind, Peer, STOP};
 use graph_protocol::Client as Graph;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, to_value};
 use urom_host::{Completion, CpuSet, Host, Service, Worker, block_on};
 
 use super::round::{self, Done, Side, Work};
-use crate::cores::pin;
+use crate::child;
+use crate::cores::{Cores, pin};
+use crate::launch::{DEPTH, Daemon, Launch};
 
-/// What a host is started with.
+/// The arguments of a host process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Arguments {
-    pub(in crate::suites) place: Place,
-    /// Which host it is, from 0.
-    pub(in crate::suites) number: usize,
+    pub(super) place: Place,
+    /// From 0.
+    pub(super) number: usize,
     /// The worker to join; the first host starts one.
-    pub(in crate::suites) worker: Option<u64>,
-    /// How many commands may be in flight.
-    pub(in crate::suites) in_flight: u64,
-    /// The host's core, and the worker's.
-    pub(in crate::suites) core: usize,
-    pub(in crate::suites) worker_core: usize,
+    pub(super) worker: Option<u64>,
+    /// The commands that the worker allows in flight.
+    pub(super) in_flight: u64,
+    pub(super) cores: Cores,
 }
 
 /// Where workers run.
@@ -34,108 +35,110 @@ pub(in crate::suites) enum Place {
     Embedded { plugins: PathBuf },
 }
 
-/// What a process is told.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::suites) enum Order {
-    /// Says the worker's id.
+    /// Answered with the worker's id.
     Join,
-    /// Gives the worker's thread to raw UCX: for rounds of a side.
+    /// Gives the worker's thread to raw UCX, for rounds of a side.
     Serve(Side),
     /// Takes it back.
     EndServe,
-    /// A round, against a worker that is in the right hands.
+    /// Answered with what was measured.
     Round(Side, Work),
 }
 
-/// What it answers.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(in crate::suites) enum Answer {
-    Id(u64),
-    Nothing(()),
-    /// Of each of its hosts.
-    Round(Vec<Done>),
+impl Arguments {
+    /// Those of the first or only host.
+    pub(in crate::suites) fn first(launch: &Launch, place: Place, in_flight: u64) -> Arguments {
+        Arguments { place, number: 0, worker: None, in_flight, cores: launch.cores.clone() }
+    }
+}
+
+/// A host process.
+pub(super) fn run(arguments: &str) -> Result<()> {
+    let arguments: Arguments = serde_json::from_str(arguments).context("malformed arguments")?;
+    let mut party = Party::new(&arguments)?;
+    child::serve(|order| party.obey(order))
 }
 
 pub(in crate::suites) struct Party {
     pub(in crate::suites) graph: Graph<Host>,
-    peer: bench_protocol::Client<Host>,
+    bench: bench_protocol::Client<Host>,
     pub(in crate::suites) worker: Worker,
     pub(in crate::suites) raw: Peer,
-    /// Connected when it is first asked for: most hosts never are.
+    /// Connected on its first use: most hosts never need it.
     raw_same_settings: Option<Peer>,
     number: usize,
-    /// With whose raw UCX the worker's is.
+    /// While raw UCX has the worker's thread.
     serving: Option<(Side, Completion<bench_protocol::Serve>)>,
     // After everything that it serves.
     _service: Service,
 }
 
 impl Party {
-    pub(in crate::suites) fn new(arguments: &Arguments) -> Result<Party> {
-        let service = match &arguments.place {
+    /// The only host of a daemon.
+    pub(in crate::suites) fn of(launch: &Launch, daemon: &Daemon) -> Result<Party> {
+        let place = Place::Uromd { address: daemon.address().to_owned() };
+        Party::new(&Arguments::first(launch, place, DEPTH))
+    }
+
+    fn new(arguments: &Arguments) -> Result<Party> {
+        let Arguments { place, number, worker, in_flight, cores } = arguments;
+        let service = match place {
             Place::Uromd { address } => Service::builder().address(address).connect()?,
             Place::Embedded { plugins } => {
-                // Threads begin where the thread that makes them is: the service's all stay on the worker's core.
-                pin(arguments.worker_core).context("cannot pin the service to its core")?;
+                // New threads inherit the affinity: the service's stay on the worker's core.
+                pin(cores.worker())?;
                 Service::builder().plugin_path(plugins).connect()?
             }
         };
         let graph = service.plugin::<graph_protocol::Protocol>()?;
-        let peer = service.plugin::<bench_protocol::Protocol>()?;
-        let mut builder = service.worker().plugin(graph.plugin()).plugin(peer.plugin());
-        builder = match arguments.worker {
-            Some(id) => builder.id(id),
+        let bench = service.plugin::<bench_protocol::Protocol>()?;
+        let builder = service.worker().plugin(graph.plugin()).plugin(bench.plugin());
+        let mut builder = match worker {
+            Some(id) => builder.id(*id),
             None => builder.any_id(),
         };
-        if let Place::Uromd { .. } = arguments.place {
-            let cpus: CpuSet = [arguments.worker_core].into_iter().collect();
-            builder = builder.cpus(cpus);
+        if let Place::Uromd { .. } = place {
+            builder = builder.cpus([cores.worker()].into_iter().collect::<CpuSet>());
         }
-        let worker = block_on(builder.max_inflight(arguments.in_flight as u32).start())?;
-        pin(arguments.core).context("cannot pin the host to its core")?;
-        let raw = connect(&peer, &worker, arguments.number, Kind::default())?;
-        let number = arguments.number;
-        Ok(Party {
-            graph,
-            peer,
-            worker,
-            raw,
-            raw_same_settings: None,
-            number,
-            serving: None,
-            _service: service,
+        let worker = block_on(builder.max_inflight(*in_flight as u32).start())?;
+        pin(cores.host(*number))?;
+        let (raw, number) = (connect(&bench, &worker, *number, Kind::default())?, *number);
+        let (raw_same_settings, serving) = (None, None);
+        let _service = service;
+        Ok(Party { graph, bench, worker, raw, raw_same_settings, number, serving, _service })
+    }
+
+    fn obey(&mut self, order: Order) -> Result<Value> {
+        Ok(match order {
+            Order::Join => json!(self.worker.id()),
+            Order::Serve(side) => json!(self.serve(side)?),
+            Order::EndServe => json!(self.end_serve()?),
+            Order::Round(side, work) => to_value(self.round(side, work)?)?,
         })
     }
 
-    pub(in crate::suites) fn obey(&mut self, order: Order) -> Result<Answer> {
-        match order {
-            Order::Join => Ok(Answer::Id(self.worker.id())),
-            Order::Serve(side) => {
-                let kind = Kind { same_settings: side == Side::RawSameSettings, ..Kind::default() };
-                let style = side.style().number();
-                if kind.same_settings && self.raw_same_settings.is_none() {
-                    self.raw_same_settings =
-                        Some(connect(&self.peer, &self.worker, self.number, kind)?);
-                }
-                self.serving = Some((
-                    side,
-                    self.peer.task_serve(&self.worker, kind.number(), style).submit()?,
-                ));
-                // From here on only raw UCX has its turn, and the command may still wait to leave.
-                self.worker.engine().progress();
-                Ok(Answer::Nothing(()))
-            }
-            Order::EndServe => {
-                let (side, served) = self.serving.take().context("nobody serves")?;
-                let raw = self.raw(side)?;
-                raw.send(STOP);
-                raw.progress();
-                let Served {} = served.wait()?;
-                Ok(Answer::Nothing(()))
-            }
-            Order::Round(side, work) => Ok(Answer::Round(vec![self.round(side, work)?])),
+    pub(in crate::suites) fn serve(&mut self, side: Side) -> Result<()> {
+        let kind = Kind { same_settings: side == Side::RawSameSettings, ..Kind::default() };
+        if kind.same_settings && self.raw_same_settings.is_none() {
+            self.raw_same_settings = Some(connect(&self.bench, &self.worker, self.number, kind)?);
         }
+        let style = side.style().number();
+        let task = self.bench.task_serve(&self.worker, kind.number(), style, 0).submit()?;
+        self.serving = Some((side, task));
+        // The command may still wait to leave.
+        self.worker.engine().progress();
+        Ok(())
+    }
+
+    pub(in crate::suites) fn end_serve(&mut self) -> Result<()> {
+        let (side, served) = self.serving.take().context("raw UCX does not serve")?;
+        let raw = self.raw(side)?;
+        raw.send(STOP);
+        raw.progress();
+        served.wait()?;
+        Ok(())
     }
 
     fn raw(&self, side: Side) -> Result<&Peer> {
@@ -145,32 +148,60 @@ impl Party {
         }
     }
 
-    pub(in crate::suites) fn round(&self, side: Side, work: Work) -> Result<Done> {
+    /// A round. Of raw UCX, while it has the worker's thread.
+    fn round(&self, side: Side, work: Work) -> Result<Done> {
         match side {
             Side::Kit => round::kit(&self.graph, &self.worker, work),
             raw => round::raw(self.raw(raw)?, raw.style(), work),
         }
     }
+
+    /// A round; raw UCX gets the worker's thread for it.
+    pub(in crate::suites) fn whole_round(&mut self, side: Side, work: Work) -> Result<Done> {
+        if side == Side::Kit {
+            return self.round(side, work);
+        }
+        self.serve(side)?;
+        let done = self.round(side, work)?;
+        self.end_serve()?;
+        Ok(done)
+    }
 }
 
-/// Connects raw UCX of this process with raw UCX of the worker's.
+/// Connects raw UCX of this process with that of the worker.
 pub(in crate::suites) fn connect(
-    peer: &bench_protocol::Client<Host>,
+    bench: &bench_protocol::Client<Host>,
     worker: &Worker,
     number: usize,
     kind: Kind,
 ) -> Result<Peer> {
-    let mut raw = Peer::new(number, kind).map_err(|what| anyhow!(what))?;
-    let theirs = peer.task_prepare(worker, 0, kind.number()).submit()?.wait()?;
-    raw.connect(&theirs.address[..theirs.length as usize]).map_err(|what| anyhow!(what))?;
-    let (address, length) = padded(&raw.address().map_err(|what| anyhow!(what))?)?;
-    peer.task_connect(worker, address, length, kind.number()).submit()?.wait()?;
+    let mut raw = Peer::new(number, kind)?;
+    raw.connect(&prepare(bench, worker, 0, kind)?)?;
+    introduce(bench, worker, &raw.address()?, kind)?;
     Ok(raw)
 }
 
-/// An address as a command carries it.
-pub(in crate::suites) fn padded(bytes: &[u8]) -> Result<([u8; ADDRESS], u64)> {
+/// Starts raw UCX in a worker. Returns its address.
+pub(in crate::suites) fn prepare(
+    bench: &bench_protocol::Client<Host>,
+    worker: &Worker,
+    number: u64,
+    kind: Kind,
+) -> Result<Vec<u8>> {
+    let theirs = bench.task_prepare(worker, number, kind.number()).submit()?.wait()?;
+    Ok(theirs.address[..theirs.length as usize].to_vec())
+}
+
+/// Connects raw UCX of a worker to an address.
+pub(in crate::suites) fn introduce(
+    bench: &bench_protocol::Client<Host>,
+    worker: &Worker,
+    bytes: &[u8],
+    kind: Kind,
+) -> Result<()> {
     let mut address = [0; ADDRESS];
     address.get_mut(..bytes.len()).context("a UCX address is too long")?.copy_from_slice(bytes);
-    Ok((address, bytes.len() as u64))
+    let length = bytes.len() as u64;
+    bench.task_connect(worker, address, length, kind.number()).submit()?.wait()?;
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! One round of one side in a host process.
+//! One round of one side in a host.
 
 use std::collections::VecDeque;
 
@@ -10,55 +10,57 @@ use urom_host::{Completion, Host, Worker};
 
 use crate::distribution::{Distribution, Recorder};
 
-/// Whose round it is.
+/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::suites) enum Side {
-    /// As UCX comes.
+    /// Raw UCX without settings.
     Raw,
     /// With the kit's settings of UCX.
     RawSameSettings,
-    /// As UCX comes, with messages as long as the kit's.
-    RawShort,
-    /// The same, answered as the kit's worker answers.
-    RawShortAtOnce,
+    /// With messages as long as the kit's, answered as the kit's worker answers.
+    RawAtOnce,
     Kit,
 }
 
 impl Side {
-    /// What raw messages are like.
+    /// Its raw messages.
     pub(in crate::suites) fn style(self) -> Style {
-        match self {
-            Side::Raw | Side::RawSameSettings | Side::Kit => Style::Doca,
-            Side::RawShort => Style::Short,
-            Side::RawShortAtOnce => Style::ShortAtOnce,
-        }
+        if self == Side::RawAtOnce { Style::AtOnce } else { Style::Doca }
     }
 }
 
-/// What is to be done in a round.
+/// One round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Work {
-    /// How many round trips.
+    /// The number of round trips.
     pub(in crate::suites) trips: u64,
-    /// How many of them at the same time.
+    /// How many of them are in flight at the same time.
     pub(in crate::suites) depth: u64,
-    /// One at a time, each timed by itself. Reading the clock is then part of each.
+    /// Each is timed by itself, the reading of the clock included.
     pub(in crate::suites) single: bool,
 }
 
-/// What came of it.
+/// The times of a round, in nanoseconds of the clock that all processes of a machine share.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Done {
-    /// On the clock that all processes of a machine share, in nanoseconds.
-    pub(in crate::suites) begin: u64,
-    pub(in crate::suites) end: u64,
-    pub(in crate::suites) histogram: Option<Distribution>,
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) histogram: Option<Distribution>,
 }
 
-/// Before each round, untimed: the other end has to notice that it begins, and caches have to fill.
+impl Done {
+    /// Nanoseconds of one of `trips`.
+    pub(in crate::suites) fn each(&self, trips: u64) -> f64 {
+        self.end.saturating_sub(self.begin) as f64 / trips as f64
+    }
+}
+
+/// Untimed trips before each round: the other end has to notice that it begins, and caches fill.
 const WARM_UP: u64 = 1_000;
 
-fn now() -> u64 {
+/// The time now, in nanoseconds.
+#[inline]
+pub(in crate::suites) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -85,19 +87,13 @@ fn timed(
 }
 
 /// A round of raw UCX, against a worker that serves.
-pub(in crate::suites) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
-    peer.round_trips(style, WARM_UP.min(work.trips), 1);
-    timed(
-        work,
-        || {
-            peer.round_trips(style, work.trips, work.depth);
-            Ok(())
-        },
-        |_| {
-            peer.round_trips(style, 1, 1);
-            Ok(())
-        },
-    )
+pub(super) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
+    let trips = |count, depth| {
+        peer.round_trips(style, count, depth);
+        Ok(())
+    };
+    trips(WARM_UP.min(work.trips), 1)?;
+    timed(work, || trips(work.trips, work.depth), |_| trips(1, 1))
 }
 
 type Graph = graph_protocol::Client<Host>;

@@ -3,42 +3,29 @@
 mod many_plugins;
 mod many_workers;
 
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
-
-use super::Suite;
-use crate::extent::Extent;
-use crate::figure::Figure;
+use super::{Part, Suite};
+use crate::transport::{Environment, Transport};
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "256 workers on one daemon, domains of 64 and 256, 1 to 62 plugins in one worker",
-    run,
-    child: Some(child),
+    // Workers once: they take long, and the budget is about a count.
+    parts: &[
+        Part { environments: &[SHORT_STARTS], ..Part::once(many_workers::short_starts) },
+        Part { environments: &[DEFAULT], ..Part::once(many_workers::default_environment) },
+        Part { environments: &[SHORT_STARTS], ..Part::new(many_plugins::measure) },
+    ],
+    process: None,
 };
 
 const NAME: &str = "scale";
-/// What who starts hundreds of workers sets: UCX's hooks on memory take longer to start than all else of a worker, 0.4 s in which it
-/// yields its core. Without them UCX allocates for each message over TCP, so no other suite does this.
-const SHORT_STARTS: [(&str, &str); 1] = [("UCX_MEM_EVENTS", "n")];
 
-/// What a host process of this suite does.
-#[derive(Serialize, Deserialize)]
-enum Role {
-    Workers(many_workers::Arguments),
-    Plugins(many_plugins::Arguments),
-}
+/// UCX's hooks on memory take longer to start than all else of a worker: 0.4 s in which it yields
+/// its core. Without them UCX allocates for each message over TCP, so no other suite does without.
+const SHORT_STARTS: Environment = Environment {
+    transport: Transport::SharedMemory,
+    variables: &[("UCX_TLS", "self,sm"), ("UCX_MEM_EVENTS", "n")],
+};
 
-fn run(extent: &Extent) -> Result<Vec<Figure>> {
-    // Once: it takes long, and what is budgeted are counts.
-    let mut figures = many_workers::measure()?;
-    figures.extend(extent.launches(NAME, |_| many_plugins::measure(extent))?);
-    Ok(figures)
-}
-
-fn child(arguments: &str) -> Result<()> {
-    match serde_json::from_str(arguments).context("what a host is started with")? {
-        Role::Workers(arguments) => many_workers::child(&arguments),
-        Role::Plugins(arguments) => many_plugins::child(&arguments),
-    }
-}
+/// A user's who sets nothing: UCX may use everything, and puts hooks on memory.
+const DEFAULT: Environment = Environment { transport: Transport::SharedMemory, variables: &[] };

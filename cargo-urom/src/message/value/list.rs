@@ -18,24 +18,30 @@ pub(super) fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     }
 }
 
-/// The innermost bracket of a list or a structure that lacks its end.
-pub(crate) fn is_open(text: &str) -> Option<char> {
-    let mut open = Vec::new();
-    for c in text.chars().filter(|_| text.starts_with(['[', '{'])) {
-        match (c, open.last()) {
-            ('[' | '{', _) => open.push(c),
-            (']', Some('[')) | ('}', Some('{')) => _ = open.pop(),
-            (']' | '}', _) => return None,
-            _ => {}
-        }
-    }
-    open.pop()
+/// The bracket that a list or a structure lacks first at its end.
+pub(crate) fn missing_bracket(text: &str) -> Option<char> {
+    if text.starts_with(['[', '{']) { split(text).ok()?.1 } else { None }
 }
 
-/// What stands between the commas that are in no brackets.
+/// What stands between the commas that are in no brackets. A comma may end the list.
 pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
-    let mut parts = Vec::new();
-    let (mut open, mut start) = (Vec::new(), 0);
+    let (mut parts, missing) = split(text)?;
+    if let Some(missing) = missing {
+        return Err(format!("`{text}` lacks a `{missing}`: it opens more brackets than it closes"));
+    }
+    parts.pop_if(|last| last.is_empty());
+    match parts.iter().position(|part| part.is_empty()) {
+        Some(index) => {
+            Err(format!("`{text}` has nothing in front of its comma number {}", index + 1))
+        }
+        None => Ok(parts),
+    }
+}
+
+/// Splits a text at the commas that are in no brackets, and finds the first bracket that is missing
+/// behind it.
+fn split(text: &str) -> Result<(Vec<&str>, Option<char>), String> {
+    let (mut parts, mut start, mut open) = (Vec::new(), 0, Vec::new());
     for (at, c) in text.char_indices() {
         match c {
             '[' => open.push(']'),
@@ -44,23 +50,12 @@ pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
                 return Err(format!("`{text}` has a `{c}` without its opening bracket"));
             }
             ',' if open.is_empty() => {
-                parts.extend(text.get(start..at));
+                parts.extend(text.get(start..at).map(str::trim));
                 start = at + 1;
             }
             _ => {}
         }
     }
-    if let Some(missing) = open.pop() {
-        return Err(format!("`{text}` lacks a `{missing}`: it opens more brackets than it closes"));
-    }
-    let last = text.get(start..).unwrap_or_default();
-    if !last.trim().is_empty() {
-        parts.push(last);
-    }
-    match parts.iter().position(|part| part.trim().is_empty()) {
-        Some(index) => {
-            Err(format!("`{text}` has nothing in front of its comma number {}", index + 1))
-        }
-        None => Ok(parts.into_iter().map(str::trim).collect()),
-    }
+    parts.extend(text.get(start..).map(str::trim));
+    Ok((parts, open.pop()))
 }

@@ -17,26 +17,20 @@ mod bytes;
 mod list;
 mod scalar;
 
-#[cfg(test)]
-mod tests;
-
 use urom_abi::Count;
-use urom_abi::describe::Type;
+use urom_abi::describe::{Struct, Type};
 
-use super::names;
+use super::fields::is_byte;
+use super::place::member;
 use bytes::raw;
 use list::{list, parts};
-use scalar::{character, enumerated, integer};
+use scalar::{character, enumerated, float, integer, truth};
 
 pub(crate) use bytes::bytes;
-pub(crate) use list::is_open;
+pub(crate) use list::missing_bracket;
 
-/// Whether a type is one byte of many, so that a row of it is bytes and not numbers.
-pub(super) fn is_byte(ty: &Type) -> bool {
-    matches!(ty, Type::Int { bytes: 1, signed: false })
-}
-
-/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without brackets, just one.
+/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without
+/// brackets, just one.
 pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
@@ -47,28 +41,24 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     let size = ty.size();
     if let Some(given) = raw(text) {
         let given = given?;
-        return match size {
-            0 => Err(format!("{} has no bytes, and {} are given", ty, given.len())),
-            size if given.len() % size == 0 => Ok(given),
-            size => Err(format!(
-                "a {ty} takes {size} bytes, and {} are given: no multiple of that",
-                given.len()
-            )),
+        let len = given.len();
+        return match len.checked_rem(size) {
+            Some(0) => Ok(given),
+            None => Err(format!("{ty} has no bytes, and {len} are given")),
+            Some(_) => {
+                Err(format!("a {ty} takes {size} bytes, and {len} are given: no multiple of that"))
+            }
         };
     }
     let items = match (list(text), ty) {
         (Some(items), _) => items?,
         (None, Type::Array { .. }) => {
-            return Err(format!("expected a list of {}: `[[..],[..]]`", ty));
+            return Err(format!("expected a list of {ty}: `[[..],[..]]`"));
         }
         (None, _) => vec![text],
     };
-    let mut all = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let mut element = vec![0; size];
-        write(ty, item, &mut element).map_err(|why| format!("element {index}: {why}"))?;
-        all.extend(element);
-    }
+    let mut all = vec![0; items.len().saturating_mul(size)];
+    array(ty, items.len(), &items, &mut all)?;
     Ok(all)
 }
 
@@ -78,93 +68,56 @@ pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String>
     if let Some(given) = raw(text) {
         return exactly(ty, &given?, out);
     }
-    match *ty {
-        Type::Int { bytes, signed } => {
-            let value = integer(text, bytes, signed)?;
-            copy(&value.to_le_bytes(), out);
-            Ok(())
-        }
-        Type::Bool => {
-            let value = match text {
-                "true" | "1" => 1,
-                "false" | "0" => 0,
-                _ => {
-                    return Err(format!(
-                        "`{}` is no bool: write true or false",
-                        text.escape_debug()
-                    ));
-                }
-            };
-            copy(&[value], out);
-            Ok(())
-        }
-        Type::Char => {
-            copy(&u32::from(character(text)?).to_le_bytes(), out);
-            Ok(())
-        }
-        Type::Utf8 => {
-            copy(text.as_bytes(), out);
-            Ok(())
-        }
-        Type::Enum(of) => {
-            copy(&enumerated(of, text)?.to_le_bytes(), out);
-            Ok(())
-        }
-        Type::Float { bytes } => {
-            let value: f64 = text.parse().map_err(|_| {
-                format!("`{}` is no number for an f{}", text.escape_debug(), 8 * bytes)
-            })?;
-            match bytes {
-                4 => copy(&(value as f32).to_le_bytes(), out),
-                _ => copy(&value.to_le_bytes(), out),
-            }
-            Ok(())
-        }
+    let number = match *ty {
+        Type::Int { bytes, signed } => integer(text, bytes, signed)?,
+        Type::Bool => truth(text)?.into(),
+        Type::Char => u32::from(character(text)?).into(),
+        Type::Enum(of) => enumerated(of, text)?,
+        Type::Float { bytes } => float(text, bytes)?.into(),
+        Type::Utf8 => text.bytes().next().unwrap_or_default().into(),
         Type::Array { of, len } if is_byte(of) && !text.starts_with('[') => {
-            filled(len, &bytes(text)?, out)
+            return filled(len, &bytes(text)?, out);
         }
-        Type::Array { of, len } => match list(text) {
-            Some(items) => array(of, len, &items?, out),
-            None => Err(format!("expected {} for a {ty}: `[..,..]`", Count(len, "value"))),
-        },
-        Type::Struct(of) => {
-            let inner = text
-                .strip_prefix('{')
-                .and_then(|inner| inner.strip_suffix('}'))
-                .ok_or_else(|| {
-                    if text.starts_with('{') {
-                        return format!("`{}` has no `}}` at its end", text.escape_debug());
-                    }
-                    let names: Vec<_> =
-                        of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
-                    format!(
-                        "expected the fields of {}: `{{{}}}`, or `hex:` and {}",
-                        of.name,
-                        names.join(","),
-                        Count(of.size, "byte")
-                    )
-                })?;
-            for item in parts(inner)? {
-                let (name, value) = item.split_once('=').ok_or_else(|| {
-                    format!("`{}` in {{..}} is no `field=value`", item.escape_debug())
-                })?;
-                let name = name.trim();
-                let field = of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
-                    let names = of.fields.iter().map(|field| field.name);
-                    names::unknown(&format!("{} has no field", of.name), name, names)
-                })?;
-                let end = field.offset.saturating_add(field.ty.size());
-                let place = out.get_mut(field.offset..end).unwrap_or_default();
-                write(&field.ty, value, place).map_err(|why| format!("{name}: {why}"))?;
-            }
-            Ok(())
+        Type::Array { of, len } => {
+            let items = list(text)
+                .ok_or_else(|| format!("expected {} for a {ty}: `[..,..]`", Count(len, "value")))?;
+            return array(of, len, &items?, out);
         }
-        Type::Opaque { name, size, .. } => Err(format!(
-            "what a {name} holds is not described: give its {} as `hex:..` or `@file`, or derive \
-             `urom_abi::Described` for it",
-            Count(size, "byte")
-        )),
+        Type::Struct(of) => return structure(of, text, out),
+        Type::Opaque { name, size, .. } => {
+            let size = Count(size, "byte");
+            return Err(format!(
+                "what a {name} holds is not described: give its {size} as `hex:..` or `@file`, or \
+                 derive `urom_abi::Described` for it"
+            ));
+        }
+    };
+    // As many of its bytes as there is room for.
+    out.iter_mut().zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
+    Ok(())
+}
+
+fn structure(of: &Struct, text: &str, out: &mut [u8]) -> Result<(), String> {
+    let inner = text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
+    let inner = inner.ok_or_else(|| {
+        if text.starts_with('{') {
+            return format!("`{}` has no `}}` at its end", text.escape_debug());
+        }
+        let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
+        let (name, names, size) = (of.name, names.join(","), Count(of.size, "byte"));
+        format!("expected the fields of {name}: `{{{names}}}`, or `hex:` and {size}")
+    })?;
+    for item in parts(inner)? {
+        let (name, value) = item
+            .split_once('=')
+            .ok_or_else(|| format!("`{}` in {{..}} is no `field=value`", item.escape_debug()))?;
+        let name = name.trim();
+        let field = member(of, name)?;
+        let end = field.offset.saturating_add(field.ty.size());
+        let place = out.get_mut(field.offset..end).unwrap_or_default();
+        write(&field.ty, value, place).map_err(|why| format!("{name}: {why}"))?;
     }
+    Ok(())
 }
 
 fn array(of: &Type, len: usize, items: &[&str], out: &mut [u8]) -> Result<(), String> {
@@ -192,19 +145,12 @@ fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
 
 fn exactly(ty: &Type, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     if given.len() != out.len() {
-        return Err(format!(
-            "it is given {}, and a {ty} takes {}",
-            Count(given.len(), "byte"),
-            out.len()
-        ));
+        let (given, size) = (Count(given.len(), "byte"), out.len());
+        return Err(format!("it is given {given}, and a {ty} takes {size}"));
     }
     out.copy_from_slice(given);
     Ok(())
 }
 
-/// As many of the bytes as there is room for.
-fn copy(bytes: &[u8], out: &mut [u8]) {
-    for (to, from) in out.iter_mut().zip(bytes) {
-        *to = *from;
-    }
-}
+#[cfg(test)]
+mod tests;

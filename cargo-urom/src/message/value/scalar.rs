@@ -1,10 +1,27 @@
-//! Integers, characters and values of enums as text.
+//! Numbers, truths, characters and values of enums as text.
 
 use std::num::IntErrorKind;
 
 use urom_abi::describe::{Enum, Type};
 
-use super::names;
+use super::super::names;
+
+/// `true`, `false`, or the byte that stands for it.
+pub(super) fn truth(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("`{}` is no bool: write true or false", text.escape_debug())),
+    }
+}
+
+/// The bits of a float of so many bytes.
+pub(super) fn float(text: &str, bytes: usize) -> Result<u64, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| format!("`{}` is no number for an f{}", text.escape_debug(), 8 * bytes))?;
+    Ok(if bytes == 4 { (value as f32).to_bits().into() } else { value.to_bits() })
+}
 
 /// A character as it is, between quotes, or by its number.
 pub(super) fn character(text: &str) -> Result<char, String> {
@@ -52,7 +69,7 @@ pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, St
     let number = Some(&digits).filter(|digits| !digits.starts_with(['+', '-']));
     let number = number.and_then(|digits| match i128::from_str_radix(digits, radix) {
         Ok(number) => Some(number),
-        // More than any integer here can be, whichever.
+        // Any value beyond the range will do.
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
         Err(_) => None,
     });
@@ -66,16 +83,12 @@ pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, St
         format!("`{}` is no integer for a {ty}{hint}", text.escape_debug())
     })?;
     let value = if negative { -number } else { number };
-    let bits = 8 * bytes.min(8) as u32;
-    let (least, most) = match signed {
-        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-        false => (0, (1i128 << bits) - 1),
-    };
+    let values = 1i128 << (8 * bytes.min(8));
+    let least = if signed { -values / 2 } else { 0 };
+    let most = least + values - 1;
     if !(least..=most).contains(&value) {
-        return Err(format!(
-            "`{}` does not fit a {ty}, which holds {least} to {most}",
-            text.escape_debug()
-        ));
+        let text = text.escape_debug();
+        return Err(format!("`{text}` does not fit a {ty}, which holds {least} to {most}"));
     }
     Ok(value)
 }

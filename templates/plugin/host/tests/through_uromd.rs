@@ -1,4 +1,5 @@
-//! Host and plugin through a real service: `uromd`, its worker process, and UCX between them and this one.
+//! Tests host and plugin through a real service: `uromd`, its worker process, and UCX between them
+//! and this process.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ fn sums_come_back_and_values_without_a_sum_are_refused() -> urom_host::Result<()
         let worker = service.worker().plugin(&plugin).start().await?;
         let accumulate = |values: &[f64]| plugin.task_accumulate(&worker, values).submit();
 
-        // An answer with a payload keeps its task: it is dropped before the worker is stopped.
+        // Answers are dropped before the worker stops: the payload of one would keep its task.
         {
             let answer = accumulate(&[1.0, 2.5])?.await?;
             assert_eq!((answer.sum, answer.count), (3.5, 2));
@@ -29,7 +30,7 @@ fn sums_come_back_and_values_without_a_sum_are_refused() -> urom_host::Result<()
         let code = refused.map_err(|error| error.code());
         assert_eq!(code, Err(DocaError::INVALID_VALUE));
 
-        // What was refused has left nothing behind.
+        // The refused values changed nothing.
         {
             let answer = accumulate(&[])?.await?;
             assert_eq!((answer.sum, answer.count), (3.5, 2));

@@ -9,7 +9,7 @@ use urom_pdk::prelude::*;
 #[cfg(test)]
 mod tests;
 
-/// One for each worker, which calls it from one thread: so cells do.
+/// The state of one worker, which calls the plugin from one thread: cells suffice.
 struct Reduction {
     sum: Cell<f64>,
     count: Cell<u64>,

@@ -1,6 +1,6 @@
-//! The plugin in process, through the C methods that a worker calls.
+//! Tests the plugin in process, through the C methods that a worker calls.
 //!
-//! When a worker goes out of scope, each command must have been answered once, and all memory been given back.
+//! A dropped `Worker` checks that each command was answered once and that all memory was freed.
 
 use protocol::{Accumulate, Accumulated, Protocol};
 

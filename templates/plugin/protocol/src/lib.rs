@@ -1,11 +1,12 @@
-//! What a host can ask of the plugin, and what it answers. Both sides use this crate: the plugin implements [`Handler`], a
-//! host sends commands through [`Client`].
+//! The messages between a host and the plugin. Both sides use this crate: the plugin implements
+//! [`Handler`], a host sends commands through [`Client`].
 
 use urom_abi::{Elements, urom_command, urom_notification};
 
 /// What a host can ask.
 ///
-/// Raise `version` with every change of a command or a notification: it is all that NVIDIA's service compares.
+/// Raise `version` with every change of a command or a notification: NVIDIA's service compares
+/// nothing else.
 #[urom_command(plugin = "worker_example", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command<'a> {

@@ -1,11 +1,11 @@
 //! Whether an error says what happened.
 //!
-//! A control stream says who is gone and how: it is closed by a process that has ended, and silent when one was stopped. What is
-//! found out by sending names less than that, and is let pass: UCX breaks a connection over TCP without a word of why, and may do
-//! so before the stream is read.
+//! A control stream says who is gone and how: it is closed by a process that has ended, and silent
+//! when one was stopped. What is found out by sending names less than that, and is let pass: UCX
+//! breaks a connection over TCP without a word of why, and may do so before the stream is read.
 //!
-//! That a queue is blocked is never the cause here: whoever loses a worker knows why, and only then tries its queue, for the sake
-//! of other workers.
+//! That a queue is blocked is never the cause here: whoever loses a worker knows why, and only then
+//! tries its queue, for the sake of other workers.
 
 use anyhow::{Result, ensure};
 
@@ -13,7 +13,7 @@ use super::plan::{Blow, Victim};
 use crate::host::{Tally, Trouble};
 use crate::process::Transports;
 
-/// How a stream ends whose other side is gone, and how one whose other side is there and says nothing.
+/// How a stream ends whose other side is gone, and one whose other side says nothing.
 const ENDED: [&str; 2] = ["the connection was closed by the other side", "the connection broke: "];
 const SILENT: [&str; 1] = ["the other side was silent for "];
 
@@ -21,7 +21,8 @@ const SILENT: [&str; 1] = ["the other side was silent for "];
 const BROKEN: [&str; 2] =
     ["was lost: UCX says ", "the connection to it broke as the command was sent"];
 
-/// What comes before the cause, in the words of a host about a worker, and of a worker that ends with its daemon.
+/// What comes before the cause, in the words of a host about a worker, and of a worker that ends
+/// with its daemon.
 const WORKER: &str = " was lost: ";
 const DAEMON: &str = " was stopped because its daemon is gone: ";
 
@@ -65,7 +66,8 @@ impl Cause {
             // Its daemon gives it up when its hosts do, and ends it.
             (Victim::Worker, true) => ends(WORKER, &SILENT) || ends(WORKER, &ENDED),
             (Victim::Daemon, stopped) => ends(DAEMON, if stopped { &SILENT } else { &ENDED }),
-            // Only one that was stopped is there to be told. It was given up meanwhile, or finds that it heard nothing.
+            // Only one that was stopped is there to be told. It was given up meanwhile, or finds
+            // that it heard nothing.
             (Victim::Host, stopped) => stopped && (ends(WORKER, &ENDED) || ends(WORKER, &SILENT)),
         }
     }

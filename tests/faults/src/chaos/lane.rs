@@ -1,13 +1,12 @@
 //! One lane: a daemon, two workers and two hosts, and the rounds they go through.
 //!
-//! Host `a` uses worker 1, host `b` workers 1 and 2. Worker 1, the daemon or host `a` is broken; worker 2 and host `b` show
-//! that the rest goes on.
+//! Host `a` uses worker 1, host `b` workers 1 and 2. Worker 1, the daemon or host `a` is broken;
+//! worker 2 and host `b` show that the rest goes on.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use rustix::process::{Pid, Signal};
-use urom_tests::{PluginDirectory, Uromd};
 
 use super::judge::Cause;
 use super::plan::{Blow, Round, Victim};
@@ -16,51 +15,42 @@ use crate::blocked::{is_blocked, names_the_queue};
 use crate::ending::{crash, wait_for_end};
 use crate::host::Kind;
 use crate::measure::{between, now};
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, in_time, signal, start_daemon};
+use crate::process::{END, HostProcess, Logs, PATIENCE, Service, Transports, in_time, signal};
 use crate::vitals::{descriptors, orphaned, until};
 
 /// The worker that is broken, and the one that is not.
 const ONE: u64 = 1;
 const TWO: u64 = 2;
 
-/// One that comes and goes.
 const ANY: u64 = u64::MAX;
-
-/// How long a process may take to end that has no reason to go on.
-const END: Duration = Duration::from_secs(10);
 
 /// How long a process is paused: with a heartbeat before it, well below what is taken for a loss.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How many answers show that something goes on.
 const A_FEW: u64 = 200;
 
-/// Everybody who takes part.
 pub(super) struct Lane {
     // In this order: what is started later goes first.
     a: HostProcess,
     b: HostProcess,
-    daemon: Uromd,
+    service: Service,
     workers: [Pid; 2],
     watch: Watch,
-    plugins: PluginDirectory,
     transports: Transports,
     logs: Logs,
-    /// How often somebody died while it sent, and blocked the queue of somebody who lost nothing else.
+    /// How often somebody died while it sent, and blocked the queue of one who lost nothing else.
     blocked: u32,
 }
 
 impl Lane {
     pub(super) fn start(transports: Transports) -> Result<Lane> {
         let logs = Logs::new()?;
-        let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let daemon = start_daemon(&plugins, transports, &logs)?;
-        let mut a = new_host("host a", &daemon, transports, &logs)?;
-        let mut b = new_host("host b", &daemon, transports, &logs)?;
+        let service = Service::start(transports, &logs)?;
+        let (mut a, mut b) = (new_host("host a", &service)?, new_host("host b", &service)?);
         let workers = [a.start_worker(ONE)?, b.start_worker(TWO)?];
         ensure!(b.start_worker(ONE)? == workers[0], "worker {ONE} is one process for both hosts");
         let watch = Watch::default();
-        let mut lane = Lane { a, b, daemon, workers, watch, plugins, transports, logs, blocked: 0 };
+        let mut lane = Lane { a, b, service, workers, watch, transports, logs, blocked: 0 };
         lane.warm_up()?;
         Ok(lane)
     }
@@ -91,8 +81,8 @@ impl Lane {
         Ok(())
     }
 
-    /// One round; how long it took until the last of those concerned had noticed. Whether that is soon enough is judged when
-    /// all is over.
+    /// One round; how long it took until the last of those concerned had noticed. Whether that is
+    /// soon enough is judged when all is over.
     pub(super) fn play(&mut self, round: &Round) -> Result<Duration> {
         self.watch.remember(self.processes())?;
         self.shares(round.victim)?;
@@ -119,7 +109,7 @@ impl Lane {
     fn victim(&self, victim: Victim) -> Pid {
         match victim {
             Victim::Worker => self.workers[0],
-            Victim::Daemon => self.daemon.pid(),
+            Victim::Daemon => self.service.pid(),
             Victim::Host => self.a.pid(),
         }
     }
@@ -129,7 +119,7 @@ impl Lane {
         let pid = self.victim(victim);
         let begin = now();
         signal(pid, Signal::STOP)?;
-        // Whatever else goes on meanwhile, the pause lasts in full; its last answers may come after it.
+        // Whatever goes on meanwhile, the pause lasts in full; its last answers may come after it.
         let unfinished = loop {
             let left = PAUSE.saturating_sub(between(begin, now()));
             if left.is_zero() {
@@ -151,8 +141,8 @@ impl Lane {
         Ok(paused)
     }
 
-    /// Host `b` still gets answers from a worker, unless the victim died while it sent into a queue that they share: then `b`
-    /// is told, and leaves the worker; when it was told.
+    /// Host `b` still gets answers from a worker, unless the victim died while it sent into a queue
+    /// that they share: then `b` is told, and leaves the worker; when it was told.
     fn goes_on(&mut self, worker: u64) -> Result<Option<u64>> {
         let Some(tally) = self.b.pass_or_over(END, worker, A_FEW)? else {
             self.b.halt(worker)?;
@@ -169,8 +159,8 @@ impl Lane {
         Ok(Some(tally.last_end))
     }
 
-    /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host whose queue that blocked may come to
-    /// know only now, and has to start it again.
+    /// Starts or joins a worker, after one was killed or stopped that sent to its hosts. A host
+    /// whose queue that blocked may come to know only now, and has to start it again.
     fn start_worker(
         &mut self,
         host: impl Fn(&mut Lane) -> &mut HostProcess,
@@ -207,7 +197,6 @@ impl Lane {
         let begin = now();
         strike(worker, blow)?;
         let mut last = lost(&mut self.a, ONE, cause)?.max(lost(&mut self.b, ONE, cause)?);
-        // Its daemon may have killed it already.
         if blow.stops() {
             let _ = self.finish(worker, blow);
         }
@@ -215,7 +204,7 @@ impl Lane {
         self.a.leave(ONE)?;
         self.b.leave(ONE)?;
         if let Some(told) = self.goes_on(TWO)? {
-            // Its own queue is blocked. It has a new one, and the old one until it lets go of its engine.
+            // Its own queue is blocked: it has a new one, and the old one as long as its engine.
             last = last.max(told);
             let pid = self.b.pid();
             self.watch.forget(pid);
@@ -228,7 +217,7 @@ impl Lane {
     }
 
     fn lose_daemon(&mut self, blow: Blow) -> Result<Duration> {
-        let (pid, cause) = (self.daemon.pid(), self.cause(Victim::Daemon, blow));
+        let (pid, cause) = (self.service.pid(), self.cause(Victim::Daemon, blow));
         let begin = now();
         strike(pid, blow)?;
         let mut last = lost(&mut self.a, ONE, cause)?;
@@ -244,10 +233,10 @@ impl Lane {
         self.a.disconnect()?;
         self.b.disconnect()?;
         if blow != Blow::StopThenContinue {
-            self.daemon = start_daemon(&self.plugins, self.transports, &self.logs)?;
+            self.service = Service::start(self.transports, &self.logs)?;
         }
-        self.a.connect(self.daemon.address())?;
-        self.b.connect(self.daemon.address())?;
+        self.a.connect(self.service.address())?;
+        self.b.connect(self.service.address())?;
         if blow.stops() {
             // The workers ended in order, and not while they sent.
             self.workers = [self.a.start_worker(ONE)?, self.b.start_worker(TWO)?];
@@ -263,11 +252,11 @@ impl Lane {
     }
 
     fn lose_host(&mut self, blow: Blow) -> Result<Duration> {
-        let (host, worker, daemon) = (self.a.pid(), self.workers[0], self.daemon.pid());
+        let (host, worker, daemon) = (self.a.pid(), self.workers[0], self.service.pid());
         let before = (descriptors(worker)?, descriptors(daemon)?);
         let begin = now();
         strike(host, blow)?;
-        // The worker and the daemon say nothing to those who stay; that they let go of the host's connections shows.
+        // Worker and daemon say nothing to those who stay; they let go of the host's connections.
         until(PATIENCE, "the lost host is let go", || {
             Ok(descriptors(worker)? < before.0 && descriptors(daemon)? < before.1)
         })?;
@@ -287,10 +276,10 @@ impl Lane {
             lost(&mut self.a, ONE, cause)?;
             self.a.leave(ONE)?;
             self.a.disconnect()?;
-            self.a.connect(self.daemon.address())?;
+            self.a.connect(self.service.address())?;
         } else {
             wait_for_end(host, END, "the lost host")?;
-            self.a = new_host("host a", &self.daemon, self.transports, &self.logs)?;
+            self.a = new_host("host a", &self.service)?;
         }
         // Host a's queue is one into which nobody sent who was broken.
         self.workers[0] = self.a.start_worker(ONE)?;
@@ -306,7 +295,7 @@ impl Lane {
 
     fn processes(&self) -> Everybody {
         [
-            ("the daemon", self.daemon.pid()),
+            ("the daemon", self.service.pid()),
             ("host a", self.a.pid()),
             ("host b", self.b.pid()),
             ("worker 1", self.workers[0]),
@@ -314,8 +303,8 @@ impl Lane {
         ]
     }
 
-    /// Looks that memory of a victim would be missed: somebody who stays has some of it attached, unless it is the daemon, which
-    /// shares none, or all goes over TCP.
+    /// Looks that memory of a victim would be missed: somebody who stays has some of it attached,
+    /// unless it is the daemon, which shares none, or all goes over TCP.
     fn shares(&self, victim: Victim) -> Result<()> {
         let pid = self.victim(victim);
         let rest: Vec<Pid> =
@@ -336,8 +325,7 @@ impl Lane {
         }
         self.a.disconnect()?;
         self.b.disconnect()?;
-        let status = self.daemon.stop()?;
-        ensure!(status.success(), "the daemon ended with {status}");
+        self.service.end()?;
         Ok(self.blocked)
     }
 }
@@ -357,15 +345,9 @@ fn lost(host: &mut HostProcess, worker: u64, cause: Cause) -> Result<u64> {
     Ok(tally.last_end)
 }
 
-/// A host that is connected, and has seen a worker come and go: what is opened for the first of them stays open.
-fn new_host(
-    name: &str,
-    daemon: &Uromd,
-    transports: Transports,
-    logs: &Logs,
-) -> Result<HostProcess> {
-    let mut host = HostProcess::start(name, &[], transports, logs.file(&name.replace(' ', "-"))?)?;
-    host.connect(daemon.address())?;
+/// A connected host that has seen a worker come and go, so that all first things are made.
+fn new_host(name: &str, service: &Service) -> Result<HostProcess> {
+    let mut host = service.host(name)?;
     host.start_worker(ANY)?;
     host.leave(ANY)?;
     Ok(host)

@@ -1,35 +1,32 @@
 //! Processes that die, crash and stop at random moments under load.
 //!
-//! Several *lanes* go side by side, each with a daemon, two workers and two hosts that live for as long as nobody breaks
-//! them: what they hold is compared over all the rounds.
+//! Several *lanes* go side by side, each with a daemon, two workers and two hosts that live for as
+//! long as nobody breaks them: what they hold is compared over all the rounds.
 
 mod judge;
 mod lane;
 mod plan;
 mod watch;
 
-use std::thread;
-
 use anyhow::{Context, Result, ensure};
 
 use crate::measure::Times;
 use crate::process::Transports;
-use crate::suite::{Extent, Figure, Outcome};
+use crate::suite::{Extent, Figure, Outcome, in_lanes};
 use lane::Lane;
 use plan::{Blow, Round};
 
-/// Most of a round in which something is stopped is waiting, so several fit on one core. Every other lane is over TCP.
+/// Most of a round with a stop is waiting, so several fit on a core. Every other is over TCP.
 const LANES: usize = 4;
 
-/// How many rounds a full run has.
 const FULL: u32 = 200;
 
-/// In one of how many losses over shared memory a queue may be blocked, besides [`BY_CHANCE`]: who is stopped at any moment is seldom
-/// between two instructions. Who takes each loss for it, or each of one kind, is found out.
+/// In one of how many losses over shared memory a queue may be blocked, besides [`BY_CHANCE`]: who
+/// is stopped at any moment is seldom between two instructions. Who takes each loss for it, or each
+/// of one kind, is found out.
 const SELDOM: usize = 8;
 const BY_CHANCE: usize = 2;
 
-/// What the processes of a lane talk over.
 fn transports(lane: usize) -> Transports {
     if lane.is_multiple_of(2) { Transports::All } else { Transports::Tcp }
 }
@@ -44,30 +41,15 @@ fn is_rare(blocked: u32, losses: usize) -> Result<()> {
     Ok(())
 }
 
-/// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let rounds = extent.rounds.unwrap_or(extent.pick(10, FULL));
     let plan: &[Round] = &plan::plan(rounds, extent.seed);
-    let (times, blocked) = thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES)
-            .map(|lane| {
-                let rounds = plan::of_lane(plan, lane, LANES);
-                scope.spawn(move || run_lane(lane, rounds, plan.len()))
-            })
-            .collect();
-        let (mut times, mut blocked) = (Times::default(), 0);
-        for lane in lanes {
-            match lane.join() {
-                Ok(result) => {
-                    let (its_times, its_blocked) = result?;
-                    times.merge(its_times);
-                    blocked += its_blocked;
-                }
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        anyhow::Ok((times, blocked))
-    })?;
+    let (mut times, mut blocked) = (Times::default(), 0);
+    let lane = |lane| run_lane(lane, plan::of_lane(plan, lane, LANES), plan.len());
+    for (its_times, its_blocked) in in_lanes(LANES, lane)? {
+        times.merge(its_times);
+        blocked += its_blocked;
+    }
     let mut figures = times.figures();
     let shared: Vec<_> = (0..LANES)
         .filter(|lane| transports(*lane) == Transports::All)
@@ -81,7 +63,6 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     Ok(Outcome::Passed { done, figures })
 }
 
-/// The times of a lane's rounds, and how often a queue was blocked in them.
 fn run_lane(number: usize, rounds: Vec<(usize, &Round)>, of: usize) -> Result<(Times, u32)> {
     let mut times = Times::default();
     let mut lane = Lane::start(transports(number))?;

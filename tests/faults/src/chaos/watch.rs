@@ -1,24 +1,21 @@
 //! What the processes of a lane hold, from round to round.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Pid;
 
+use crate::process::END;
 use crate::vitals::{Vitals, connections, descriptors, kinds, orphaned, until, vitals};
 
-/// How long a process may take to let go of what it has no more use for.
-const END: Duration = Duration::from_secs(10);
-
-/// By how much what a process holds may differ from round to round in KiB: UCX keeps some of what it once needed, and how much
-/// depends on how many tasks were in flight. In a full run hosts and workers grow by up to 540 KiB, most of it when they first try
-/// whether a receive queue still moves, and the daemon by 44 KiB. Each lane's first daemon lives through 26 losses and its host `b`
-/// through 39 (a test counts them): a daemon that leaks 40 KiB for each shows, and so does a host with 27 KiB. Of less, the suite
-/// `turnover` tells.
+/// By how much what a process holds may differ from round to round in KiB: UCX keeps some of what
+/// it once needed, and how much depends on how many tasks were in flight. In a full run hosts and
+/// workers grow by up to 540 KiB, most of it when they first try whether a receive queue still
+/// moves, and the daemon by 44 KiB. Each lane's first daemon lives through 26 losses and its host
+/// `b` through 39 (a test counts them): a daemon that leaks 40 KiB for each shows, and so does a
+/// host with 27 KiB. Of less, the suite `turnover` tells.
 const TOLERANCE: u64 = 1024;
 
-/// The processes of a lane, by their names.
 pub(super) type Everybody = [(&'static str, Pid); 5];
 
 /// A process with what it held when it was first at rest.
@@ -31,11 +28,11 @@ struct Watched {
     kinds: BTreeMap<String, usize>,
 }
 
-/// What each process held when it was first at rest.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     known: Vec<Watched>,
-    /// Those who had a queue blocked, and with it a UCX that they do not get rid of: it keeps what it has attached.
+    /// Those who had a queue blocked, and with it a UCX that they do not get rid of: it keeps what
+    /// it has attached.
     stuck: Vec<Pid>,
 }
 
@@ -57,7 +54,7 @@ impl Watch {
         self.known.retain(|watched| watched.pid != pid);
     }
 
-    /// Everybody who was there before the round is where they were, and nobody has memory of the dead.
+    /// Everybody who was there before the round is as before, and nobody has memory of the dead.
     pub(super) fn compare(&self, there: Everybody) -> Result<()> {
         let living = there.map(|(_, pid)| pid);
         for (name, pid) in there.into_iter().filter(|(_, pid)| !self.stuck.contains(pid)) {
@@ -70,7 +67,7 @@ impl Watch {
             self.known.iter().filter(|watched| there.iter().any(|(_, pid)| *pid == watched.pid))
         {
             let Watched { name, pid, first, kinds: before } = watched;
-            // UCX closes some connections of the first moments only when it makes new ones, so it may be less.
+            // UCX closes some first connections only when it makes new ones, so it may be less.
             until(END, "its descriptors are closed", || Ok(descriptors(*pid)? <= first.descriptors))
                 .with_context(|| {
                     let (now, sockets) = (kinds(*pid), connections(*pid));

@@ -47,7 +47,6 @@ pub(super) async fn call(
     })
 }
 
-/// Two words to a plugin of any name; the second of the two that come back.
 async fn raw(
     service: &Service,
     worker: &Worker,

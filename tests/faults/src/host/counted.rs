@@ -1,8 +1,9 @@
 //! The library's table of C functions, with a counter of completions in it.
 //!
-//! A callback that Rust code waits with is taken when it is called, so a task that ends twice would not show there. In the table,
-//! where programs in C have their callbacks, each completion is one call. A task that is not in flight must not complete. One that
-//! ended and was submitted again ends too early if its first command ends again: then its value is not the right one.
+//! A callback that Rust code waits with is taken when it is called, so a task that ends twice would
+//! not show there. In the table, where programs in C have their callbacks, each completion is one
+//! call. A task that is not in flight must not complete. One that ended and was submitted again
+//! ends too early if its first command ends again: then its value is not the right one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -14,7 +15,6 @@ use urom_host::{DocaError, Library};
 use super::obey::say;
 use super::words::Word;
 
-/// A task that is allocated.
 #[derive(Default)]
 struct Counted {
     callback: Option<CmdTaskCallback>,
@@ -47,7 +47,7 @@ pub(super) fn complete_twice() {
 }
 
 fn inner() -> &'static Api {
-    urom_service::library::api()
+    libdoca_host::api()
 }
 
 /// What is known of a task; `None` of one that is no command.
@@ -97,18 +97,14 @@ unsafe extern "C" fn completed(task: *mut CmdTask, task_data: Data, ctx_data: Da
 #[cfg(test)]
 mod tests {
     use anyhow::Result;
-    use urom_tests::PluginDirectory;
 
     use crate::host::{Call, Order};
-    use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon};
+    use crate::process::{Logs, PATIENCE, Service, Transports};
 
     #[test]
     fn a_task_that_completes_twice_is_seen() -> Result<()> {
-        let logs = Logs::new()?;
-        let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let daemon = start_daemon(&plugins, Transports::All, &logs)?;
-        let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
-        host.connect(daemon.address())?;
+        let service = Service::start(Transports::All, &Logs::new()?)?;
+        let mut host = service.host("host")?;
         host.start_worker(1)?;
         assert_eq!(host.call(1, Call::Echo(1), PATIENCE)?.0, Ok(1));
         host.tell(&Order::CompleteTwice)?;

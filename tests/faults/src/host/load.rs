@@ -1,4 +1,4 @@
-//! A worker that is kept busy, and the ledger of its tasks: each is opened once and must be closed once.
+//! A worker that is kept busy, and a ledger in which each task is opened and closed once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,6 @@ use crate::measure::now;
 /// One in so many commands takes its time in the worker.
 const SLOW: u8 = 24;
 
-/// A load on a worker.
 pub(super) struct Load {
     worker: Rc<Worker>,
     plugin: Client<Host>,
@@ -23,22 +22,17 @@ pub(super) struct Load {
     random: RefCell<fastrand::Rng>,
     ledger: RefCell<Ledger>,
     meter: RefCell<Meter>,
-    /// How many more answers until one is announced.
     mark: Cell<u64>,
-    /// Nothing more is sent.
     halted: Cell<bool>,
     over: Cell<bool>,
 }
 
-/// A task in flight.
 struct Open {
     /// What it must end with, if its command has a value.
     value: Option<u64>,
-    /// When it was submitted.
     since: u64,
 }
 
-/// The tasks of a load.
 #[derive(Default)]
 struct Ledger {
     last: u64,
@@ -93,7 +87,6 @@ impl Ledger {
 }
 
 impl Load {
-    /// Puts tasks in flight.
     pub(super) fn begin(
         worker: Rc<Worker>,
         plugin: Client<Host>,
@@ -116,7 +109,6 @@ impl Load {
         load
     }
 
-    /// One more command, with a value of its own.
     fn submit(self: &Rc<Load>) {
         let (value, times, slow) = {
             let mut random = self.random.borrow_mut();
@@ -158,7 +150,6 @@ impl Load {
         }
     }
 
-    /// A task has ended.
     fn ended(self: &Rc<Load>, task: u64, end: Result<u64>) {
         let good = self.ledger.borrow_mut().close(task, end, &mut self.meter.borrow_mut());
         if !good {
@@ -187,7 +178,6 @@ impl Load {
         say(&Word::Paced { worker: self.worker.id(), pace });
     }
 
-    /// Sends nothing more.
     pub(super) fn halt(&self) {
         self.halted.set(true);
         self.check_over();
@@ -199,7 +189,8 @@ impl Load {
             ledger.tally.errors = std::mem::take(&mut ledger.errors).into_iter().collect();
             say(&Word::Over { worker: self.worker.id(), tally: ledger.tally.clone() });
         } else if let (true, Some(violation)) = (self.over.get(), ledger.tally.violations.last()) {
-            // Too late for the tally. Nobody waits for this word, and one that nobody waited for fails the round.
+            // Too late for the tally. Nobody waits for this word, and one that nobody waited for
+            // fails the round.
             let tally = Tally { violations: vec![violation.clone()], ..Tally::default() };
             say(&Word::Over { worker: self.worker.id(), tally });
         }

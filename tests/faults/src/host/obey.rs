@@ -16,13 +16,9 @@ use super::loopbacks::Loopbacks;
 use super::words::{Order, Trouble, Word};
 use crate::measure::now;
 
-/// How many tasks a worker takes.
 const MAX_IN_FLIGHT: u32 = 64;
 
 /// Obeys the orders on standard input until it ends.
-///
-/// # Errors
-/// When an order cannot be read, or cannot be obeyed as things are.
 pub fn serve() -> Result<()> {
     // A host that is stopped would not see that its input has ended.
     set_parent_process_death_signal(Some(Signal::KILL)).context("asking to end with the parent")?;
@@ -54,7 +50,6 @@ pub(super) fn say(word: &Word) {
     }
 }
 
-/// What this host has.
 #[derive(Default)]
 struct Party {
     // In this order: a load keeps its worker, a worker its service.

@@ -14,7 +14,6 @@ const OCTAVES: usize = 64;
 /// How quickly commands were answered from one order to tell it to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pace {
-    /// How many answers came, and within which time.
     pub(crate) answers: u64,
     pub(crate) within: Duration,
     /// How long half of the commands took at most, and 99 of a hundred.
@@ -25,7 +24,6 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Answers per second.
     pub(crate) fn rate(&self) -> f64 {
         self.answers as f64 / self.within.as_secs_f64().max(f64::EPSILON)
     }
@@ -54,13 +52,12 @@ impl Meter {
         Meter { since: now(), buckets: vec![0; OCTAVES * STEPS], longest: 0 }
     }
 
-    /// A command was answered after so many nanoseconds.
     pub(super) fn add(&mut self, took: u64) {
         self.buckets[bucket(took)] += 1;
         self.longest = self.longest.max(took);
     }
 
-    /// What was counted since the last time; the oldest command that is not answered was sent at `oldest`.
+    /// What was counted since the last time; the oldest unanswered command was sent at `oldest`.
     pub(super) fn take(&mut self, oldest: Option<u64>) -> Pace {
         let Meter { since, buckets, longest } = std::mem::replace(self, Meter::new());
         let waits = oldest.map_or(0, |oldest| self.since.saturating_sub(oldest));
@@ -90,7 +87,6 @@ fn bucket(nanos: u64) -> usize {
     octave as usize * STEPS + (nanos >> (octave - 3)) as usize % STEPS
 }
 
-/// The longest time of a bucket.
 fn end(bucket: usize) -> u64 {
     let (octave, step) = (bucket / STEPS, bucket % STEPS);
     (((STEPS + step + 1) as u128) << octave >> 3) as u64 - 1

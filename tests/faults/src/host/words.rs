@@ -20,30 +20,57 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// Connect to the service at this address.
-    Connect { address: String },
-    /// Start or join a worker with the faulty plugin and these, and with these variables in its environment.
-    Start { worker: u64, plugins: Vec<String>, env: Vec<(String, String)> },
+    Connect {
+        address: String,
+    },
+    /// Start or join a worker with the faulty plugin and these, and with these variables.
+    Start {
+        worker: u64,
+        plugins: Vec<String>,
+        env: Vec<(String, String)>,
+    },
     /// Submit one command with this deadline, and wait for its end.
-    Call { worker: u64, call: Call, limit: Duration },
+    Call {
+        worker: u64,
+        call: Call,
+        limit: Duration,
+    },
     /// Submit so many loopbacks, so many of them in flight at a time.
-    Loopbacks { worker: u64, commands: u64, in_flight: u32, seed: u64 },
-    /// Put so many tasks in flight on a worker, and a new one in the place of each that is answered.
-    Load { worker: u64, kind: Kind, in_flight: u32, seed: u64 },
+    Loopbacks {
+        worker: u64,
+        commands: u64,
+        in_flight: u32,
+        seed: u64,
+    },
+    /// Put so many tasks in flight on a worker, and a new one in place of each answered one.
+    Load {
+        worker: u64,
+        kind: Kind,
+        in_flight: u32,
+        seed: u64,
+    },
     /// Say so when so many more commands have been answered.
-    Mark { worker: u64, commands: u64 },
+    Mark {
+        worker: u64,
+        commands: u64,
+    },
     /// Say how quickly commands were answered since this was asked the last time.
-    Pace { worker: u64 },
+    Pace {
+        worker: u64,
+    },
     /// Send nothing more, and say how everything ended.
-    Halt { worker: u64 },
+    Halt {
+        worker: u64,
+    },
     /// Have the next task's completion come twice, to show that this is seen.
     CompleteTwice,
-    /// Stop a worker.
-    Leave { worker: u64 },
+    Leave {
+        worker: u64,
+    },
     /// Let go of the service.
     Disconnect,
 }
 
-/// One command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Call {
     /// Of the faulty plugin: `data` comes back.
@@ -69,7 +96,6 @@ pub(crate) enum Call {
     Health,
 }
 
-/// What a host answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Word {
     /// A call has ended, with a value (0 if it has none), after so many nanoseconds.
@@ -90,7 +116,7 @@ pub(crate) enum Word {
         worker: u64,
         pace: Pace,
     },
-    /// Every task that was in flight has ended: after an order to halt, or because the worker was lost.
+    /// Every task in flight has ended: after an order to halt, or because the worker was lost.
     Over {
         worker: u64,
         tally: Tally,
@@ -107,7 +133,6 @@ pub(crate) enum Word {
 /// An error, as the host's program got it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Trouble {
-    /// DOCA's code.
     pub(crate) code: u32,
     pub(crate) text: String,
 }

@@ -1,4 +1,4 @@
-//! Two network namespaces joined by a veth pair, and what can be done to it. Needs root, `ip`, `tc` and `nft`.
+//! Two network namespaces joined by a veth pair. Needs root, `ip`, `tc` and `nft`.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -9,17 +9,14 @@ use anyhow::{Context, Result, ensure};
 
 use crate::vitals::until;
 
-/// The service's address. Each pair of namespaces is a world of its own, so all of them can have the same.
+/// The service's address: each pair of namespaces is a world of its own.
 pub(super) const SERVICE: &str = "10.118.0.2";
 const HOST: &str = "10.118.0.1";
 
-/// The interface, in either namespace.
 const INTERFACE: &str = "wire";
 
-/// How long an interface may take to come up.
 const UP: Duration = Duration::from_secs(10);
 
-/// How a link is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     /// The host's interface goes down: its kernel knows.
@@ -94,7 +91,6 @@ impl Link {
         ["ip", "netns", "exec", &self.host]
     }
 
-    /// The same for the service's.
     pub(super) fn in_service(&self) -> [&str; 4] {
         ["ip", "netns", "exec", &self.service]
     }
@@ -107,7 +103,6 @@ impl Link {
         }
     }
 
-    /// Mends whatever was done.
     pub(super) fn restore(&self, cut: Cut) -> Result<()> {
         match cut {
             Cut::AtHost => self.set(&self.host, "up")?,
@@ -153,7 +148,7 @@ impl Link {
         Ok([at(&self.host)?, at(&self.service)?])
     }
 
-    /// How often a packet had to wait at the host's end and at the service's, since they let through so much only.
+    /// How often a packet had to wait for the rate limit at the host's end and at the service's.
     pub(super) fn held_back(&self) -> Result<[u64; 2]> {
         let at = |namespace| {
             let shape =
@@ -197,9 +192,6 @@ impl Drop for Link {
 }
 
 /// Why this machine has no such links; `None` when it has.
-///
-/// # Errors
-/// When it should have, and making one fails all the same.
 pub(super) fn obstacle() -> Result<Option<String>> {
     let tried = Link::new().and_then(|link| {
         link.throttle("1mbit")?;
@@ -239,15 +231,6 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-
-    #[test]
-    fn a_counter_is_the_number_behind_its_name() {
-        let shape = "Sent 12 bytes 3 pkt (dropped 0, overlimits 45 requeues 0)";
-        assert_eq!(number_behind(shape, "overlimits "), Some(45));
-        let rule = "iifname \"wire\" numgen random mod 100 < 5 counter packets 6 bytes 7 drop";
-        assert_eq!(number_behind(rule, "counter packets "), Some(6));
-        assert_eq!(number_behind(rule, "overlimits "), None);
-    }
 
     #[test]
     fn what_a_machine_wants_is_told_from_what_fails() {

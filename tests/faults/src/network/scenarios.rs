@@ -13,19 +13,19 @@ use crate::measure::{between, now};
 use crate::process::{in_time, signal};
 use crate::vitals::{descriptors, until};
 
-/// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s after a packet was lost, and the
-/// last heartbeat may be a second old by then: after longer cuts it depends on the moment.
+/// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s
+/// after a packet was lost, and the last heartbeat may be a second old by then: after longer cuts
+/// it depends on the moment.
 const SHORT_CUT: Duration = Duration::from_secs(1);
 
-/// What is still short: the kernel tries again after at most as long as the cut has lasted, which must be before the 3.5 s after
-/// which a silent peer is given up.
+/// What is still short: the kernel tries again after at most as long as the cut has lasted, which
+/// must be before the 3.5 s after which a silent peer is given up.
 const STILL_SHORT: Duration = Duration::from_millis(1600);
 
-/// How often a short cut is tried.
 const TRIES: u32 = 3;
 
 /// How long a bad link is used: longer than anybody's patience.
-const LONG: Duration = Duration::from_secs(6);
+const LONG: Duration = Duration::from_millis(4500);
 
 /// What is done to a link.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,6 @@ enum Act {
     StartThroughCut,
 }
 
-/// One of them, with a name.
 #[derive(Debug, Clone)]
 pub(super) struct Scenario {
     pub(super) name: String,
@@ -58,7 +57,6 @@ pub(super) struct Scenario {
     act: Act,
 }
 
-/// Every scenario, so many times.
 pub(super) fn all(times: u32) -> Vec<Scenario> {
     let mut acts = Vec::new();
     for cut in Cut::ALL {
@@ -170,7 +168,7 @@ fn lost(scene: &mut Scene, cut: Cut, kind: Kind) -> Result<Duration> {
     Ok(took)
 }
 
-/// A short cut, played again where it was not short: other scenes that come and go keep the kernel from changing a link.
+/// A short cut, played again where it was not short: others keep the kernel busy with links.
 fn restored_soon(cut: Cut) -> Result<Duration> {
     for _ in 0..TRIES {
         let mut took = Duration::ZERO;

@@ -1,7 +1,5 @@
 //! A service in one namespace and a host in the other.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,24 +11,21 @@ use super::link::{Link, SERVICE};
 use crate::ending::wait_for_end;
 use crate::host::{Kind, Tally};
 use crate::measure::between;
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, set_up_daemon};
+use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Transports, set_up_daemon};
+use crate::stalls::key_file;
 use crate::vitals::{descriptors, until};
 
 /// Within which time a cut has to be noticed, and a connection that cannot be has to fail.
 pub(super) const BUDGET: Duration = Duration::from_secs(5);
 
-/// The worker.
 pub(super) const ONE: u64 = 1;
 
-/// How long others may take to be where they were.
-const END: Duration = Duration::from_secs(10);
-
-/// What an error says while a link is cut: nobody's farewell comes through. Which of these it is depends on who is sent to first.
+/// What an error says while a link is cut: which depends on who is sent to first.
 pub(super) const CUT_OFF: [&str; 4] =
     ["was silent for", "UCX says", "the connection broke", "the connection to it broke"];
 
-/// What it says when the link is there again, and the other side's kernel knows of no connection: that it says, so there is no
-/// silence.
+/// What it says when the link is there again, and the other side's kernel knows of no connection:
+/// that it says, so there is no silence.
 pub(super) const GONE: [&str; 4] =
     ["closed by the other side", "UCX says", "the connection broke", "the connection to it broke"];
 
@@ -39,23 +34,17 @@ pub(super) struct Scene {
     pub(super) host: HostProcess,
     pub(super) daemon: Uromd,
     pub(super) link: Link,
-    plugins: PluginDirectory,
+    _plugins: PluginDirectory,
+    _keys: tempfile::TempDir,
     pub(super) logs: Logs,
 }
 
 impl Scene {
-    /// A daemon and a host that is not connected yet.
     pub(super) fn new() -> Result<Scene> {
         let (logs, link) = (Logs::new()?, Link::new()?);
-        let plugins = PluginDirectory::with(&["worker_faulty"])?;
-        let key = plugins.path().with_extension("key");
-        std::fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&key)?
-            .write_all(&[b'k'; 64])?;
+        let plugins = PluginDirectory::with(&[FAULTY])?;
+        let keys = tempfile::tempdir()?;
+        let key = key_file(&keys)?;
         let program = profile_directory()?.join("uromd");
         let words = link.in_service();
         let mut command = Command::new(words[0]);
@@ -66,8 +55,9 @@ impl Scene {
         let daemon = Uromd::start_at(command, &format!("{SERVICE}:0"), plugins.variable())?;
         let variable = format!("UROM_KEY_FILE={}", key.display());
         let words = [&link.in_host()[..], &["env", &variable]].concat();
-        let host = HostProcess::start("the host", &words, Transports::Tcp, logs.file("host")?)?;
-        Ok(Scene { host, daemon, link, plugins, logs })
+        let log = logs.file("host")?;
+        let host = HostProcess::start("the host", &words, Transports::Tcp, log, |command| command)?;
+        Ok(Scene { host, daemon, link, _plugins: plugins, _keys: keys, logs })
     }
 
     /// Connects the host and starts a worker, which is used.
@@ -85,7 +75,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until every task has ended with an error that names one of these causes; how long that took.
+    /// Waits until every task has ended with an error that names one of these causes; how long.
     pub(super) fn noticed(&mut self, begin: u64, causes: &[&str]) -> Result<Duration> {
         let Tally { errors, last_end, .. } = self.host.over(ONE, PATIENCE)?;
         ensure!(!errors.is_empty(), "nothing failed");
@@ -99,7 +89,8 @@ impl Scene {
         Ok(between(begin, last_end))
     }
 
-    /// Once the link is there again: the lost worker has ended, a new one works, and nobody holds more than before.
+    /// Once the link is there again: the lost worker has ended, a new one works, and nobody holds
+    /// more than before.
     pub(super) fn recovers(&mut self, lost: Pid, before: usize) -> Result<()> {
         wait_for_end(lost, END, "the worker that lost its host")?;
         self.host.leave(ONE)?;
@@ -109,12 +100,5 @@ impl Scene {
         let pid = self.daemon.pid();
         until(END, "the daemon's descriptors are closed", || Ok(descriptors(pid)? <= before))
             .map(drop)
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        // Beside the directory, which removes itself.
-        let _ = std::fs::remove_file(self.plugins.path().with_extension("key"));
     }
 }

@@ -40,10 +40,9 @@ const CORRUPTIONS: [&str; 7] = [
     "a command follows itself",
 ];
 
-/// How often a worker starts whose plugin's progress panics: in one of four starts or so commands are quicker than its first turn.
+/// How often a plugin panics in progress: in one start of four commands come before it.
 const STARTS: usize = 20;
 
-/// All of them.
 pub(super) fn all(length: Length) -> Vec<Act> {
     let (block, each, starts, limits) = match length {
         Length::Short => (Duration::from_secs(2), 64 << 10, 1, &[2][..]),
@@ -62,7 +61,6 @@ pub(super) fn all(length: Length) -> Vec<Act> {
 }
 
 impl Act {
-    /// The last part of the name of its figure.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Act::Blocks(_) | Act::NeverReturns | Act::IsEnded(_) => "blocks",

@@ -1,5 +1,5 @@
-//! Plugins that block, leak, panic in every method and corrupt their lists: that is the trouble of their worker, and of
-//! nobody else.
+//! Plugins that block, leak, panic in every method and corrupt their lists: that is the trouble of
+//! their worker, and of nobody else.
 
 mod acts;
 mod stage;

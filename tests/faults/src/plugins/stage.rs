@@ -1,5 +1,5 @@
-//! A daemon with two hosts: one at a worker whose plugin misbehaves, and a bystander at another worker, under load from the
-//! first act to the last.
+//! A daemon with two hosts: one at a worker whose plugin misbehaves, and a bystander at another
+//! worker, under load from the first act to the last.
 
 use std::time::{Duration, Instant};
 
@@ -7,22 +7,22 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::Pid;
 use unruly_protocol::PANICS;
 use urom_host::DocaError;
+use urom_tests::PluginDirectory;
 use urom_tests::c::{Source, prefix};
-use urom_tests::{PluginDirectory, Uromd};
 
 use super::acts::Act;
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
-use crate::process::{HostProcess, Logs, PATIENCE, Transports, start_daemon_with};
+use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Service, Transports};
 use crate::vitals::{Vitals, returns, vitals};
 
-/// How many answers may come before the own progress of a plugin whose worker had no turn yet when the first commands came: UCX
-/// finds several in one look then. The plugin's progress has every second call whatever is ready, and what is ready is sent
-/// (`urom-pdk/tests/commands.rs` has both). Mostly it has had its turn before.
+/// How many answers may come before the own progress of a plugin whose worker had no turn yet when
+/// the first commands came: UCX finds several in one look then. The plugin's progress has every
+/// second call whatever is ready, and what is ready is sent (`urom-pdk/tests/commands.rs` has
+/// both). Mostly it has had its turn before.
 const ANSWERED_BEFORE: usize = 2;
 
-/// The worker whose plugin misbehaves, and the bystander's.
 const ONE: u64 = 1;
 const TWO: u64 = 2;
 
@@ -32,7 +32,6 @@ const CORRUPT: &str = "worker_corrupt";
 /// A host's deadline where the plugin does not answer.
 const DEADLINE: Duration = Duration::from_millis(300);
 
-/// How long a call takes that does not return.
 const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
 /// After which time hosts are told of it: at least, and at most on a machine that has other things
@@ -43,53 +42,47 @@ const TOLD: Duration = Duration::from_secs(8);
 /// How late a deadline may fire on a machine that has other things to do.
 const LATE: Duration = Duration::from_secs(1);
 
-/// How long a process may take to end that has no reason to go on.
-const END: Duration = Duration::from_secs(10);
-
-/// How many answers show that the bystander goes on.
 const A_FEW: u64 = 200;
 
-/// How many times as long the bystander's answers may take beside a worker that is blocked, which leaves it a processor.
+/// How many times as long the bystander's answers may take beside a blocked worker.
 const SLOWER: u32 = 5;
 
 /// How often a run may play again the one act beside which the bystander is measured.
 const REPEATS: u32 = 1;
 
-/// What everybody but the worker may keep of an act, in KiB: the C library gives memory back as it likes.
+/// What everybody but the worker may keep of an act, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 3 * 1024;
 
 pub(super) struct Stage {
     // In this order: what is started later goes first.
     host: HostProcess,
     bystander: HostProcess,
-    daemon: Uromd,
+    service: Service,
     two: Pid,
     /// What the rest had before the first act.
     before: Vec<Vitals>,
-    /// How often an act was played again.
     pub(super) repeats: Repeats,
-    plugins: PluginDirectory,
     logs: Logs,
 }
 
 impl Stage {
     pub(super) fn new() -> Result<Stage> {
         let logs = Logs::new()?;
-        let mut plugins = PluginDirectory::with(&["worker_faulty", UNRULY])?;
+        let mut plugins = PluginDirectory::with(&[FAULTY, UNRULY])?;
         let libraries = prefix()?.lib();
         let corrupt =
             Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
         plugins.add(&corrupt.plugin(CORRUPT)?)?;
         // Hosts set it for workers, in which it says what is to panic.
         let allowed = ["--worker-env-allow", PANICS];
-        let daemon = start_daemon_with(&plugins, Transports::All, &logs, &allowed)?;
-        let host = start_host("host", &daemon, &logs)?;
-        let mut bystander = start_host("bystander", &daemon, &logs)?;
+        let service =
+            Service::start_with(plugins, Transports::All, &logs, |command| command.args(allowed))?;
+        let (host, mut bystander) = (service.host("host")?, service.host("bystander")?);
         let two = bystander.start_worker(TWO)?;
         bystander.load(TWO, Kind::Busy, 8, 1)?;
         let (before, repeats) = (Vec::new(), Repeats::at_most(REPEATS));
-        let mut stage = Stage { host, bystander, daemon, two, before, repeats, plugins, logs };
-        // What is made for the first worker and the first commands is there before anything is compared.
+        let mut stage = Stage { host, bystander, service, two, before, repeats, logs };
+        // What the first worker and commands need is there before anything is compared.
         let worker = stage.host.start_worker(ONE)?;
         stage.answers(Call::Echo(1))?;
         stage.leave(worker)?;
@@ -106,14 +99,13 @@ impl Stage {
     /// Everybody but the worker whose plugin misbehaves.
     fn rest(&self) -> [(&'static str, Pid); 4] {
         [
-            ("the daemon", self.daemon.pid()),
+            ("the daemon", self.service.pid()),
             ("the host", self.host.pid()),
             ("the bystander", self.bystander.pid()),
             ("the bystander's worker", self.two),
         ]
     }
 
-    /// Plays an act; how long it took until the host knew.
     pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
         let traces = self.traces(act)?;
         let took = match act {
@@ -162,13 +154,11 @@ impl Stage {
             .map_err(|trouble| anyhow!("worker {ONE}: {}", trouble.text))
     }
 
-    /// Leaves the worker, which ends then.
     fn leave(&mut self, worker: Pid) -> Result<()> {
         self.host.leave(ONE)?;
         wait_for_end(worker, END, "a worker that its host has left")
     }
 
-    /// A call that nothing keeps from being answered.
     fn answers(&mut self, call: Call) -> Result<u64> {
         let (end, _) = self.host.call(ONE, call.clone(), PATIENCE)?;
         end.map_err(|trouble| anyhow!("{call:?}: {}", trouble.text))
@@ -191,7 +181,6 @@ impl Stage {
         Ok(took)
     }
 
-    /// The bystander gets its answers.
     fn goes_on(&mut self, limit: Duration) -> Result<()> {
         self.bystander.pass_within(limit, TWO, A_FEW).context("the bystander is kept waiting")
     }
@@ -213,7 +202,6 @@ impl Stage {
         let before = usual_pace(&mut self.bystander, TWO)?;
         let begin = Instant::now();
         let took = self.times_out(Call::Stall(time))?;
-        // Another command of the same worker.
         self.times_out(Call::Echo(5))?;
         // Nearly all of the time; the rest is for a machine that has other things to do.
         let beside = pace_until(&mut self.bystander, TWO, begin + time * 3 / 4)?;
@@ -230,7 +218,7 @@ impl Stage {
     /// Two hosts of the worker are told, a third is not let in, and the bystander is answered.
     fn never_returns(&mut self) -> Result<Duration> {
         let worker = self.start(&[], "")?;
-        let mut second = start_host("second", &self.daemon, &self.logs)?;
+        let mut second = self.service.host("second")?;
         second.start_worker(ONE)?;
         for host in [&mut self.host, &mut second] {
             ensure!(health(host)? == Ok(0), "a worker that works says that it does not");
@@ -253,7 +241,7 @@ impl Stage {
         }
         let took = told.context("nobody was told")?;
         ensure!(took >= LONG, "it was told of after {took:?}");
-        let mut third = start_host("third", &self.daemon, &self.logs)?;
+        let mut third = self.service.host("third")?;
         let joins = Instant::now();
         let trouble =
             third.try_start(ONE)?.err().context("a worker that is blocked let a host in")?;
@@ -270,9 +258,11 @@ impl Stage {
     fn is_ended(&mut self, limit: u32) -> Result<Duration> {
         let seconds = limit.to_string();
         let limited = ["--plugin-timeout", &*seconds];
-        let daemon = start_daemon_with(&self.plugins, Transports::All, &self.logs, &limited)?;
-        let mut hosts =
-            [start_host("first", &daemon, &self.logs)?, start_host("second", &daemon, &self.logs)?];
+        let plugins = PluginDirectory::with(&[FAULTY])?;
+        let service = Service::start_with(plugins, Transports::All, &self.logs, |command| {
+            command.args(limited)
+        })?;
+        let mut hosts = [service.host("first")?, service.host("second")?];
         let [first, second] = &mut hosts;
         let worker = first.start_worker(ONE)?;
         second.start_worker(ONE)?;
@@ -294,7 +284,6 @@ impl Stage {
         wait_for_end(worker, END, "a worker whose plugin does not return")?;
         let (end, _) = second.call(TWO, Call::Echo(1), PATIENCE)?;
         ensure!(end == Ok(1), "another worker: {end:?}");
-        // The id is free.
         first.leave(ONE)?;
         second.leave(ONE)?;
         let again = first.start_worker(ONE)?;
@@ -306,8 +295,7 @@ impl Stage {
         }
         println!("    it was all over after {:?}", begin.elapsed());
         drop(hosts);
-        let status = daemon.stop()?;
-        ensure!(status.success(), "the daemon ended with {status}");
+        service.end()?;
         Ok(took)
     }
 
@@ -388,7 +376,8 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    /// The worker may die of it, or go round in circles: its host gets errors or the right values, and can leave it.
+    /// The worker may die of it, or go round in circles: its host gets errors or the right values,
+    /// and can leave it.
     fn corrupts(&mut self, how: u64) -> Result<Duration> {
         let worker = self.start(&[CORRUPT], "")?;
         let begin = Instant::now();
@@ -409,20 +398,16 @@ impl Stage {
         Ok(took)
     }
 
-    /// Ends everything in order.
     pub(super) fn end(mut self) -> Result<()> {
         self.bystander.halt(TWO)?;
         self.bystander.leave(TWO)?;
         wait_for_end(self.two, END, "the bystander's worker")?;
         self.host.disconnect()?;
         self.bystander.disconnect()?;
-        let status = self.daemon.stop()?;
-        ensure!(status.success(), "the daemon ended with {status}");
-        Ok(())
+        self.service.end()
     }
 }
 
-/// What a host is told of its worker's plugins.
 fn health(host: &mut HostProcess) -> Result<Result<u64, Trouble>> {
     Ok(host.call(ONE, Call::Health, PATIENCE)?.0)
 }
@@ -434,10 +419,4 @@ fn names_the_call(trouble: &Trouble) -> Result<()> {
         "no call is named: {text}"
     );
     Ok(())
-}
-
-fn start_host(name: &str, daemon: &Uromd, logs: &Logs) -> Result<HostProcess> {
-    let mut host = HostProcess::start(name, &[], Transports::All, logs.file(name)?)?;
-    host.connect(daemon.address())?;
-    Ok(host)
 }

@@ -1,4 +1,5 @@
-//! A control stream with heartbeats, carried by a thread, for a program whose own thread is busy with being rude.
+//! A control stream with heartbeats, carried by a thread, for a program whose own thread is busy
+//! with being rude.
 
 use std::net::SocketAddr;
 use std::sync::mpsc as std_mpsc;
@@ -9,15 +10,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use urom_service::Patience;
-use urom_service::wire::control::HEARTBEAT;
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream::{self, StreamError};
+use urom_wire::control::HEARTBEAT;
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::stream::{self, StreamError};
 
 /// How long an answer may take on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One end of a stream.
 pub(super) struct Link<In, Out> {
     outgoing: mpsc::UnboundedSender<Out>,
     incoming: std_mpsc::Receiver<Result<In, StreamError>>,
@@ -28,7 +28,6 @@ where
     In: DeserializeOwned + Send + 'static,
     Out: Serialize + Send + 'static,
 {
-    /// Connects and greets.
     pub(super) fn open(
         address: SocketAddr,
         expected: Role,
@@ -54,7 +53,6 @@ where
         let _ = self.outgoing.send(message);
     }
 
-    /// The next message.
     pub(super) fn receive(&self) -> Result<In> {
         let message = self
             .incoming
@@ -63,7 +61,6 @@ where
         message.context("a control stream")
     }
 
-    /// A message, if there is one.
     pub(super) fn try_receive(&self) -> Option<Result<In>> {
         self.incoming.try_recv().ok().map(|message| message.context("a control stream"))
     }

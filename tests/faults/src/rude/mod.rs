@@ -1,5 +1,6 @@
-//! A host that speaks the private protocol itself, because the library is never rude: it floods a worker or a daemon, or reads
-//! nothing. It is a process of its own and says on its standard output what comes of it.
+//! A host that speaks the private protocol itself, because the library is never rude: it floods a
+//! worker or a daemon, or reads nothing. It is a process of its own and says on its standard output
+//! what comes of it.
 
 mod link;
 mod wire;
@@ -12,29 +13,28 @@ use clap::ValueEnum;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
-use urom_service::Patience;
-use urom_service::wire::control::{HostToDaemon, StartWorker, WorkerToHost};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream;
+use urom_wire::control::{HostToDaemon, StartWorker, WorkerToHost};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::stream;
 
 use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 
-/// How it is rude.
+/// Ways in which a host misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Manner {
     /// Uses a task slot beyond those that it asked for.
     Beyond,
-    /// Sends commands as fast as it can into slots whose commands are not answered yet, also after it was told to go.
+    /// Sends commands into slots that are not free yet, also after it was told to go.
     Floods,
     /// Uses its slots again and again without ever reading an answer.
     SendsWithoutReading,
-    /// Fills its slots once with commands whose answers are long, and reads nothing from then on: that is no offence.
+    /// Fills its slots once with commands of long answers, and reads nothing: that is no offence.
     StopsReading,
     /// Asks the daemon questions as fast as it can, and reads no answer.
     AsksWithoutReading,
 }
 
-/// What it says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Outcry {
     /// It is let in, and begins.
@@ -55,9 +55,6 @@ const ROOM: u32 = 4096;
 const ENCORE: Duration = Duration::from_secs(1);
 
 /// Is rude until this process is killed.
-///
-/// # Errors
-/// When it is not let in.
 pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("asking to end with the parent")?;
     if manner == Manner::AsksWithoutReading {
@@ -122,7 +119,7 @@ fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
             .await?;
         say(&Outcry::Begins)?;
         loop {
-            // A worker that is there already can be given no environment: the answer says so in many words.
+            // A worker that is there can be given no environment: the answer says so at length.
             let env = Some(Vec::new());
             let worker = StartWorker { id: worker, plugins: 1, gid: 0, env, cpus: None };
             let question = HostToDaemon::Start { request: 1, worker };

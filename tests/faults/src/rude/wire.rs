@@ -1,4 +1,4 @@
-//! The private protocol as a host speaks it: to the daemon, then to a worker, and commands as frames.
+//! The private protocol as a host speaks it to the daemon and to a worker, with frames.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use faulty_protocol::{AskForLong, Echo, Sleep};
 use ucx::{AmFlags, Endpoint, Request, Worker, WorkerAddress};
 use urom_abi::protocol::Request as Encode;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{
+use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
-use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_service::wire::hello::Role;
-use urom_service::wire::pass::Pass;
+use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::hello::Role;
+use urom_wire::pass::Pass;
+use urom_wire::ucx_context::context;
 
 use super::Manner;
 use super::link::Link;
@@ -24,8 +24,8 @@ use super::link::Link;
 /// How many tasks a rude host asks to have in flight.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
 
-/// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB: more than UCX's queues and the kernel's
-/// buffers hold.
+/// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB:
+/// more than UCX's queues and the kernel's buffers hold.
 const MANY_IN_FLIGHT: u16 = 48 * 1024;
 
 /// What a rude host is called in its frames.
@@ -50,7 +50,6 @@ pub(super) struct Ware {
 }
 
 impl Ware {
-    /// What suits how it is rude.
     pub(super) fn of(manner: Manner) -> Result<Ware> {
         let (command, in_flight) = match manner {
             Manner::Floods => (encoded(&Sleep { micros: SLOW })?, MAX_IN_FLIGHT),
@@ -86,7 +85,6 @@ impl Daemon {
         }
     }
 
-    /// Starts or joins a worker.
     pub(super) fn start(self, id: u64) -> Result<Started> {
         let plugin = self.plugins.iter().find(|plugin| plugin.name == "worker_faulty");
         let plugin = plugin.context("there is no faulty plugin")?;
@@ -105,7 +103,6 @@ impl Daemon {
     }
 }
 
-/// A connection to a worker.
 pub(super) struct Wire {
     pub(super) link: Link<WorkerToHost, HostToWorker>,
     // In this order: an endpoint goes before its worker.
@@ -114,12 +111,10 @@ pub(super) struct Wire {
     started: Started,
     channel: u16,
     ware: Ware,
-    /// The last message that was sent.
     sending: Option<Request<Vec<u8>>>,
 }
 
 impl Wire {
-    /// Is let in.
     pub(super) fn attach(started: Started, ware: Ware) -> Result<Wire> {
         let link = Link::open(started.address, Role::Worker, || HostToWorker::Ping)?;
         let worker = context().build()?.worker()?;

@@ -1,4 +1,4 @@
-//! Many hosts as the daemon sees them: control connections that greet, are welcomed and stay. One thread plays them all.
+//! Many hosts as the daemon sees them: control connections that stay, played by one thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use urom_service::Patience;
-use urom_service::key::Key;
-use urom_service::wire::control::{DaemonToHost, HEARTBEAT, HostToDaemon};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream;
+use urom_wire::control::{DaemonToHost, HEARTBEAT, HostToDaemon};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
+use urom_wire::stream;
 
 /// The hosts of a crowd, which stay until it is dropped.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are connected, and before they are
-    /// waited for. How long it took until the last one was welcomed.
+    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are
+    /// connected, and before they are waited for. How long it took until the last one was welcomed.
     pub(crate) fn come(
         daemon: SocketAddr,
         key: Option<&Key>,
@@ -73,7 +73,6 @@ impl Crowd {
         Ok((Crowd { runtime, ends }, begin.elapsed()))
     }
 
-    /// Whether all of them are still there.
     pub(crate) fn is_there(&mut self) -> Result<()> {
         let gone = self.runtime.block_on(async { self.ends.try_join_next() });
         ensure!(gone.is_none(), "a host was lost: {gone:?}");

@@ -1,7 +1,7 @@
 //! Look-ups of files that take as long as a test wants: a slow file system, without one.
 //!
-//! The kernel asks this process about each `statx` of another one and of its children, and lets it go on when it is told so
-//! (seccomp's user notifications).
+//! The kernel asks this process about each `statx` of another one and of its children, and lets it
+//! go on when it is told so (seccomp's user notifications).
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -31,7 +31,6 @@ pub(super) struct Held {
     release: UnixStream,
 }
 
-/// The command's end of it.
 #[derive(Debug)]
 pub(super) struct Asked(UnixStream);
 
@@ -42,7 +41,7 @@ pub(super) fn ask(command: &mut Command) -> Result<Asked> {
         let listener = listen()?;
         send_one(theirs.as_fd(), listener.as_fd())
     };
-    // SAFETY: between fork and exec the closure makes plain system calls, takes no lock and allocates nothing.
+    // SAFETY: between fork and exec the closure makes plain system calls: no lock, no allocation.
     unsafe { command.pre_exec(send) };
     Ok(Asked(ours))
 }
@@ -69,12 +68,10 @@ impl Held {
         self.holds.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until one is.
     pub(super) fn wait(&self, limit: std::time::Duration) -> Result<()> {
         self.held.recv_timeout(limit).map_err(|_| anyhow!("no look-up was held within {limit:?}"))
     }
 
-    /// Lets all go on.
     pub(super) fn release(&mut self) -> Result<()> {
         self.holds.store(false, Ordering::SeqCst);
         Ok(self.release.write_all(&[1])?)
@@ -155,7 +152,6 @@ fn question(listener: &OwnedFd) -> Option<libc::seccomp_notif> {
     (told == 0).then_some(question)
 }
 
-/// The path that a `statx` is about.
 fn path_of(question: &libc::seccomp_notif) -> Option<String> {
     let memory = std::fs::File::open(format!("/proc/{}/mem", question.pid)).ok()?;
     let mut bytes = [0; 4096];

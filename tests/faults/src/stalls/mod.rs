@@ -1,4 +1,4 @@
-//! What would stall a daemon whose loop waits for anything: a slow file system, a log that nobody reads, a crowd, a pause.
+//! What would stall a daemon that waits: slow files, an unread log, a crowd, a pause.
 
 pub(crate) mod crowd;
 mod held;
@@ -6,35 +6,30 @@ mod held;
 use std::ffi::OsStr;
 use std::io::PipeReader;
 use std::net::SocketAddr;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
-use urom_service::key::Key;
 use urom_tests::{PluginDirectory, Uromd};
+use urom_wire::key::Key;
 
 use self::crowd::Crowd;
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Order};
 use crate::process::{
-    HostProcess, Logs, PATIENCE, Transports, set_up_daemon, signal, start_daemon,
+    FAULTY, HostProcess, Logs, PATIENCE, Service, Transports, set_up_daemon, signal,
 };
 use crate::suite::{Extent, Figure, Outcome};
 
 /// Longer than anybody's patience with a peer that is silent.
 const STALL: Duration = Duration::from_millis(4500);
 
-/// How long a daemon may take to end.
 const END: Duration = Duration::from_secs(5);
-
-const FAULTY: &str = "worker_faulty";
 
 const ONE: u64 = 1;
 const TWO: u64 = 2;
 
-/// Runs the suite.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let logs = Logs::new()?;
     let many = extent.pick(200, 400);
@@ -55,21 +50,18 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
 
 /// Looking at a plugin's file takes longer than anybody's patience: only who wants that file waits.
 fn slow_files(logs: &Logs) -> Result<()> {
-    let plugins = PluginDirectory::with(&[FAULTY])?;
-    let (log, mut asked) = (logs.file("uromd")?, None);
-    let daemon = Uromd::start_with(plugins.variable(), |command| {
+    let (plugins, mut asked) = (PluginDirectory::with(&[FAULTY])?, None);
+    let service = Service::start_with(plugins, Transports::All, logs, |command| {
         asked = Some(held::ask(command));
-        set_up_daemon(command, Transports::All).stderr(log)
+        command
     });
     let mut held = asked.context("no command")??.answer(FAULTY)?;
-    let daemon = daemon?;
-    let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
-    host.connect(daemon.address())?;
+    let service = service?;
+    let mut host = service.host("host")?;
     host.start_worker(ONE)?;
     host.load(ONE, Kind::Busy, 4, 1)?;
     host.pass(ONE, 100)?;
-    let mut other = HostProcess::start("other", &[], Transports::All, logs.file("other")?)?;
-    other.connect(daemon.address())?;
+    let mut other = service.host("other")?;
     held.hold();
     other.tell(&Order::Start { worker: TWO, plugins: Vec::new(), env: Vec::new() })?;
     held.wait(PATIENCE)?;
@@ -81,8 +73,7 @@ fn slow_files(logs: &Logs) -> Result<()> {
     let second = other.started(PATIENCE, TWO)?;
     ensure!(second.is_ok(), "worker {TWO}: {second:?}");
     host.halt(ONE)?;
-    daemon.stop()?;
-    Ok(())
+    service.end()
 }
 
 /// Looking at a directory of the plugin path takes for ever: hosts get the plugins of the others.
@@ -98,11 +89,11 @@ fn slow_directory(logs: &Logs) -> Result<()> {
     let daemon = daemon?;
     held.hold();
     for worker in [ONE, TWO] {
-        let mut host = HostProcess::start("host", &[], Transports::All, logs.file("host")?)?;
+        let log = logs.file("host")?;
+        let mut host = HostProcess::start("host", &[], Transports::All, log, |command| command)?;
         host.connect(daemon.address())?;
         host.start_worker(worker)?;
-        let (end, _) = host.call(worker, Call::Echo(5), PATIENCE)?;
-        ensure!(end == Ok(5), "{end:?}");
+        answers(&mut host, worker)?;
     }
     held.wait(Duration::ZERO).context("hosts came in, and nothing was slow")?;
     ends_in_order(daemon, "a daemon with a slow directory")
@@ -112,25 +103,32 @@ fn slow_directory(logs: &Logs) -> Result<()> {
 fn unread_log(many: usize, logs: &Logs) -> Result<()> {
     let plugins = PluginDirectory::with(&[FAULTY])?;
     let (_unread, log): (PipeReader, _) = std::io::pipe()?;
-    let daemon = Uromd::start_with(plugins.variable(), |command| {
-        set_up_daemon(command, Transports::All).args(["--log-level", "70"]).stderr(log)
+    let service = Service::start_with(plugins, Transports::All, logs, |command| {
+        command.args(["--log-level", "70"]).stderr(log)
     })?;
-    let address: SocketAddr = daemon.address().parse()?;
+    let address: SocketAddr = service.address().parse()?;
     for _ in 0..4 {
         Crowd::come(address, None, many, || Ok(()))?;
     }
-    let mut host = HostProcess::start("unread", &[], Transports::All, logs.file("unread")?)?;
-    host.connect(daemon.address())?;
+    let mut host = service.host("unread")?;
     host.start_worker(ONE)?;
-    let (end, _) = host.call(ONE, Call::Echo(5), PATIENCE)?;
-    ensure!(end == Ok(5), "{end:?}");
-    ends_in_order(daemon, "a daemon whose log nobody reads")
+    answers(&mut host, ONE)?;
+    ends_in_order(service.daemon, "a daemon whose log nobody reads")
 }
 
-/// At SIGTERM.
+fn answers(host: &mut HostProcess, worker: u64) -> Result<()> {
+    let (end, _) = host.call(worker, Call::Echo(5), PATIENCE)?;
+    ensure!(end == Ok(5), "{end:?}");
+    Ok(())
+}
+
 fn ends_in_order(daemon: Uromd, what: &str) -> Result<()> {
-    let pid = daemon.pid();
     daemon.signal(Signal::TERM)?;
+    ends(daemon, what)
+}
+
+fn ends(daemon: Uromd, what: &str) -> Result<()> {
+    let pid = daemon.pid();
     let gone = std::thread::spawn(move || daemon.wait());
     wait_for_end(pid, END, what)?;
     let status = gone.join().map_err(|_| anyhow::anyhow!("a panic"))??;
@@ -138,17 +136,15 @@ fn ends_in_order(daemon: Uromd, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Daemon, worker and host are stopped together, as with their machine, for longer than anybody's patience.
+/// Daemon, worker and host are stopped together, for longer than anybody's patience.
 fn paused(logs: &Logs) -> Result<()> {
     for transports in [Transports::All, Transports::Tcp] {
-        let plugins = PluginDirectory::with(&[FAULTY])?;
-        let daemon = start_daemon(&plugins, transports, logs)?;
-        let mut host = HostProcess::start("paused", &[], transports, logs.file("paused")?)?;
-        host.connect(daemon.address())?;
+        let service = Service::start(transports, logs)?;
+        let mut host = service.host("paused")?;
         let worker = host.start_worker(ONE)?;
         host.load(ONE, Kind::Busy, 4, 1)?;
         host.pass(ONE, 100)?;
-        let all: [Pid; 3] = [host.pid(), worker, daemon.pid()];
+        let all: [Pid; 3] = [host.pid(), worker, service.pid()];
         for _ in 0..2 {
             all.iter().try_for_each(|pid| signal(*pid, Signal::STOP))?;
             // It is the time that counts.
@@ -157,7 +153,7 @@ fn paused(logs: &Logs) -> Result<()> {
             host.pass(ONE, 100)?;
         }
         host.halt(ONE)?;
-        daemon.stop()?;
+        service.end()?;
     }
     Ok(())
 }
@@ -166,20 +162,19 @@ fn paused(logs: &Logs) -> Result<()> {
 fn crowd(many: usize, logs: &Logs) -> Result<Duration> {
     let keys = TempDir::new()?;
     let file = key_file(&keys)?;
-    let (plugins, log) = (PluginDirectory::with(&[FAULTY])?, logs.file("uromd")?);
-    let daemon = Uromd::start_with(plugins.variable(), |command: &mut Command| {
-        set_up_daemon(command, Transports::All).arg("--key-file").arg(&file).stderr(log)
+    let plugins = PluginDirectory::with(&[FAULTY])?;
+    let service = Service::start_with(plugins, Transports::All, logs, |command| {
+        command.arg("--key-file").arg(&file)
     })?;
     let key = Key::read(&file)?;
-    signal(daemon.pid(), Signal::STOP)?;
-    let go_on = || signal(daemon.pid(), Signal::CONT);
-    let (mut crowd, took) = Crowd::come(daemon.address().parse()?, Some(&key), many, go_on)?;
+    signal(service.pid(), Signal::STOP)?;
+    let go_on = || signal(service.pid(), Signal::CONT);
+    let (mut crowd, took) = Crowd::come(service.address().parse()?, Some(&key), many, go_on)?;
     crowd.is_there()?;
-    daemon.stop()?;
+    service.end()?;
     Ok(took)
 }
 
-/// A new key in a file that only this user reads.
 pub(crate) fn key_file(directory: &TempDir) -> Result<std::path::PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let file = directory.path().join("key");
@@ -191,37 +186,29 @@ pub(crate) fn key_file(directory: &TempDir) -> Result<std::path::PathBuf> {
 /// The terminal's end stops daemon and workers in order, unless they were started to outlive it.
 fn hung_up(logs: &Logs) -> Result<()> {
     for outlives in [false, true] {
-        let (plugins, log) = (PluginDirectory::with(&[FAULTY])?, logs.file("hung-up")?);
-        let daemon = Uromd::start_with(plugins.variable(), |command| {
+        let plugins = PluginDirectory::with(&[FAULTY])?;
+        let service = Service::start_with(plugins, Transports::All, logs, |command| {
             if outlives {
                 use std::os::unix::process::CommandExt;
                 // SAFETY: between fork and exec the closure makes one plain system call.
                 unsafe { command.pre_exec(ignore_hangup) };
             }
-            set_up_daemon(command, Transports::All).stderr(log)
+            command
         })?;
-        let mut host =
-            HostProcess::start("hung-up-host", &[], Transports::All, logs.file("hung-up-host")?)?;
-        host.connect(daemon.address())?;
+        let mut host = service.host("hung-up")?;
         let (one, two) = (host.start_worker(ONE)?, host.start_worker(TWO)?);
-        let pid = daemon.pid();
-        // A worker alone, then all.
+        let pid = service.pid();
         signal(one, Signal::HUP)?;
         if !outlives {
             wait_for_end(one, END, "a worker that was hung up")?;
         }
-        let (end, _) = host.call(TWO, Call::Echo(5), PATIENCE)?;
-        ensure!(end == Ok(5), "{end:?}");
+        answers(&mut host, TWO)?;
         signal(pid, Signal::HUP)?;
         if outlives {
-            let (end, _) = host.call(ONE, Call::Echo(6), PATIENCE)?;
-            ensure!(end == Ok(6), "{end:?}");
-            ensure!(daemon.stop()?.success(), "it ends in order at SIGTERM");
+            answers(&mut host, ONE)?;
+            service.end()?;
         } else {
-            let gone = std::thread::spawn(move || daemon.wait());
-            wait_for_end(pid, END, "a daemon that was hung up")?;
-            let status = gone.join().map_err(|_| anyhow::anyhow!("a panic"))??;
-            ensure!(status.success(), "{status}");
+            ends(service.daemon, "a daemon that was hung up")?;
             wait_for_end(two, END, "its worker")?;
         }
     }

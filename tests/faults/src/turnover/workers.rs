@@ -1,26 +1,22 @@
-//! One worker after the other dies under a host that goes on and starts the next: the host needs no more memory for it, nor does the
-//! daemon.
+//! One worker after the other dies under a host that goes on and starts the next: the host needs no
+//! more memory for it, nor does the daemon.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
-use urom_tests::PluginDirectory;
 
-use super::{A_FEW, EACH, END, Grown, IN_FLIGHT, PROBE, WORKER};
+use super::{A_FEW, EACH, Grown, IN_FLIGHT, PROBE, WORKER};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
-use crate::process::{HostProcess, Logs, Transports, signal, start_daemon};
+use crate::process::{END, HostProcess, Logs, Service, Transports, signal};
 use crate::suite::Figure;
 use crate::vitals::{has_thread, until};
 
-/// Has a host lose so many workers.
 pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Result<[Figure; 2]> {
-    let plugins = PluginDirectory::with(&["worker_faulty"])?;
-    let daemon = start_daemon(&plugins, transports, logs)?;
-    let mut host = HostProcess::start("the host", &[], transports, logs.file("host")?)?;
-    host.connect(daemon.address())?;
+    let service = Service::start(transports, logs)?;
+    let mut host = service.host("the host")?;
     let mut grown = [
         Grown::new("host", "workers", EACH, host.pid()),
-        Grown::new("daemon", "workers", 0, daemon.pid()),
+        Grown::new("daemon", "workers", 0, service.pid()),
     ];
     for loss in 1..=losses {
         lose(&mut host).with_context(|| format!("worker {loss} of {losses}"))?;
@@ -30,11 +26,11 @@ pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Res
     }
     host.disconnect()?;
     host.is_quiet()?;
-    ensure!(daemon.stop()?.success(), "the daemon did not end in order");
+    service.end()?;
     Ok(grown.map(|grown| grown.figure(transports)))
 }
 
-/// A worker is started, answers, and dies while commands wait at it: not while it sends, which may block the host's receive queue.
+/// A worker answers, and dies while commands wait, not while it sends: that may block a queue.
 fn lose(host: &mut HostProcess) -> Result<()> {
     let worker = host.start_worker(WORKER)?;
     host.load(WORKER, Kind::Busy, IN_FLIGHT, 0)?;

@@ -1,4 +1,4 @@
-//! `urom-service/src/mailbox.rs`: from control threads to a data thread.
+//! `urom-wire/src/mailbox.rs`: from control threads to a data thread.
 
 use loom::sync::Arc;
 use loom::thread;

@@ -1,11 +1,13 @@
-//! The models. What a file here includes with `#[path]` is the code itself, with the types of `sync` in the place of its own.
+//! The models. What is included with `#[path]` is the code itself, with the types of `sync`.
 
-#[path = "../../../../urom-service/src/mailbox.rs"]
+#![allow(unreachable_pub, reason = "what is public where it comes from")]
+
+#[path = "../../../../urom-wire/src/mailbox.rs"]
 mod mailbox;
 mod mailboxes;
 #[path = "../../../../urom-host/src/wait/notifier.rs"]
 mod notifier;
-#[path = "../../../../urom-service/src/queue/probe_state.rs"]
+#[path = "../../../../urom-wire/src/queue_probe/state.rs"]
 mod probe_state;
 mod probe_states;
 mod sleepers;

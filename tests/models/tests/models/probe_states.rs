@@ -1,5 +1,5 @@
-//! `urom-service/src/queue/probe_state.rs`: from the thread that sends a message into a queue to the queue's owner, and back. `send` and
-//! `Probe::look` of `queue.rs` use it in this order.
+//! `urom-wire/src/queue_probe/state.rs`: from the thread that sends a message into a queue to the
+//! queue's owner, and back. `send` and `Probe::look` of `queue.rs` use it in this order.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! `urom-host/src/wait/notifier.rs`: from the wakers of a future, on any thread, to the host that sleeps until it is done.
+//! `urom-host/src/wait/notifier.rs`: from wakers, on any thread, to the host that sleeps.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -32,8 +32,9 @@ impl Wait {
         })
     }
 
-    /// As `drive` of `urom-host/src/wait.rs` does it on a thread that has nothing else to do. A wake-up that is lost is a
-    /// deadlock, which loom reports; so it does with a sleep that is none, again and again.
+    /// As `drive` of `urom-host/src/wait.rs` does it on a thread that has nothing else to do. A
+    /// wake-up that is lost is a deadlock, which loom reports; so it does with a sleep that is
+    /// none, again and again.
     fn to_its_end(&self) {
         while !(self.notifier.take() && self.done.load(Ordering::Relaxed)) {
             self.notifier.sleep(|bell| bell.unwrap().wait());
@@ -58,7 +59,7 @@ fn a_sleeper_is_woken_in_whatever_order_things_happen() {
 #[test]
 fn a_waker_for_nothing_takes_no_wake_up_away() {
     let mut model = loom::model::Builder::new();
-    // With three threads all orders would take hours. Those of two threads are tried without a limit above.
+    // With three threads all orders would take hours. Two threads are tried without a limit above.
     model.preemption_bound = Some(2);
     model.check(|| {
         let wait = Wait::begin();

@@ -1,4 +1,4 @@
-//! loom's types in the place of those of `urom-service/src/sync.rs`, `urom-pdk/src/sync.rs` and
+//! loom's types in the place of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
 //! `urom-host/src/wait/sync.rs`.
 
 use std::cell::Cell;
@@ -10,8 +10,9 @@ use loom::sync::atomic::{self, fence};
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use std::sync::PoisonError;
 
-/// A flag. loom takes operations for acquire and release at most, but models fences in full. What sequential consistency adds
-/// is that no load comes before a store that it follows: there is a fence between the two if both are.
+/// A flag. loom takes operations for acquire and release at most, but models fences in full. What
+/// sequential consistency adds is that no load comes before a store that it follows: there is a
+/// fence between the two if both are.
 #[derive(Debug)]
 pub(crate) struct AtomicBool(atomic::AtomicBool);
 
@@ -28,9 +29,10 @@ impl AtomicBool {
     }
 
     pub(crate) fn store(&self, value: bool, order: Ordering) {
-        // Nothing comes between what a swap reads and what it writes. loom lets a store come there, but no other swap. A store
-        // ends what a release before it gives to whoever reads it, and this does not: flags that more than one thread raises
-        // are swapped in what is modelled, or stored under a lock.
+        // Nothing comes between what a swap reads and what it writes. loom lets a store come there,
+        // but no other swap. A store ends what a release before it gives to whoever reads it, and
+        // this does not: flags that more than one thread raises are swapped in what is modelled, or
+        // stored under a lock.
         self.swap(value, order);
     }
 
@@ -43,7 +45,7 @@ impl AtomicBool {
 }
 
 loom::thread_local! {
-    /// Whether this thread has written something with sequential consistency, and loaded nothing with it since.
+    /// Whether this thread has stored with sequential consistency, and loaded nothing so since.
     static STORED: Cell<bool> = Cell::new(false);
 }
 
@@ -86,8 +88,8 @@ impl Wake {
 pub(crate) struct Bell(Wake);
 
 impl Bell {
-    pub(crate) fn new() -> Option<Bell> {
-        Wake::new().ok().map(Bell)
+    pub(crate) fn new() -> io::Result<Bell> {
+        Wake::new().map(Bell)
     }
 
     pub(crate) fn raise(&self) {

@@ -1,4 +1,5 @@
-//! `urom-pdk/src/woken.rs`: from the wakers of a plugin's futures, on any thread, to the executor that polls them.
+//! `urom-pdk/src/woken.rs`: from the wakers of a plugin's futures, on any thread, to the executor
+//! that polls them.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

@@ -1,4 +1,4 @@
-//! A plugin that misbehaves when it is told to, and tells a test what its worker looks like from inside.
+//! A plugin that misbehaves when told to, and tells a test what its worker looks like inside.
 
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -20,7 +20,7 @@ impl Reader {
         if let Some(window) = windows.get(key) {
             return Ok(Rc::clone(window));
         }
-        // SAFETY: the key is what a host of the domain gave for its buffer, and this plugin trusts those with its memory.
+        // SAFETY: the key is what a host gave for its buffer, and this plugin trusts it.
         let window = unsafe { Window::open(&self.worker, key) };
         let window = Rc::new(window.map_err(driver("opening a window"))?);
         windows.insert(key.to_vec(), Rc::clone(&window));

@@ -2,8 +2,8 @@
 
 use urom_abi::{urom_command, urom_notification};
 
-/// The variable of the worker's environment that names the methods that panic: `open`, `address`, `progress` and `close`,
-/// with anything between them.
+/// The variable of the worker's environment that names the methods that panic: `open`, `address`,
+/// `progress` and `close`, with anything between them.
 pub const PANICS: &str = "UNRULY_PANICS";
 
 /// What a test can ask of the unruly plugin.

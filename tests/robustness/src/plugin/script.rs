@@ -1,4 +1,4 @@
-//! What a program and the handlers of its thread share: how each command is to behave, and what became of it.
+//! What a program and its handlers share: how each command behaves, and what became of it.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -7,24 +7,19 @@ use std::task::{Poll, Waker};
 
 use urom_pdk::{Context, DocaError, Error, Held, Result};
 
-/// What the handler of a command does. It is a byte of the connection's number, which handlers are told.
+/// What the handler of a command does: a byte of the connection's number, which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
-    /// Answers at once.
     Answer,
-    /// Fails at once.
     Fail,
     /// Answers when it is released and woken.
     Wait,
     /// Fails then.
     WaitAndFail,
-    /// Holds its payload, and answers at once.
     Hold,
-    /// Holds its payload, and waits.
     HoldAndWait,
     /// Wakes itself this many times, then answers.
     Turns(u8),
-    /// Panics at once.
     Panic,
     /// Panics when it is released and woken.
     WaitAndPanic,
@@ -50,10 +45,8 @@ impl Behaviour {
     }
 }
 
-/// The code that handlers fail with.
 pub(super) const FAILED: DocaError = DocaError::NOT_FOUND;
 
-/// A command that waits.
 struct Waiting {
     index: u64,
     waker: Waker,
@@ -77,7 +70,6 @@ thread_local! {
     static SCRIPT: Rc<Script> = Rc::default();
 }
 
-/// This thread's.
 pub(super) fn script() -> Rc<Script> {
     SCRIPT.with(Rc::clone)
 }
@@ -96,7 +88,6 @@ impl Script {
         self.ended.borrow_mut().clear();
     }
 
-    /// What ended since the last call.
     pub(super) fn take_ended(&self) -> Vec<(u64, DocaError)> {
         self.ended.take()
     }

@@ -1,4 +1,5 @@
-//! A worker in miniature: calls the C functions of a plugin of this process, as a worker does, and more carelessly.
+//! A worker in miniature: calls the C functions of a plugin of this process, as a worker does, and
+//! more carelessly.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
@@ -11,10 +12,8 @@ use urom_abi::plugin::{
 use urom_abi::protocol::{Protocol, Serve};
 use urom_pdk::Side;
 
-/// The id that the plugin was given.
 pub(super) const PLUGIN_ID: u64 = 4;
 
-/// A worker with one plugin, open or closed.
 pub(super) struct Worker {
     iface: PluginIface,
     /// From a box that the drop gives back; the plugin keeps this pointer, so it is made once.
@@ -23,7 +22,6 @@ pub(super) struct Worker {
     notifications: DescriptorList<WorkerNotifDesc>,
 }
 
-/// The interface of a plugin.
 pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure of this frame.
@@ -32,7 +30,6 @@ pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
 }
 
 impl Worker {
-    /// A worker whose plugin is closed.
     pub(super) fn new(iface: PluginIface) -> Worker {
         let domain_iface = DomainLookups {
             addr_lookup: None,
@@ -78,12 +75,10 @@ impl Worker {
         unsafe { worker_cmd(ctx, self.commands.as_raw()) }
     }
 
-    /// Frees what is queued.
     pub(super) fn forget_queued(&mut self) -> usize {
         std::iter::from_fn(|| self.commands.pop_front()).count()
     }
 
-    /// Calls progress once.
     pub(super) fn progress(&mut self) -> (DocaError, Vec<NotificationDesc>) {
         let (ctx, progress) = (self.ctx.as_ptr(), self.iface.progress.expect("progress"));
         // SAFETY: a context and a list, both of this thread.

@@ -14,7 +14,6 @@ fn directory(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
 }
 
-/// The inputs of a target.
 fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let directory = directory(target);
     let entries =

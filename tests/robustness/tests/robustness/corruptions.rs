@@ -1,4 +1,4 @@
-//! Every truncation of every sample, and every byte of it changed: an error or a message, never more.
+//! Every truncation and every changed byte of every sample: an error or a message, never more.
 //!
 //! `check` copies what it is given into an allocation of exactly that length.
 
@@ -14,8 +14,8 @@ fn check(sample: &Sample, bytes: &[u8]) {
     }
 }
 
-/// The offsets to try: all of the fixed part and of a short message, and of a long payload the first, the last and some
-/// between.
+/// The offsets to try: all of the fixed part and of a short message, and of a long payload the
+/// first, the last and some between.
 fn offsets(sample: &Sample) -> Vec<usize> {
     let description = sample.subject().description;
     let messages =

@@ -1,5 +1,5 @@
-//! What must hold for any bytes, on chosen and arbitrary messages, their truncations and corruptions, and on the
-//! committed inputs of the fuzz targets.
+//! What must hold for any bytes, on chosen and arbitrary messages, their truncations and
+//! corruptions, and on the committed inputs of the fuzz targets.
 
 mod corpus;
 mod corruptions;
@@ -13,8 +13,8 @@ mod samples;
 #[global_allocator]
 static ALLOCATOR: robustness::memory::Counting = robustness::memory::Counting;
 
-/// Keeps the log of plugins, some 100,000 lines of it, from standard error. What tests say is on standard output;
-/// `UROM_LOUD=1` is for what ends the process.
+/// Keeps the log of plugins, some 100,000 lines of it, from standard error. What tests say is on
+/// standard output; `UROM_LOUD=1` is for what ends the process.
 fn quiet() {
     #[cfg(not(miri))]
     if std::env::var_os("UROM_LOUD").is_none() {

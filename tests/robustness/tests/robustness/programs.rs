@@ -4,7 +4,6 @@ use robustness::plugin::{Step, run};
 
 use crate::samples;
 
-/// The bytes of a program.
 pub(crate) struct Program(pub(crate) Vec<u8>);
 
 impl Program {

@@ -1,4 +1,4 @@
-//! Round trips of arbitrary values: every command and every notification of every protocol, in both directions.
+//! Round trips of arbitrary values of every message of every protocol.
 
 mod commands;
 mod notifications;
@@ -15,7 +15,7 @@ use robustness::subject::{Answered, Sent, written};
 use urom_abi::Payload;
 use urom_pdk::test_util::{Seed, seeds};
 
-/// How many values of each message are tried. Nothing is written to files: what was found is to become a test.
+/// How many values of each message are tried. What is found becomes a test, and no file.
 fn config() -> ProptestConfig {
     let cases = if cfg!(miri) { 2 } else { 256 };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }

@@ -1,4 +1,5 @@
-//! Well-formed messages: at least one of every kind, and those that the C plugins' own pack functions made.
+//! Well-formed messages: at least one of every kind, and those that the C plugins' own pack
+//! functions made.
 
 use std::num::NonZeroU64;
 
@@ -10,7 +11,6 @@ use test_protocols::rdmo;
 use test_protocols::ucc::{self, CollArgs, LibParams};
 use urom_abi::{Data, Elements, Payload, Received, Registered};
 
-/// A message.
 pub(crate) struct Sample {
     /// Its place in [`SUBJECTS`].
     pub(crate) protocol: u8,
@@ -42,7 +42,6 @@ fn notification<R: Answered>(name: &str, reply: R) -> Sample {
     Sample::new(R::SUBJECT, false, name, desc.payload().to_vec())
 }
 
-/// Every sample.
 pub(crate) fn all() -> Vec<Sample> {
     let mut samples = vec![
         command("Loopback", graph_protocol::Loopback { data: 1 << 40 }),

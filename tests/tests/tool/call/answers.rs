@@ -3,21 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::{call, says};
-use crate::common::{daemon, examples_of, run, rust, tool};
-
-#[test]
-fn the_examples_of_the_help_work() -> Result<()> {
-    let examples = examples_of("call")?;
-    ensure!(examples.len() == 9, "{examples:?}");
-    for (example, said) in examples {
-        said.good().context(example)?;
-    }
-    Ok(())
-}
+use super::{Remote, call, says};
+use crate::common::{daemon, run, rust, tool};
 
 #[test]
 fn nothing_is_left_behind() -> Result<()> {
@@ -52,38 +42,31 @@ fn answers_are_json_for_scripts() -> Result<()> {
 
 #[test]
 fn arrays_take_text_and_come_back_as_bytes() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
-    let file = rust("worker_faulty")?;
-    let said =
-        call(&format!("{file} env name=UROM_PLUGIN_PATH --service {} --json", daemon.address()))?
-            .json()?;
+    let faulty = Remote::new("worker_faulty")?;
+    let said = faulty.call("env name=UROM_PLUGIN_PATH --json")?.json()?;
     let fields = &said["notification"]["fields"];
     ensure!(fields["len"].as_u64() > Some(1) && fields["value"]["len"] == 64, "{said}");
-    let none =
-        call(&format!("{file} env name=NO_SUCH_VARIABLE --service {} --json", daemon.address()))?
-            .json()?;
+    let none = faulty.call("env name=NO_SUCH_VARIABLE --json")?.json()?;
     assert_eq!(none["notification"]["fields"]["len"], json!(u64::MAX));
     Ok(())
 }
 
 #[test]
 fn a_status_other_than_success_is_named_and_fails_the_call() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
-    let file = rust("worker_faulty")?;
-    let at = format!("--service {}", daemon.address());
+    let faulty = Remote::new("worker_faulty")?;
     for (words, code, text) in [
         ("fail code=16", "DOCA_ERROR_NOT_FOUND", "resource not found"),
         ("fail code=6", "DOCA_ERROR_INVALID_VALUE", "invalid input"),
         ("panic", "DOCA_ERROR_UNEXPECTED", "unexpected scenario detected"),
     ] {
-        let said = call(&format!("{file} {words} {at}"))?;
+        let said = faulty.call(words)?;
         assert_eq!(said.out, "", "there is nothing to read in a failed command's notification");
         says(said, &["`worker_faulty`", code, text, "worker's log"])?;
     }
-    let said = call(&format!("{file} fail code=16 {at} --json"))?;
+    let said = faulty.call("fail code=16 --json")?;
     let json: Value = serde_json::from_str(&said.out)?;
     assert_eq!((said.code, &json["status"]["code"]), (Some(1), &json!(16)));
-    says(call(&format!("{file} crash {at}"))?, &["Crash of `worker_faulty` ended with", "worker"])?;
+    says(faulty.call("crash")?, &["Crash of `worker_faulty` ended with", "worker"])?;
     Ok(())
 }
 
@@ -99,10 +82,7 @@ fn what_does_not_fit_into_a_message_is_told_with_the_size_that_does() -> Result<
     let said = call(&send)?;
     ensure!(!said.err.contains("ServiceBuilder") && !said.err.contains("raw command"), "{said:?}");
     says(said, &parts)?;
-    says(
-        call(&format!("{send} --repeat 2 --warm-up 0"))?,
-        &["it ended after 0 of 2 commands", &line[28..]],
-    )?;
+    says(call(&format!("{send} --repeat 2"))?, &["it ended after 0 of 2 commands", &line[28..]])?;
     // There is no worker 0 without a domain, which the plugin says.
     says(call(&format!("{send} --max-msg-size 5096"))?, &["the plugin answered with this status"])?;
     let raw = format!("{sandbox} --raw @{}", file.display());
@@ -125,13 +105,9 @@ fn what_does_not_fit_into_a_message_is_told_with_the_size_that_does() -> Result<
 
 #[test]
 fn what_never_answers_is_waited_for_as_long_as_one_says() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
+    let faulty = Remote::new("worker_faulty")?;
     let start = Instant::now();
-    let said = call(&format!(
-        "{} hang --timeout 1 --service {}",
-        rust("worker_faulty")?,
-        daemon.address()
-    ))?;
+    let said = faulty.call("hang --timeout 1")?;
     ensure!(start.elapsed() >= Duration::from_secs(1));
     says(said, &["was not answered within 1 s", "--timeout"])
 }

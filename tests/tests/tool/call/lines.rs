@@ -7,31 +7,34 @@ use serde_json::{Value, json};
 use urom_abi::WorkerId;
 use urom_host::Service;
 
-use super::{call, call_with_input, is_wrong, says};
+use super::{Remote, call, call_with_input, is_wrong, says};
 use crate::common::{daemon, run, rust, tool_with};
+
+/// What `--json` prints, an object for each command.
+fn objects(said: &str) -> Result<Vec<Value>> {
+    let objects = serde_json::Deserializer::from_str(said).into_iter();
+    Ok(objects.collect::<Result<_, _>>()?)
+}
 
 #[test]
 fn several_commands_go_to_one_worker() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_unruly"])?;
-    let unruly = format!("{} --service {}", rust("worker_unruly")?, daemon.address());
+    let unruly = Remote::new("worker_unruly")?;
     // It counts what it was told to leak, from the worker's start on.
     let kept = |data: &[u32]| {
         data.iter().map(|data| format!("Kept\n  data = {data}\n")).collect::<String>()
     };
-    let said = call(&format!("{unruly} leak bytes=1 + leak bytes=2 + keep data=7 + leak bytes=4"))?;
+    let said = unruly.call("leak bytes=1 + leak bytes=2 + keep data=7 + leak bytes=4")?;
     assert_eq!(said.good()?, kept(&[1, 3, 7, 7]));
     let lines =
         "leak bytes=1\n# the worker is the same\n\nleak bytes=2 + keep data='5'\nleak bytes=4\n";
-    assert_eq!(call_with_input(&format!("{unruly} -"), lines)?.good()?, kept(&[1, 3, 5, 7]));
+    assert_eq!(unruly.call_with_input("-", lines)?.good()?, kept(&[1, 3, 5, 7]));
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("commands");
     fs::write(&file, lines)?;
-    assert_eq!(call(&format!("{unruly} @{}", file.display()))?.good()?, kept(&[1, 3, 5, 7]));
+    assert_eq!(unruly.call(&format!("@{}", file.display()))?.good()?, kept(&[1, 3, 5, 7]));
     // An object for each.
-    let said = call(&format!("{unruly} keep data=1 + keep data=2 --json"))?.good()?;
-    let values = serde_json::Deserializer::from_str(&said)
-        .into_iter::<Value>()
-        .collect::<Result<Vec<_>, _>>()?;
+    let said = unruly.call("keep data=1 + keep data=2 --json")?.good()?;
+    let values = objects(&said)?;
     let data: Vec<_> =
         values.iter().map(|value| &value["notification"]["fields"]["data"]).collect();
     assert_eq!(data, [&json!(1), &json!(2)]);
@@ -40,10 +43,8 @@ fn several_commands_go_to_one_worker() -> Result<()> {
 
 #[test]
 fn one_of_several_commands_that_fails_keeps_none_of_the_others_from_being_sent() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
-    let faulty = format!("{} --service {}", rust("worker_faulty")?, daemon.address());
-    let said =
-        call(&format!("{faulty} echo data=1 + fail code=16 + hang + echo data=2 --timeout 1"))?;
+    let faulty = Remote::new("worker_faulty")?;
+    let said = faulty.call("echo data=1 + fail code=16 + hang + echo data=2 --timeout 1")?;
     assert_eq!((said.code, &*said.out), (Some(1), "Echoed\n  data = 1\nEchoed\n  data = 2\n"));
     ensure!(
         said.err.contains("Fail of `worker_faulty` ended with DOCA_ERROR_NOT_FOUND"),
@@ -51,7 +52,7 @@ fn one_of_several_commands_that_fails_keeps_none_of_the_others_from_being_sent()
     );
     ensure!(said.err.contains("Hang of `worker_faulty` was not answered within 1 s"), "{said:?}");
     let lines = "echo data=1\nechoo data=2\necho data=\nfail code=16\necho data=2\n";
-    let said = call_with_input(&format!("{faulty} -"), lines)?;
+    let said = faulty.call_with_input("-", lines)?;
     assert_eq!((said.code, &*said.out), (Some(2), "Echoed\n  data = 1\nEchoed\n  data = 2\n"));
     ensure!(said.err.matches("error: ").count() == 3, "{said:?}");
     for part in [
@@ -65,14 +66,14 @@ fn one_of_several_commands_that_fails_keeps_none_of_the_others_from_being_sent()
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("commands");
     fs::write(&file, lines)?;
-    let said = call(&format!("{faulty} @{}", file.display()))?;
+    let said = faulty.call(&format!("@{}", file.display()))?;
     assert_eq!(said.out, "");
     let place = format!(
         "error: line 2 of {}: plugin `worker_faulty`: there is no command `echoo`",
         file.display()
     );
     is_wrong(said, &[&place])?;
-    says(call(&format!("{faulty} @/nowhere/commands"))?, &["cannot read /nowhere/commands"])
+    says(faulty.call("@/nowhere/commands")?, &["cannot read /nowhere/commands"])
 }
 
 #[test]
@@ -82,9 +83,7 @@ fn workers_of_a_domain_reach_each_other() -> Result<()> {
     let line = "0:tag_recv count=5 tag=7 tag_mask=255 + 1:tag_send dest=0 tag=7 data=hello";
     for service in [String::new(), format!("--service {}", daemon.address())] {
         let said = call(&format!("{sandbox} --workers 2 {line} {service} --json"))?.good()?;
-        let values = serde_json::Deserializer::from_str(&said)
-            .into_iter::<Value>()
-            .collect::<Result<Vec<_>, _>>()?;
+        let values = objects(&said)?;
         assert_eq!(values.len(), 2, "{said}");
         assert_eq!(values[0]["notification"]["name"], "TagReceived", "{said}");
         ensure!(values[0].to_string().contains("hello"), "{said}");
@@ -180,24 +179,21 @@ fn spaces_around_a_plus_and_within_brackets_are_optional() -> Result<()> {
 
 #[test]
 fn any_number_of_commands_is_sent_with_some_in_flight() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
-    let faulty = format!("{} --service {}", rust("worker_faulty")?, daemon.address());
+    let faulty = Remote::new("worker_faulty")?;
     let echo = |data: usize| (format!("echo data={data}"), format!("Echoed\n  data = {data}\n"));
     let (line, answers): (Vec<_>, Vec<_>) = (0..1000).map(echo).unzip();
     let (line, answers) = (line.join(" + "), answers.concat());
-    assert_eq!(call(&format!("{faulty} {line}"))?.good()?, answers);
-    assert_eq!(call_with_input(&format!("{faulty} -"), &line)?.good()?, answers);
+    assert_eq!(faulty.call(&line)?.good()?, answers);
+    assert_eq!(faulty.call_with_input("-", &line)?.good()?, answers);
 
     // A command that is given up leaves room for others, unless there are too many of these.
     let hangs = |count: usize| vec!["hang"; count].join(" + ");
     let line = format!("{} + {line}\necho data=7\n", hangs(63));
-    let said = call_with_input(&format!("{faulty} - --timeout 1"), line)?;
+    let said = faulty.call_with_input("- --timeout 1", line)?;
     assert_eq!((said.code, &*said.out), (Some(1), &*(answers + "Echoed\n  data = 7\n")));
     assert_eq!(said.err.matches("Hang of `worker_faulty` was not answered within 1 s").count(), 63);
-    let said = call_with_input(
-        &format!("{faulty} - --timeout 1"),
-        format!("{} + echo data=1\necho data=2", hangs(64)),
-    )?;
+    let said = faulty
+        .call_with_input("- --timeout 1", format!("{} + echo data=1\necho data=2", hangs(64)))?;
     assert_eq!((said.code, &*said.out), (Some(1), ""));
     for line in 1..=2 {
         let part = format!(
@@ -211,23 +207,19 @@ fn any_number_of_commands_is_sent_with_some_in_flight() -> Result<()> {
 
 #[test]
 fn the_worker_of_another_host_is_called_by_the_name_that_logs_give_it() -> Result<()> {
-    let (daemon, _plugins) = daemon(&["worker_faulty"])?;
-    let service = Service::builder().address(daemon.address()).connect()?;
+    let remote = Remote::new("worker_faulty")?;
+    let service = Service::builder().address(remote.daemon.address()).connect()?;
     let faulty = service.plugin::<faulty_protocol::Protocol>()?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     assert_eq!(WorkerId(worker.id()).to_string(), "auto-1");
     let pid = faulty.task_pid(&worker).submit()?.wait()?.pid;
-    let at = format!("{} pid --service {}", rust("worker_faulty")?, daemon.address());
-    assert_eq!(
-        call(&format!("{at} --worker auto-1"))?.good()?,
-        format!("Process\n  pid = {pid}\n")
-    );
+    assert_eq!(remote.call("pid --worker auto-1")?.good()?, format!("Process\n  pid = {pid}\n"));
     let number = worker.id();
     assert_eq!(
-        call(&format!("{at} --worker {number}"))?.good()?,
+        remote.call(&format!("pid --worker {number}"))?.good()?,
         format!("Process\n  pid = {pid}\n")
     );
-    let another = call(&at)?.good()?;
+    let another = remote.call("pid")?.good()?;
     ensure!(another != format!("Process\n  pid = {pid}\n"), "{another}");
     for (id, part) in [
         ("auto-", "expected a number, or auto-N"),
@@ -238,7 +230,7 @@ fn the_worker_of_another_host_is_called_by_the_name_that_logs_give_it() -> Resul
         ("18446744073709551616", "expected a number, or auto-N"),
         ("18446744073709551614 --workers 2", "begin with a smaller one"),
     ] {
-        let said = call(&format!("{at} --worker {id}"))?.wrong()?;
+        let said = remote.call(&format!("pid --worker {id}"))?.wrong()?;
         ensure!(said.contains(part), "{id}: {said}");
     }
     Ok(())

@@ -9,12 +9,38 @@ mod repeat;
 use std::fs;
 
 use anyhow::{Result, ensure};
+use urom_tests::{PluginDirectory, Uromd};
 
-use crate::common::{Said, run, tool_says, tool_with};
+use crate::common::{Said, daemon, run, rust, tool_says, tool_with};
 
-/// Calls with these words, separated by spaces.
 fn call(words: &str) -> Result<Said> {
     tool_says(["call"].into_iter().chain(words.split_whitespace()))
+}
+
+/// A plugin in Rust that is called at a daemon.
+struct Remote {
+    plugin: &'static str,
+    daemon: Uromd,
+    _plugins: PluginDirectory,
+}
+
+impl Remote {
+    fn new(plugin: &'static str) -> Result<Remote> {
+        let (daemon, plugins) = daemon(&[plugin])?;
+        Ok(Remote { plugin, daemon, _plugins: plugins })
+    }
+
+    fn words(&self, words: &str) -> Result<String> {
+        Ok(format!("{} {words} --service {}", rust(self.plugin)?, self.daemon.address()))
+    }
+
+    fn call(&self, words: &str) -> Result<Said> {
+        call(&self.words(words)?)
+    }
+
+    fn call_with_input(&self, words: &str, lines: impl AsRef<[u8]>) -> Result<Said> {
+        call_with_input(&self.words(words)?, lines)
+    }
 }
 
 /// Whether a failed call says all of it, in one line.
@@ -22,7 +48,6 @@ fn says(said: Said, parts: &[&str]) -> Result<()> {
     in_one_line(&said.bad()?, parts)
 }
 
-/// The same of a call that was wrong.
 fn is_wrong(said: Said, parts: &[&str]) -> Result<()> {
     in_one_line(&said.wrong()?, parts)
 }
@@ -34,7 +59,6 @@ fn in_one_line(error: &str, parts: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What the tool says when it is given these lines to read.
 fn call_with_input(words: &str, lines: impl AsRef<[u8]>) -> Result<Said> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("lines");

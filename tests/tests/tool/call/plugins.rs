@@ -213,8 +213,8 @@ fn a_service_that_is_not_there_or_lacks_the_plugin_is_named() -> Result<()> {
     )
 }
 
-/// A workspace with a plugin that was built an hour ago, where cargo or `cargo urom build` puts it, and
-/// the list of its one source.
+/// A workspace with a plugin that was built an hour ago, where cargo or `cargo urom build` puts it,
+/// and the list of its one source.
 fn built(place: &Path, file: &str) -> Result<PathBuf> {
     let (file, source) = (place.join(file), place.join("src/lib.rs"));
     let directory = file.parent().context("a directory")?;

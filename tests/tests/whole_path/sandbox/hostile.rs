@@ -6,7 +6,6 @@ use urom_host::{Answer, DocaError, block_on_for};
 
 use super::{LIMIT, Pair, inline, pattern};
 use crate::deadlines::progress_until;
-use crate::provider::Provider;
 
 /// The length of every command without its payload, and of every notification.
 const COMMAND: usize = 72;
@@ -28,13 +27,11 @@ fn ask(pair: &Pair, worker: usize, command: &[u8]) -> Result<Answer> {
     Ok(block_on_for(LIMIT, pair.workers[worker].command(&pair.sandbox, command)?)?)
 }
 
-/// A notification of six words.
 fn notification(words: [u64; 6]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-pub(crate) fn bad_commands_among_good_ones_harm_nobody(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn bad_commands_among_good_ones_harm_nobody(pair: Pair) -> Result<()> {
     let good = |tag| command(&[TAG_SEND, tag, 1, 1, 5, tag, 0], b"hello");
     let list = [
         (good(1), DocaError::SUCCESS),
@@ -68,8 +65,7 @@ pub(crate) fn bad_commands_among_good_ones_harm_nobody(provider: &Provider) -> R
     Ok(())
 }
 
-pub(crate) fn lengths_that_wrap_are_invalid(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn lengths_that_wrap_are_invalid(pair: Pair) -> Result<()> {
     let wraps = |data: u64| {
         [
             u64::MAX,
@@ -90,11 +86,8 @@ pub(crate) fn lengths_that_wrap_are_invalid(provider: &Provider) -> Result<()> {
     pair.works()
 }
 
-pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
-    // A large context, so that it cannot be mistaken; the length of an address in C's place means nothing.
+pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(pair: Pair) -> Result<()> {
+    // A large context, which cannot be mistaken; the length at an address of C's means nothing.
     const CONTEXT: u64 = 0xdead_beef_0123_4567;
     let send = command(&[TAG_SEND, CONTEXT, 1, 0x7fff_0000_1234, 5, 6, 0], b"hello");
     for _ in 0..20 {
@@ -124,8 +117,7 @@ pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(
     Ok(())
 }
 
-pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(pair: Pair) -> Result<()> {
     let [first, second] = &pair.workers;
     let memory = pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit()?;
     let memory = block_on_for(LIMIT, memory)??.memh_id;
@@ -141,8 +133,7 @@ pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(provider: &Provider)
     pair.works()
 }
 
-pub(crate) fn an_answer_that_is_late_and_too_long_is_counted(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn an_answer_that_is_late_and_too_long_is_counted(pair: Pair) -> Result<()> {
     let [first, second] = &pair.workers;
     let memory = pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit()?;
     let memory = block_on_for(LIMIT, memory)??.memh_id;

@@ -7,13 +7,11 @@ use ucx::Status;
 use urom_host::{DocaError, Received, block_on_for};
 
 use super::{ALL, LIMIT, Pair, inline, join, pattern, wait_with};
-use crate::provider::Provider;
 
 /// The most bytes an answer may have room for: the largest message limit of a service.
 const MOST: u64 = (1 << 24) - 1;
 
-pub(crate) fn a_message_waits_for_its_receive(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_message_waits_for_its_receive(pair: Pair) -> Result<()> {
     for length in [0, 1, 12, 1000, 4000] {
         assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
         pair.settle()?;
@@ -25,8 +23,7 @@ pub(crate) fn a_message_waits_for_its_receive(provider: &Provider) -> Result<()>
     Ok(())
 }
 
-pub(crate) fn a_receive_waits_for_its_message(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_receive_waits_for_its_message(pair: Pair) -> Result<()> {
     for length in [0, 1, 12, 1000, 4000] {
         let receive =
             pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL).context(0xbeef).submit()?;
@@ -38,17 +35,14 @@ pub(crate) fn a_receive_waits_for_its_message(provider: &Provider) -> Result<()>
     Ok(())
 }
 
-pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(pair: Pair) -> Result<()> {
     let mut late = 0;
     for length in [0, 1, 4000] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL);
         let error =
             receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
-        // The worker still receives: nothing takes a command back. Its answer, payload and all, is nobody's.
+        // The worker still receives: nothing takes a command back. Its answer is nobody's.
         assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
         late += 1;
         let start = Instant::now();
@@ -61,10 +55,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_its_message_along(
     pair.works()
 }
 
-pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(pair: Pair) -> Result<()> {
     for tag in [0x1_0001, 0x1_0002, 0x2_0001] {
         pair.send(tag, &tag.to_le_bytes())?;
     }
@@ -81,8 +72,7 @@ pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(
     Ok(())
 }
 
-pub(crate) fn a_message_that_is_too_long_ends_its_receive_alone(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_message_that_is_too_long_ends_its_receive_alone(pair: Pair) -> Result<()> {
     for length in [11, 4000] {
         for first in [true, false] {
             let receive = || pair.sandbox.task_tag_recv(&pair.workers[1], 10, 7, ALL).submit();
@@ -102,8 +92,7 @@ pub(crate) fn a_message_that_is_too_long_ends_its_receive_alone(provider: &Provi
     pair.works()
 }
 
-pub(crate) fn a_worker_sends_to_itself(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_worker_sends_to_itself(pair: Pair) -> Result<()> {
     let receive = pair.sandbox.task_tag_recv(&pair.workers[0], 100, 3, ALL).submit()?;
     let send = pair.sandbox.task_tag_send(&pair.workers[0], 0, 3).data(b"myself").submit()?;
     assert_eq!(block_on_for(LIMIT, send)??.status, 0);
@@ -111,8 +100,7 @@ pub(crate) fn a_worker_sends_to_itself(provider: &Provider) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn many_messages_both_ways_at_once(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn many_messages_both_ways_at_once(pair: Pair) -> Result<()> {
     for round in 0..20_u64 {
         let mut tasks = Vec::new();
         for number in 0..60 {
@@ -137,8 +125,7 @@ pub(crate) fn many_messages_both_ways_at_once(provider: &Provider) -> Result<()>
     Ok(())
 }
 
-pub(crate) fn a_destination_nobody_is_is_not_found(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_destination_nobody_is_is_not_found(pair: Pair) -> Result<()> {
     for dest in [2, u64::MAX] {
         let sent = pair.sandbox.task_tag_send(&pair.workers[0], dest, 1).data(b"?").submit()?;
         let error = block_on_for(LIMIT, sent)?.err().context("nobody is there")?;
@@ -147,8 +134,7 @@ pub(crate) fn a_destination_nobody_is_is_not_found(provider: &Provider) -> Resul
     pair.works()
 }
 
-pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(pair: Pair) -> Result<()> {
     pair.works()?;
     let Pair { domain, workers: [sender, receiver], sandbox, service } = pair;
     let receive = |count| sandbox.task_tag_recv(&receiver, count, 1, ALL).submit();
@@ -170,10 +156,7 @@ pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(provider: &Provider
     Pair { domain, workers, sandbox, service }.works()
 }
 
-pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(
-    provider: &Provider,
-) -> Result<()> {
-    let mut pair = Pair::new(provider)?;
+pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(mut pair: Pair) -> Result<()> {
     for _ in 0..3 {
         pair.works()?;
         let Pair { domain, workers: [sender, receiver], sandbox, service } = pair;
@@ -186,8 +169,7 @@ pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(
     pair.works()
 }
 
-pub(crate) fn what_was_sent_arrives_though_its_worker_stops(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn what_was_sent_arrives_though_its_worker_stops(pair: Pair) -> Result<()> {
     let data = pattern(4000);
     let sends = (0..100_u64)
         .map(|tag| pair.sandbox.task_tag_send(&pair.workers[0], 1, tag).data(&data[..]).submit());
@@ -205,10 +187,7 @@ pub(crate) fn what_was_sent_arrives_though_its_worker_stops(provider: &Provider)
     Ok(())
 }
 
-pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(pair: Pair) -> Result<()> {
     for count in [4096, 1 << 20, MOST] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
         pair.send(9, &pattern(3000)[..])?;
@@ -219,10 +198,7 @@ pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(
     pair.works()
 }
 
-pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(pair: Pair) -> Result<()> {
     assert_eq!(pair.send(9, &pattern(3000)[..])?.status, 0);
     pair.settle()?;
     for count in [MOST + 1, 1 << 30, 1 << 60, u64::MAX - 48, u64::MAX] {

@@ -14,11 +14,10 @@ use sandbox_protocol::{Client, TagReceived, TagSent};
 use urom_host::gather::InProcess;
 use urom_host::{Data, Domain, Host, Received, Service, Worker, block_on_for};
 
-use crate::provider::{Provider, sandbox};
+use crate::provider::{Given, Provider, sandbox};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
-/// A tag mask that matches the whole tag.
 pub(crate) const ALL: u64 = u64::MAX;
 
 /// Workers 0 and 1 of one domain.
@@ -29,8 +28,8 @@ pub(crate) struct Pair {
     pub(crate) service: Service,
 }
 
-impl Pair {
-    pub(crate) fn new(provider: &Provider) -> Result<Pair> {
+impl Given<'_> for Pair {
+    fn given(provider: &Provider) -> Result<Pair> {
         let service = provider.connect()?;
         let sandbox = sandbox(&service)?;
         let worker = || service.worker().plugin(&sandbox).max_inflight(128).start().wait();
@@ -38,7 +37,9 @@ impl Pair {
         let domain = join(&service, &workers)?;
         Ok(Pair { domain, workers, sandbox, service })
     }
+}
 
+impl Pair {
     /// Sends from worker 0 to worker 1, and waits until it is reported.
     pub(crate) fn send<'a>(&self, tag: u64, data: impl Into<Data<'a>>) -> Result<TagSent> {
         let data: Data<'_> = data.into();
@@ -46,13 +47,12 @@ impl Pair {
         Ok(block_on_for(LIMIT, task)??)
     }
 
-    /// Receives at worker 1.
     pub(crate) fn receive(&self, count: u64, tag: u64) -> Result<TagReceived> {
         let task = self.sandbox.task_tag_recv(&self.workers[1], count, tag, ALL).submit()?;
         Ok(block_on_for(LIMIT, task)??)
     }
 
-    /// Waits until everything sent before has arrived at worker 1, as messages between two workers keep their order.
+    /// Waits until all sent before is at worker 1: messages of two workers keep their order.
     pub(crate) fn settle(&self) -> Result<()> {
         const TAG: u64 = 0xfe4c_e000_0000_0000;
         self.send(TAG, b"")?;
@@ -90,7 +90,7 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8 ^ (at >> 8) as u8).collect()
 }
 
-/// Waits for `future` while `progress` goes on, as the owner of memory must that others read and write.
+/// Waits while `progress` goes on, as the owner of memory must that others read and write.
 pub(crate) fn wait_with<F: Future>(future: F, mut progress: impl FnMut()) -> Result<F::Output> {
     let (mut future, deadline) = (pin!(future), Instant::now() + LIMIT);
     loop {

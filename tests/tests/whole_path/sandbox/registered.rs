@@ -10,19 +10,17 @@ use ucx::{Features, Memory, Status};
 use urom_host::{Completion, DocaError, Received, Registered, Worker, block_on_for};
 
 use super::{ALL, LIMIT, Pair, inline, pattern, wait_with};
-use crate::provider::Provider;
+use crate::provider::{Given, Provider};
 
 /// How the host calls the first byte, wherever it is.
 const BASE: u64 = 0x7f00_0000_1000;
 
 impl Pair {
-    /// Memory that the plugin allocates.
     fn allocate(&self, worker: &Worker, length: u64) -> Result<u64> {
         let task = self.sandbox.task_mem_map(worker, MapParams::allocate(BASE, length)).submit()?;
         Ok(block_on_for(LIMIT, task)??.memh_id)
     }
 
-    /// Receives into registered memory.
     fn receive_at(
         &self,
         worker: &Worker,
@@ -85,9 +83,8 @@ impl HostMemory {
 }
 
 pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there(
-    provider: &Provider,
+    pair: Pair,
 ) -> Result<()> {
-    let pair = Pair::new(provider)?;
     let [first, second] = &pair.workers;
     let memory = pair.allocate(second, 10_000)?;
     for (length, waits) in
@@ -111,9 +108,8 @@ pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there
     Ok(())
 }
 
-pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(provider: &Provider) -> Result<()> {
+pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(pair: Pair) -> Result<()> {
     const LENGTH: u64 = 1 << 20;
-    let pair = Pair::new(provider)?;
     let [first, second] = &pair.workers;
     let (source, target) = (HostMemory::new(&pattern(1 << 20))?, HostMemory::new(&[0; 1 << 20])?);
     let from = source.map(&pair, first)?;
@@ -135,10 +131,7 @@ pub(crate) fn a_mebibyte_goes_from_host_to_plugin_to_host(provider: &Provider) -
     Ok(())
 }
 
-pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(pair: Pair) -> Result<()> {
     let [first, second] = &pair.workers;
     let (source, target) = (HostMemory::new(&pattern(5000))?, HostMemory::new(&[0xee; 5000])?);
     let (from, to) = (source.map(&pair, first)?, target.map(&pair, second)?);
@@ -162,10 +155,7 @@ pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(
     Ok(())
 }
 
-pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(
-    provider: &Provider,
-) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(pair: Pair) -> Result<()> {
     let second = &pair.workers[1];
     let host = HostMemory::new(&[0xee; 64])?;
     for memory in [pair.allocate(second, 64)?, host.map(&pair, second)?] {
@@ -185,8 +175,7 @@ pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(
     pair.works()
 }
 
-pub(crate) fn sends_share_bytes_and_receives_do_not(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn sends_share_bytes_and_receives_do_not(pair: Pair) -> Result<()> {
     let [first, second] = &pair.workers;
     let host = HostMemory::new(&[0; 100])?;
     for memory in [pair.allocate(second, 100)?, host.map(&pair, second)?] {
@@ -213,9 +202,8 @@ pub(crate) fn sends_share_bytes_and_receives_do_not(provider: &Provider) -> Resu
 }
 
 pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
-    provider: &Provider,
+    pair: Pair,
 ) -> Result<()> {
-    let pair = Pair::new(provider)?;
     let second = &pair.workers[1];
     let host = HostMemory::new(&[0xee; 100])?;
     let memory = host.map(&pair, second)?;
@@ -245,7 +233,7 @@ pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
 }
 
 pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+    let pair = Pair::given(provider)?;
     let second = &pair.workers[1];
     let host = HostMemory::new(&[0; 64])?;
     for memory in [pair.allocate(second, 64)?, host.map(&pair, second)?] {
@@ -287,7 +275,7 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
         for at in outside {
             refused(pair.receive_at(second, memory, at, 1)?, &format!("{at:x?}"))?;
         }
-        // To another host of the same worker the handle means nothing, whatever it registered itself.
+        // To another host of the worker the handle means nothing, whatever it registered itself.
         let service = provider.connect()?;
         let sandbox = crate::provider::sandbox(&service)?;
         let worker = service.worker().id(second.id()).plugin(&sandbox).start().wait()?;
@@ -301,8 +289,7 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
     pair.works()
 }
 
-pub(crate) fn what_cannot_be_registered_is_refused(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn what_cannot_be_registered_is_refused(pair: Pair) -> Result<()> {
     let (first, sandbox) = (&pair.workers[0], &pair.sandbox);
     let allocate = MapParams::allocate(BASE, 4096);
     let map = |params, handle: &[u8]| -> Result<DocaError> {
@@ -345,8 +332,7 @@ pub(crate) fn what_cannot_be_registered_is_refused(provider: &Provider) -> Resul
     pair.works()
 }
 
-pub(crate) fn a_host_cannot_register_without_end(provider: &Provider) -> Result<()> {
-    let pair = Pair::new(provider)?;
+pub(crate) fn a_host_cannot_register_without_end(pair: Pair) -> Result<()> {
     let first = &pair.workers[0];
     let mut handles = Vec::new();
     let code = loop {

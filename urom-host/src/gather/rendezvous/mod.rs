@@ -1,23 +1,22 @@
-//! An all-gather over TCP: for launchers that bring no MPI.
+//! An all-gather over TCP, for launchers without MPI.
+//!
+//! Every participant sends its block to participant 0, which sends all blocks to everyone.
 
-mod join;
+mod meeting;
 mod peer;
-mod star;
-mod wire;
 
-use std::fmt;
 use std::net::{TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 
 use super::{AllGather, BoxError, Error, busy};
-use star::{Hub, Spoke};
+use peer::Peer;
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
-/// Participant 0 listens on an address that the launcher tells everybody, and the others connect to it. Blocks of any
-/// size go through participant 0 and back.
+/// Participant 0 listens on an address that the launcher gives to all processes, and the others
+/// connect to it. Blocks may have any size.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -31,39 +30,39 @@ use star::{Hub, Spoke};
 /// # }
 /// ```
 ///
-/// Whoever can reach the address can disturb the meeting; use it where the program's own traffic is trusted, too.
+/// Anyone who can reach the address can disturb the meeting: use it in a network that the program
+/// trusts.
 pub struct Rendezvous {
     index: u32,
     participants: u32,
     limit: Duration,
-    role: Role,
+    /// All others at participant 0, in the order of their indices; participant 0 at the others.
+    peers: Vec<Peer>,
+    /// How many exchanges are over, the meeting included.
+    number: u32,
     exchange: Option<Exchange>,
     /// Why it is of no further use.
     failed: Option<String>,
 }
 
-enum Role {
-    /// Participant 0.
-    Hub(Hub),
-    Spoke(Spoke),
-}
-
 struct Exchange {
     deadline: Instant,
-    length: usize,
+    block: Vec<u8>,
 }
 
 impl Rendezvous {
     /// Meets the other participants at `address` and returns when all are there.
     ///
-    /// Participant 0 listens there, on any local address if it is unspecified (`0.0.0.0:7357`); the others try to
-    /// connect until it does. `limit` is how long this may take, and afterwards how long each exchange may take.
+    /// Participant 0 listens there, on all local addresses for `0.0.0.0:7357`; the others try to
+    /// connect until it does. `limit` is how long this may take, and how long each exchange may
+    /// take.
     ///
     /// # Errors
-    /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing; `INVALID_VALUE` when
-    /// the participants do not agree on how many they are, two have the same index, or an index is not below the number
-    /// of participants (these end the meeting for all); the system's reason when participant 0 cannot listen.
-    /// Connections from strangers are turned away and counted.
+    /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing;
+    /// `INVALID_VALUE` when the participants do not agree on how many they are, two have the same
+    /// index, or an index is not below the number of participants (these end the meeting for all);
+    /// the system's reason when participant 0 cannot listen. Connections from strangers are turned
+    /// away and counted.
     pub fn join(
         address: impl ToSocketAddrs,
         index: u32,
@@ -80,13 +79,12 @@ impl Rendezvous {
             })?;
             return Rendezvous::host(listener, participants, limit);
         }
-        let stream =
-            join::connect(address, wire::Greeting { participants, index }, deadline(limit))?;
-        Ok(Rendezvous::new(index, participants, limit, Role::Spoke(Spoke::new(stream))))
+        let peer = meeting::connect(address, index, participants, deadline(limit))?;
+        Ok(Rendezvous::new(index, participants, limit, vec![peer]))
     }
 
-    /// As [`join`](Self::join), for participant 0, on a listener of its own: for instance one on a port that the system
-    /// chose and that the program makes known.
+    /// As [`join`](Self::join), for participant 0, on a listener of the program's: for instance on
+    /// a port that the system chose.
     ///
     /// # Errors
     /// As there.
@@ -114,59 +112,69 @@ impl Rendezvous {
                 "a group has at least one participant",
             ));
         }
-        let others = join::accept(listener, participants, deadline(limit), limit)?;
-        Ok(Rendezvous::new(0, participants, limit, Role::Hub(Hub::new(others))))
+        let peers = meeting::accept(&listener, participants, limit, deadline(limit))?;
+        Ok(Rendezvous::new(0, participants, limit, peers))
     }
 
-    fn new(index: u32, participants: u32, limit: Duration, role: Role) -> Rendezvous {
-        Rendezvous { index, participants, limit, role, exchange: None, failed: None }
+    fn new(index: u32, participants: u32, limit: Duration, peers: Vec<Peer>) -> Rendezvous {
+        Rendezvous { index, participants, limit, peers, number: 1, exchange: None, failed: None }
     }
 
     /// Remembers a failure, and ends the connections so that nobody waits for this participant.
-    fn fail(&mut self, error: &Error) {
+    fn fail(&mut self, error: &Error, length: usize) {
         self.failed = Some(error.to_string());
-        match &mut self.role {
-            Role::Hub(hub) => hub.fail(error),
-            Role::Spoke(spoke) => spoke.close(),
+        let peers = std::mem::take(&mut self.peers);
+        if self.index == 0 {
+            peers.into_iter().for_each(|mut peer| peer.fail(error, length));
         }
     }
 
     fn usable(&self) -> Result<(), Error> {
-        match &self.failed {
-            None => Ok(()),
-            Some(why) => {
-                let text = format!("the rendezvous has failed before: {why}");
-                Err(Error::new(DocaError::BAD_STATE, text))
-            }
-        }
+        let Some(why) = &self.failed else { return Ok(()) };
+        let text = format!("the rendezvous has failed before: {why}");
+        Err(Error::new(DocaError::BAD_STATE, text))
     }
 
+    /// Does what can be done now; whether the exchange is over.
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
-        let Some(exchange) = &self.exchange else {
+        let Some(Exchange { deadline, block }) = &self.exchange else {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way"));
         };
-        if blocks.len() != exchange.length * self.participants as usize {
-            let text = format!(
-                "room for {} bytes is not what {} blocks take",
-                blocks.len(),
-                self.participants
-            );
+        let length = block.len();
+        if blocks.len() != length * self.participants as usize {
+            let (found, participants) = (blocks.len(), self.participants);
+            let text = format!("room for {found} bytes is not what {participants} blocks take");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        let done = match &mut self.role {
-            Role::Hub(hub) => hub.step(blocks)?,
-            Role::Spoke(spoke) => spoke.step(blocks)?,
-        };
-        if !done && Instant::now() >= exchange.deadline {
-            let whom = match &self.role {
-                Role::Hub(hub) => hub.waits_for(),
-                Role::Spoke(_) => "participant 0".into(),
-            };
-            let text =
-                format!("the exchange took longer than {:?}: nothing came from {whom}", self.limit);
+        let mut over = true;
+        if self.index == 0 {
+            blocks[..length].copy_from_slice(block);
+            for peer in &mut self.peers {
+                let room = &mut blocks[peer.index as usize * length..][..length];
+                over &= peer.receive(self.number, room, 0)?;
+            }
+            if over {
+                for peer in &mut self.peers {
+                    over &= peer.send(self.number, blocks)?;
+                }
+            }
+        } else {
+            for peer in &mut self.peers {
+                let sent = peer.send(self.number, block);
+                // When participant 0 closed the connection, it may have said why before.
+                over = peer.receive(self.number, blocks, self.index)? & sent?;
+            }
+        }
+        if !over && Instant::now() >= *deadline {
+            let (sent, received) =
+                if self.index == 0 { (blocks.len(), length) } else { (length, blocks.len()) };
+            let late = self.peers.iter().filter(|peer| peer.is_late(sent, received));
+            let late: Vec<_> = late.map(|peer| format!("participant {}", peer.index)).collect();
+            let (limit, late) = (self.limit, late.join(", "));
+            let text = format!("the exchange took longer than {limit:?}: nothing came from {late}");
             return Err(Error::new(DocaError::TIME_OUT, text));
         }
-        Ok(done)
+        Ok(over)
     }
 }
 
@@ -184,33 +192,28 @@ impl AllGather for Rendezvous {
         if self.exchange.is_some() {
             return Err(busy());
         }
-        self.exchange = Some(Exchange { deadline: deadline(self.limit), length: block.len() });
-        match &mut self.role {
-            Role::Hub(hub) => hub.begin(block),
-            Role::Spoke(spoke) => spoke.begin(block),
-        }
+        let (deadline, block) = (deadline(self.limit), block.to_vec());
+        self.exchange = Some(Exchange { deadline, block });
         Ok(())
     }
 
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
         self.usable()?;
-        let done = self.step(blocks).inspect_err(|error| self.fail(error))?;
-        if done {
+        let over = self.step(blocks).inspect_err(|error| self.fail(error, blocks.len()))?;
+        if over {
             self.exchange = None;
+            self.number = self.number.wrapping_add(1);
+            self.peers.iter_mut().for_each(Peer::next_exchange);
         }
-        Ok(done)
+        Ok(over)
     }
 }
 
-impl fmt::Debug for Rendezvous {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rendezvous")
-            .field("index", &self.index)
-            .field("participants", &self.participants)
-            .field("failed", &self.failed)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Rendezvous, |it| {
+    index: it.index,
+    participants: it.participants,
+    failed: it.failed
+});
 
 /// A moment `limit` from now; a year stands for anything longer.
 fn deadline(limit: Duration) -> Instant {

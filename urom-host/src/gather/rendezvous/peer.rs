@@ -1,19 +1,215 @@
-//! Reading and writing as much as a connection takes at the moment.
+//! A connection between two participants: one frame each way in every exchange.
+//!
+//! A frame is a head of 16 bytes (kind, number, length of the body; little-endian) and the body.
+//! The first frame of a participant is its greeting, the answer to it is exchange 0, which is
+//! empty.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use urom_abi::DocaError;
+
+use super::super::Error;
+use crate::wait::poll_set::PollSet;
+
+/// The length of a frame's head.
+const HEAD: usize = 16;
+
+/// The longest reason that is sent or believed.
+const MAX_REASON: usize = 1024;
+
+/// A greeting: the number is the sender's index, the length is the number of participants.
+const GREETING: [u8; 4] = *b"meet";
+/// Blocks: the number is that of the exchange.
+const BLOCKS: [u8; 4] = *b"data";
+/// There are no more exchanges: the number is a DOCA code, the body says why.
+const FAILED: [u8; 4] = *b"fail";
+
+fn head(kind: [u8; 4], number: u32, length: usize) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..4].copy_from_slice(&kind);
+    head[4..8].copy_from_slice(&number.to_le_bytes());
+    head[8..].copy_from_slice(&(length as u64).to_le_bytes());
+    head
+}
+
+/// What another participant or a stranger sent first.
+pub(super) enum Greeting {
+    /// Not all of it is there.
+    Incomplete,
+    Participant {
+        index: u32,
+        participants: u64,
+    },
+    Stranger,
+}
+
+/// A connection to participant `index`, and how far the exchange with it is.
+pub(super) struct Peer {
+    pub(super) index: u32,
+    stream: TcpStream,
+    /// How many bytes of the frame are sent.
+    sent: usize,
+    /// How many bytes of the frame are here, the head included.
+    received: usize,
+    head: [u8; HEAD],
+    reason: Vec<u8>,
+}
+
+impl Peer {
+    pub(super) fn new(index: u32, stream: TcpStream) -> io::Result<Peer> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Peer { index, stream, sent: 0, received: 0, head: [0; HEAD], reason: Vec::new() })
+    }
+
+    /// Says who is at this end. The socket's buffer has room for it.
+    pub(super) fn greet(&mut self, index: u32, participants: u32) -> io::Result<()> {
+        self.stream.write_all(&head(GREETING, index, participants as usize))
+    }
+
+    /// Reads who is at the other end.
+    pub(super) fn greeting(&mut self) -> Greeting {
+        let is_whole = fill(&mut self.stream, &mut self.head, &mut self.received);
+        let kind = &self.head[..self.received.min(4)];
+        match is_whole {
+            Ok(false) if GREETING.starts_with(kind) => Greeting::Incomplete,
+            Ok(true) if kind == GREETING => {
+                let (index, participants) = (self.number(), self.length());
+                self.next_exchange();
+                Greeting::Participant { index, participants }
+            }
+            _ => Greeting::Stranger,
+        }
+    }
+
+    /// Goes on sending the blocks of an exchange; whether all is sent.
+    pub(super) fn send(&mut self, exchange: u32, blocks: &[u8]) -> Result<bool, Error> {
+        let frame = [&head(BLOCKS, exchange, blocks.len())[..], blocks];
+        drain(&mut self.stream, frame, &mut self.sent).map_err(|error| self.gone(error))
+    }
+
+    /// Goes on receiving the blocks of an exchange into `room`; whether they are all there. `own`
+    /// is the index of this participant.
+    pub(super) fn receive(
+        &mut self,
+        exchange: u32,
+        room: &mut [u8],
+        own: u32,
+    ) -> Result<bool, Error> {
+        if self.received == HEAD + room.len() {
+            // One that was sent everything may leave.
+            let must_stay = self.sent == 0;
+            return match must_stay.then(|| self.check()).transpose() {
+                Ok(_) => Ok(true),
+                Err(error) => Err(self.gone(error)),
+            };
+        }
+        if self.received < HEAD
+            && !fill(&mut self.stream, &mut self.head, &mut self.received)
+                .map_err(|error| self.gone(error))?
+        {
+            return Ok(false);
+        }
+        let (number, length) = (self.number(), self.length());
+        if self.head.starts_with(&FAILED) && length <= MAX_REASON as u64 {
+            return self.failure(number, length as usize).map(|()| false);
+        }
+        if !self.head.starts_with(&BLOCKS) || number != exchange {
+            return Err(self.nonsense());
+        }
+        if length != room.len() as u64 {
+            let (index, wanted) = (self.index, room.len());
+            let text =
+                format!("participant {index} gives {length} bytes, participant {own} {wanted}");
+            return Err(Error::new(DocaError::INVALID_VALUE, text));
+        }
+        let mut filled = self.received - HEAD;
+        let is_whole = fill(&mut self.stream, room, &mut filled);
+        self.received = HEAD + filled;
+        is_whole.map_err(|error| self.gone(error))
+    }
+
+    /// Goes on receiving why there are no more exchanges, which is an error once it is there.
+    fn failure(&mut self, code: u32, length: usize) -> Result<(), Error> {
+        self.reason.resize(length, 0);
+        let mut filled = self.received - HEAD;
+        let is_whole = fill(&mut self.stream, &mut self.reason, &mut filled);
+        self.received = HEAD + filled;
+        if is_whole.map_err(|error| self.gone(error))? {
+            let reason = String::from_utf8_lossy(&self.reason);
+            let text = format!("participant {} says: {reason}", self.index);
+            return Err(Error::new(DocaError(code), text));
+        }
+        Ok(())
+    }
+
+    /// Says why there are no more exchanges, as far as the other end can understand it: not in the
+    /// middle of another frame, of `length` bytes.
+    pub(super) fn fail(&mut self, error: &Error, length: usize) {
+        if self.sent == 0 || self.sent == HEAD + length {
+            let reason = error.to_string();
+            let reason = &reason.as_bytes()[..reason.len().min(MAX_REASON)];
+            let head = head(FAILED, error.code().0, reason.len());
+            let _ = drain(&mut self.stream, [&head, reason], &mut 0);
+        }
+    }
+
+    /// Whether an exchange of `sent` and `received` bytes waits for this participant.
+    pub(super) fn is_late(&self, sent: usize, received: usize) -> bool {
+        self.received < HEAD + received || self.sent > 0 && self.sent < HEAD + sent
+    }
+
+    /// The exchange is over.
+    pub(super) fn next_exchange(&mut self) {
+        (self.sent, self.received) = (0, 0);
+    }
+
+    /// Whether the other end is still there.
+    pub(super) fn check(&self) -> io::Result<()> {
+        match self.stream.peek(&mut [0]) {
+            Ok(0) => Err(closed()),
+            Err(error) if !is_for_later(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sleeps until something is there to read, for `limit` at most.
+    pub(super) fn sleep(&self, limit: Duration) {
+        let mut set = PollSet::take();
+        self.watch(&mut set);
+        set.poll(Some(limit));
+    }
+
+    pub(super) fn watch(&self, set: &mut PollSet) {
+        set.add(self.stream.as_raw_fd());
+    }
+
+    pub(super) fn gone(&self, error: io::Error) -> Error {
+        Error::io(format!("participant {} is gone", self.index), error)
+    }
+
+    fn nonsense(&self) -> Error {
+        let text = format!("participant {} sent what is no part of this exchange", self.index);
+        Error::new(DocaError::UNEXPECTED, text)
+    }
+
+    fn number(&self) -> u32 {
+        u32::from_le_bytes(self.head[4..8].try_into().unwrap_or_default())
+    }
+
+    fn length(&self) -> u64 {
+        u64::from_le_bytes(self.head[8..].try_into().unwrap_or_default())
+    }
+}
 
 /// Goes on reading into `room`, of which `filled` bytes are there; whether it is full.
-pub(super) fn fill(
-    stream: &mut TcpStream,
-    room: &mut [u8],
-    filled: &mut usize,
-) -> io::Result<bool> {
+fn fill(stream: &mut TcpStream, room: &mut [u8], filled: &mut usize) -> io::Result<bool> {
     while *filled < room.len() {
         match stream.read(&mut room[*filled..]) {
-            Ok(0) => {
-                return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection"));
-            }
+            Ok(0) => return Err(closed()),
             Ok(count) => *filled += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -23,35 +219,26 @@ pub(super) fn fill(
     Ok(true)
 }
 
-/// Goes on writing `parts`, of whose bytes `sent` are out; whether all are.
-pub(super) fn drain(
-    stream: &mut TcpStream,
-    parts: [&[u8]; 2],
-    sent: &mut usize,
-) -> io::Result<bool> {
-    let total = parts[0].len() + parts[1].len();
-    while *sent < total {
-        let rest = match sent.checked_sub(parts[0].len()) {
-            Some(past) => &parts[1][past..],
-            None => &parts[0][*sent..],
-        };
-        match stream.write(rest) {
-            Ok(count) => *sent += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(error),
+/// Goes on writing a head and a body, of whose bytes `sent` are out; whether all are.
+fn drain(stream: &mut TcpStream, parts: [&[u8]; 2], sent: &mut usize) -> io::Result<bool> {
+    for (part, before) in parts.into_iter().zip([0, parts[0].len()]) {
+        while let Some(rest) = part.get(*sent - before..).filter(|rest| !rest.is_empty()) {
+            match stream.write(rest) {
+                Ok(count) => *sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(true)
 }
 
-/// Whether the other end closed the connection, or it broke.
-pub(super) fn check(stream: &TcpStream) -> io::Result<()> {
-    match stream.peek(&mut [0]) {
-        Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")),
-        Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-            Err(error)
-        }
-        _ => Ok(()),
-    }
+fn closed() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")
+}
+
+/// Whether a system call is to be tried again.
+pub(super) fn is_for_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

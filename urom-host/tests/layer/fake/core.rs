@@ -7,9 +7,9 @@ use rustix::event::{EventfdFlags, eventfd};
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback};
 
-use super::domain;
 use super::objects::{Context, created, destroyed, plan};
 use super::task::{complete, complete_query, due_query};
+use super::{OK, Object, domain, put};
 
 pub struct Engine {
     pub contexts: Vec<*mut Context>,
@@ -19,46 +19,22 @@ pub struct Engine {
     busy: bool,
 }
 
-/// # Safety
-/// `pe` is live, and this borrow is used for one statement.
-unsafe fn engine<'a>(pe: *const Pe) -> &'a mut Engine {
-    // SAFETY: the caller's promise.
-    unsafe { &mut *pe.cast_mut().cast::<Engine>() }
-}
-
 pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
     created();
     let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
-    // SAFETY: an out pointer.
-    unsafe {
-        *pe = Box::into_raw(Box::new(Engine {
-            contexts: Vec::new(),
-            bell,
-            armed: false,
-            busy: false,
-        }))
-        .cast()
-    };
-    DocaError::SUCCESS
+    let new = Engine { contexts: Vec::new(), bell, armed: false, busy: false };
+    put(pe, Box::into_raw(Box::new(new)).cast())
 }
 
 pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
     // SAFETY: a live engine.
-    if !unsafe { engine(pe) }.contexts.is_empty() {
+    if !unsafe { pe.get() }.contexts.is_empty() {
         return DocaError::IN_USE;
     }
     destroyed();
     // SAFETY: it came from a box, and the caller gives it up.
     drop(unsafe { Box::from_raw(pe.cast::<Engine>()) });
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn pe_connect(pe: *mut Pe, ctx: *mut Ctx) -> DocaError {
-    // SAFETY: a live engine.
-    unsafe { engine(pe) }.contexts.push(ctx.cast());
-    // SAFETY: a live context.
-    unsafe { Context::get(ctx) }.engine = pe.cast();
-    DocaError::SUCCESS
+    OK
 }
 
 pub unsafe extern "C" fn pe_progress_many(pe: *mut Pe) -> u32 {
@@ -70,35 +46,35 @@ pub unsafe extern "C" fn pe_progress_many(pe: *mut Pe) -> u32 {
 pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
     super::called();
     // SAFETY: a live engine.
-    let this = unsafe { engine(pe) };
+    let this = unsafe { pe.get() };
     assert!(!this.busy, "progress inside a callback");
     this.busy = true;
     let mut moved = 0;
     // By index: callbacks add and remove contexts.
     for index in 0.. {
         // SAFETY: a live engine.
-        let Some(ctx) = unsafe { engine(pe) }.contexts.get(index).copied() else { break };
+        let Some(ctx) = unsafe { pe.get() }.contexts.get(index).copied() else { break };
         if step(ctx) {
             moved = 1;
             break;
         }
     }
     // SAFETY: a live engine.
-    unsafe { engine(pe) }.busy = false;
+    unsafe { pe.get() }.busy = false;
     moved
 }
 
 /// Delivers at most one event of a context.
 fn step(ctx: *mut Context) -> bool {
     // SAFETY: contexts leave their engine when they are destroyed.
-    let this = unsafe { Context::get(ctx) };
+    let this = unsafe { ctx.get() };
     if this.state == CtxState::STOPPING && domain::has(domain::habit::FREEZES) {
         return false;
     }
     if let Some(next) = this.next.take() {
         change(ctx, next);
         // SAFETY: as above.
-        return unsafe { Context::get(ctx) }.id != super::id::FAILS_UNCOUNTED;
+        return unsafe { ctx.get() }.id != super::id::FAILS_UNCOUNTED;
     }
     if this.domain.is_some() && this.state == CtxState::STARTING {
         return domain::step(ctx);
@@ -117,7 +93,7 @@ fn step(ctx: *mut Context) -> bool {
 
 pub fn change(ctx: *mut Context, next: CtxState) {
     // SAFETY: a live context.
-    let this = unsafe { Context::get(ctx) };
+    let this = unsafe { ctx.get() };
     let previous = std::mem::replace(&mut this.state, next);
     if let Some(callback) = this.callback {
         // SAFETY: what the host registered, with its data.
@@ -125,45 +101,63 @@ pub fn change(ctx: *mut Context, next: CtxState) {
     }
 }
 
-pub unsafe extern "C" fn pe_in_flight(pe: *const Pe, count: *mut usize) -> DocaError {
-    // SAFETY: a live engine.
-    let contexts = &unsafe { engine(pe) }.contexts;
-    // SAFETY: contexts leave their engine when they are destroyed.
-    let sum = contexts.iter().map(|ctx| unsafe { Context::get(*ctx) }.in_flight.len()).sum();
-    // SAFETY: an out pointer.
-    unsafe { *count = sum };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn pe_handle(pe: *const Pe, handle: *mut c_int) -> DocaError {
-    // SAFETY: a live engine.
-    let fd = unsafe { engine(pe) }.bell.as_raw_fd();
-    // SAFETY: an out pointer.
-    unsafe { *handle = fd };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn pe_request(pe: *mut Pe) -> DocaError {
-    // SAFETY: a live engine.
-    let this = unsafe { engine(pe) };
-    // SAFETY: contexts leave their engine when they are destroyed.
-    let state = |ctx: &*mut Context| unsafe { Context::get(*ctx) }.state;
-    this.armed = true;
-    // A domain that starts must be looked after; whatever else can happen here has happened before anyone sleeps.
-    // One that is frozen thaws without a sign.
-    if this.contexts.iter().any(|ctx| matches!(state(ctx), CtxState::STARTING | CtxState::STOPPING))
-    {
-        rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
+functions! {
+    fn pe_connect(pe: *mut Pe, ctx: *mut Ctx) {
+        pe.contexts.push(ctx.cast());
+        // SAFETY: a live context.
+        unsafe { ctx.get() }.engine = pe;
+        OK
     }
-    DocaError::SUCCESS
-}
 
-pub unsafe extern "C" fn pe_clear(pe: *mut Pe, _handle: c_int) -> DocaError {
-    // SAFETY: a live engine.
-    let this = unsafe { engine(pe) };
-    this.armed = false;
-    let _ = rustix::io::read(&this.bell, &mut [0; 8]);
-    DocaError::SUCCESS
+    fn pe_in_flight(pe: *const Pe, count: *mut usize) {
+        // SAFETY: contexts leave their engine when they are destroyed.
+        put(count, pe.contexts.iter().map(|ctx| unsafe { ctx.get() }.in_flight.len()).sum())
+    }
+
+    fn pe_handle(pe: *const Pe, handle: *mut c_int) {
+        put(handle, pe.bell.as_raw_fd())
+    }
+
+    fn pe_request(pe: *mut Pe) {
+        // SAFETY: contexts leave their engine when they are destroyed.
+        let state = |ctx: &*mut Context| unsafe { ctx.get() }.state;
+        let is_moving = |ctx| matches!(state(ctx), CtxState::STARTING | CtxState::STOPPING);
+        pe.armed = true;
+        // A domain that starts must be looked after; whatever else can happen here has happened
+        // before anyone sleeps. One that is frozen thaws without a sign.
+        if pe.contexts.iter().any(is_moving) {
+            rustix::io::write(&pe.bell, &1u64.to_ne_bytes()).unwrap();
+        }
+        OK
+    }
+
+    fn pe_clear(pe: *mut Pe, _handle: c_int) {
+        pe.armed = false;
+        let _ = rustix::io::read(&pe.bell, &mut [0; 8]);
+        OK
+    }
+
+    fn ctx_get_state(ctx: *const Ctx, state: *mut CtxState) {
+        put(state, ctx.state)
+    }
+
+    fn ctx_set_user_data(ctx: *mut Ctx, data: Data) {
+        ctx.user_data = data;
+        OK
+    }
+
+    fn ctx_get_user_data(ctx: *const Ctx, data: *mut Data) {
+        put(data, ctx.user_data)
+    }
+
+    fn ctx_set_cb(ctx: *mut Ctx, callback: Option<StateChangedCallback>) {
+        ctx.callback = callback;
+        OK
+    }
+
+    fn ctx_in_flight(ctx: *const Ctx, count: *mut usize) {
+        put(count, ctx.in_flight.len())
+    }
 }
 
 /// Tells who asked for a notification that there is something to do.
@@ -172,7 +166,7 @@ pub unsafe extern "C" fn pe_clear(pe: *mut Pe, _handle: c_int) -> DocaError {
 /// The engine is live, and nobody borrows it.
 pub unsafe fn ring(pe: *mut Engine) {
     // SAFETY: the caller's promise.
-    let this = unsafe { engine(pe.cast()) };
+    let this = unsafe { pe.get() };
     if std::mem::take(&mut this.armed) {
         rustix::io::write(&this.bell, &1u64.to_ne_bytes()).unwrap();
     }
@@ -180,13 +174,13 @@ pub unsafe fn ring(pe: *mut Engine) {
 
 pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
     // SAFETY: a live context.
-    let this = unsafe { Context::get(ctx) };
+    let this = unsafe { ctx.get() };
     if this.state != CtxState::IDLE {
         return DocaError::BAD_STATE;
     }
     if this.is_service {
         change(ctx.cast(), CtxState::RUNNING);
-        return DocaError::SUCCESS;
+        return OK;
     }
     if this.domain.is_some() {
         return domain::start(ctx.cast());
@@ -198,10 +192,10 @@ pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
 
 pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
     // SAFETY: a live context.
-    let this = unsafe { Context::get(ctx) };
+    let this = unsafe { ctx.get() };
     if this.is_service {
         change(ctx.cast(), CtxState::IDLE);
-        return DocaError::SUCCESS;
+        return OK;
     }
     if this.domain.is_some() {
         return domain::stop(ctx.cast());
@@ -209,43 +203,4 @@ pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
     this.next = None;
     change(ctx.cast(), CtxState::STOPPING);
     DocaError::IN_PROGRESS
-}
-
-pub unsafe extern "C" fn ctx_get_state(ctx: *const Ctx, state: *mut CtxState) -> DocaError {
-    // SAFETY: a live context.
-    let now = unsafe { Context::get(ctx.cast_mut()) }.state;
-    // SAFETY: an out pointer.
-    unsafe { *state = now };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn ctx_set_user_data(ctx: *mut Ctx, data: Data) -> DocaError {
-    // SAFETY: a live context.
-    unsafe { Context::get(ctx) }.user_data = data;
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn ctx_get_user_data(ctx: *const Ctx, data: *mut Data) -> DocaError {
-    // SAFETY: a live context.
-    let mine = unsafe { Context::get(ctx.cast_mut()) }.user_data;
-    // SAFETY: an out pointer.
-    unsafe { *data = mine };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn ctx_set_cb(
-    ctx: *mut Ctx,
-    callback: Option<StateChangedCallback>,
-) -> DocaError {
-    // SAFETY: a live context.
-    unsafe { Context::get(ctx) }.callback = callback;
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn ctx_in_flight(ctx: *const Ctx, count: *mut usize) -> DocaError {
-    // SAFETY: a live context.
-    let length = unsafe { Context::get(ctx.cast_mut()) }.in_flight.len();
-    // SAFETY: an out pointer.
-    unsafe { *count = length };
-    DocaError::SUCCESS
 }

@@ -1,4 +1,5 @@
-//! The fake's domains: one exchange of lengths, one of the blocks themselves, then everyone's blocks are on record.
+//! The fake's domains: one exchange of lengths, one of the blocks themselves, then everyone's
+//! blocks are on record.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -6,10 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Ctx, CtxState, Domain, OobColl, Worker};
+use urom_abi::host::{CtxState, Domain, OobColl, Worker};
 
 use super::core::change;
 use super::objects::Context;
+use super::{OK, Object, array, ok_if, put};
 
 /// What domains do besides starting; see [`habit`].
 pub static HABIT: AtomicU32 = AtomicU32::new(habit::GOOD);
@@ -111,10 +113,10 @@ enum Phase {
 }
 
 /// # Safety
-/// `domain` is a live domain, and this borrow is used for one statement.
-unsafe fn shared<'a, T>(domain: *mut T) -> &'a mut Shared {
+/// `domain` is a live domain, and this borrow ends before there is another one.
+unsafe fn shared<'a>(domain: impl Object<Is = Context>) -> &'a mut Shared {
     // SAFETY: the caller's promise.
-    unsafe { Context::get(domain) }.domain.as_mut().unwrap()
+    unsafe { domain.get() }.domain.as_mut().unwrap()
 }
 
 impl Shared {
@@ -145,45 +147,41 @@ impl Shared {
         if !request.is_null() {
             // SAFETY: a request that was given out, freed once.
             let code = unsafe { self.oob.unwrap().req_free.unwrap()(request) };
-            assert_eq!(code, DocaError::SUCCESS);
+            assert_eq!(code, OK);
         }
     }
 
     /// Exchanges that no library should ask for.
     fn nonsense(&mut self) {
         let oob = self.oob.unwrap();
-        let (allgather, test, free) =
-            (oob.allgather.unwrap(), oob.req_test.unwrap(), oob.req_free.unwrap());
-        let mut bytes = [0u8; 8];
-        let buffer: *mut c_void = (&raw mut bytes).cast();
-        let (none, mut request) = (ptr::null_mut(), ptr::null_mut());
+        let (mut bytes, mut request) = ([0u8; 8], ptr::null_mut());
+        let (buffer, none): (*mut c_void, _) = ((&raw mut bytes).cast(), ptr::null_mut());
+        let place = &raw mut request;
         let answer = |code| ANSWERS.lock().unwrap().push(code);
-        // SAFETY: refused before anything is read or written.
-        answer(unsafe { allgather(none, buffer, 1, oob.coll_info, &mut request) });
+        let gather = |from, to, length, info, place| {
+            // SAFETY: refused before anything is read or written, or empty.
+            answer(unsafe { oob.allgather.unwrap()(from, to, length, info, place) });
+        };
+        // SAFETY: a live request, or refused before anything is read.
+        let test = |request| answer(unsafe { oob.req_test.unwrap()(request) });
         // SAFETY: as above.
-        answer(unsafe { allgather(buffer, none, 1, oob.coll_info, &mut request) });
-        // SAFETY: as above.
-        answer(unsafe { allgather(buffer, buffer, usize::MAX, oob.coll_info, &mut request) });
-        // SAFETY: as above.
-        answer(unsafe { allgather(buffer, buffer, 1, none, &mut request) });
-        // SAFETY: as above.
-        answer(unsafe { allgather(buffer, buffer, 1, oob.coll_info, ptr::null_mut()) });
-        // SAFETY: as above.
-        answer(unsafe { test(none) });
-        // SAFETY: as above.
-        answer(unsafe { free(none) });
-        // SAFETY: an empty exchange has no buffers.
-        answer(unsafe { allgather(none, none, 0, oob.coll_info, &mut request) });
-        // SAFETY: a second one is refused.
-        answer(unsafe { allgather(buffer, buffer, 1, oob.coll_info, &mut request) });
-        // SAFETY: a live request.
-        answer(unsafe { test(request) });
-        // SAFETY: a live request.
-        answer(unsafe { test(request) });
-        // SAFETY: a live request.
-        answer(unsafe { free(request) });
-        // SAFETY: no request is under way.
-        answer(unsafe { test(oob.coll_info) });
+        let free = |request| answer(unsafe { oob.req_free.unwrap()(request) });
+        gather(none, buffer, 1, oob.coll_info, place);
+        gather(buffer, none, 1, oob.coll_info, place);
+        gather(buffer, buffer, usize::MAX, oob.coll_info, place);
+        gather(buffer, buffer, 1, none, place);
+        gather(buffer, buffer, 1, oob.coll_info, ptr::null_mut());
+        test(none);
+        free(none);
+        // An empty exchange has no buffers, and there is no second one beside it.
+        gather(none, none, 0, oob.coll_info, place);
+        gather(buffer, buffer, 1, oob.coll_info, place);
+        // SAFETY: written by the empty exchange.
+        let request = unsafe { place.read() };
+        test(request);
+        test(request);
+        free(request);
+        test(oob.coll_info);
     }
 
     fn step(&mut self) -> Result<bool, DocaError> {
@@ -223,8 +221,7 @@ pub fn step(ctx: *mut Context) -> bool {
     // SAFETY: a live domain.
     let this = unsafe { shared(ctx) };
     // SAFETY: the host keeps a domain's workers.
-    let running =
-        |worker: &*mut Context| unsafe { Context::get(*worker) }.state == CtxState::RUNNING;
+    let running = |worker: &*mut Context| unsafe { worker.get() }.state == CtxState::RUNNING;
     let result =
         if this.workers.iter().all(running) { this.step() } else { Err(DocaError::NOT_CONNECTED) };
     let next = match result {
@@ -233,7 +230,7 @@ pub fn step(ctx: *mut Context) -> bool {
         Ok(true) | Err(_) => CtxState::IDLE,
     };
     // SAFETY: a live domain.
-    unsafe { Context::get(ctx) }.failed = (next == CtxState::IDLE).then_some(DocaError::NOT_FOUND);
+    unsafe { ctx.get() }.failed = (next == CtxState::IDLE).then_some(DocaError::NOT_FOUND);
     this.free();
     change(ctx, next);
     true
@@ -256,86 +253,66 @@ pub fn stop(ctx: *mut Context) -> DocaError {
     if has(habit::STOPS_LATER) || has(habit::FREEZES) {
         change(ctx, CtxState::STOPPING);
         // SAFETY: a live domain.
-        unsafe { Context::get(ctx) }.next = Some(CtxState::IDLE);
+        unsafe { ctx.get() }.next = Some(CtxState::IDLE);
         return DocaError::IN_PROGRESS;
     }
     change(ctx, CtxState::IDLE);
-    DocaError::SUCCESS
+    OK
 }
 
 pub unsafe extern "C" fn create(domain: *mut *mut Domain) -> DocaError {
     if has(habit::CREATES_NULL) {
-        return DocaError::SUCCESS;
+        return OK;
     }
     let context = Context::create(false);
     // SAFETY: it was just created.
-    unsafe { Context::get(context) }.domain = Some(Box::default());
-    // SAFETY: an out pointer.
-    unsafe { *domain = context.cast() };
-    DocaError::SUCCESS
+    unsafe { context.get() }.domain = Some(Box::default());
+    put(domain, context.cast())
 }
 
-pub unsafe extern "C" fn destroy(domain: *mut Domain) -> DocaError {
-    Context::destroy(domain.cast())
-}
-
-pub unsafe extern "C" fn set_buffers_count(domain: *mut Domain, count: usize) -> DocaError {
-    // SAFETY: a live domain.
-    unsafe { shared(domain) }.room = count;
-    if count == 0 { DocaError::INVALID_VALUE } else { DocaError::SUCCESS }
-}
-
-pub unsafe extern "C" fn add_buffer(
-    domain: *mut Domain,
-    buffer: *mut c_void,
-    buffer_len: usize,
-    memh: *mut c_void,
-    memh_len: usize,
-    mkey: *mut c_void,
-    mkey_len: usize,
-) -> DocaError {
-    // SAFETY: a live domain.
-    let this = unsafe { shared(domain) };
-    if this.told.buffers.len() == this.room {
-        return DocaError::FULL;
+functions! {
+    fn set_buffers_count(domain: *mut Domain, count: usize) {
+        domain.domain.as_mut().unwrap().room = count;
+        ok_if(count > 0)
     }
-    // SAFETY: the caller passes that many bytes.
-    let bytes = |pointer: *mut c_void, length| unsafe {
-        std::slice::from_raw_parts(pointer.cast::<u8>(), length)
-    };
-    let (handle, key) = (bytes(memh, memh_len).to_vec(), bytes(mkey, mkey_len).to_vec());
-    this.told.buffers.push((buffer.addr() as u64, buffer_len as u64, handle, key));
-    DocaError::SUCCESS
-}
 
-pub unsafe extern "C" fn set_oob(domain: *mut Domain, oob: *mut OobColl) -> DocaError {
-    // SAFETY: the caller passes a live structure.
-    let oob = unsafe { *oob };
-    // SAFETY: a live domain.
-    unsafe { shared(domain) }.oob = Some(oob);
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn set_workers(
-    domain: *mut Domain,
-    domain_worker_ids: *mut u64,
-    workers: *mut *mut Worker,
-    count: usize,
-) -> DocaError {
-    if has(habit::REFUSES_WORKERS) {
-        return DocaError::NO_MEMORY;
+    fn add_buffer(
+        domain: *mut Domain,
+        buffer: *mut c_void,
+        length: usize,
+        memh: *mut c_void,
+        memh_len: usize,
+        mkey: *mut c_void,
+        mkey_len: usize,
+    ) {
+        let this = domain.domain.as_mut().unwrap();
+        if this.told.buffers.len() == this.room {
+            return DocaError::FULL;
+        }
+        let bytes = |pointer: *mut c_void, length| array(pointer.cast::<u8>(), length).to_vec();
+        let (handle, key) = (bytes(memh, memh_len), bytes(mkey, mkey_len));
+        this.told.buffers.push((buffer.addr() as u64, length as u64, handle, key));
+        OK
     }
-    // SAFETY: the caller passes that many.
-    let ids = unsafe { std::slice::from_raw_parts(domain_worker_ids, count) };
-    // SAFETY: as above.
-    let workers = unsafe { std::slice::from_raw_parts(workers, count) };
-    // SAFETY: a live domain.
-    let this = unsafe { shared(domain) };
-    this.told.ids = ids.to_vec();
-    this.workers = workers.iter().map(|worker| worker.cast()).collect();
-    DocaError::SUCCESS
-}
 
-pub unsafe extern "C" fn as_ctx(domain: *mut Domain) -> *mut Ctx {
-    domain.cast()
+    fn set_oob(domain: *mut Domain, oob: *mut OobColl) {
+        // SAFETY: the host passes a live structure.
+        domain.domain.as_mut().unwrap().oob = Some(unsafe { *oob });
+        OK
+    }
+
+    fn set_workers(
+        domain: *mut Domain,
+        ids: *mut u64,
+        workers: *mut *mut Worker,
+        count: usize,
+    ) {
+        if has(habit::REFUSES_WORKERS) {
+            return DocaError::NO_MEMORY;
+        }
+        let this = domain.domain.as_mut().unwrap();
+        this.told.ids = array(ids, count).to_vec();
+        this.workers = array(workers, count).iter().map(|worker| worker.cast()).collect();
+        OK
+    }
 }

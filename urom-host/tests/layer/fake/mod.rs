@@ -1,26 +1,119 @@
-//! A host library in memory that does what a test asks for: no service, no plugin, answers on the next progress call.
+//! A host library in memory that does what a test asks for: no service, no plugin, answers on the
+//! next progress call.
 //!
-//! A worker answers a command with the command's own bytes, which is what the graph plugin does. The first byte of a
-//! loopback's data says otherwise; see [`script`].
+//! A worker answers a command with the command's own bytes, which is what the graph plugin does.
+//! The first byte of a loopback's data says otherwise; see [`script`].
 
 #![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
+
+/// The library's functions, each for an object that the host passes first: the body has what the
+/// fake made that object of. They give a `DocaError` unless they say otherwise.
+macro_rules! functions {
+    ($($(#[$counted:ident])? fn $name:ident(
+        $it:ident: $object:ty $(, $arg:ident: $type:ty)* $(,)?
+    ) $(-> $result:ty)? $body:block)*) => {$(
+        pub unsafe extern "C" fn $name($it: $object $(, $arg: $type)*) -> functions!(@ $($result)?) {
+            $(super::$counted();)?
+            // SAFETY: the host passes an object that is live, and nobody else has it before the
+            // end.
+            let $it = unsafe { $crate::fake::Object::get($it) };
+            $body
+        }
+    )*};
+    (@) => { DocaError };
+    (@ $result:ty) => { $result };
+}
 
 mod core;
 mod domain;
 mod objects;
 mod task;
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Ctx, CtxState, Dev, DevInfo, Extensions, Service, Worker, WorkerHealth};
-use urom_abi::plugin::PluginInfo;
+use urom_abi::host::{
+    Api, Buf, CmdTask, Ctx, Dev, DevInfo, Domain, Extensions, GidTask, Pe, Service, Task, Worker,
+};
 use urom_host::Library;
 
+const OK: DocaError = DocaError::SUCCESS;
+
+/// A pointer of the library's interface.
+pub trait Object {
+    /// What the fake makes such an object of.
+    type Is;
+
+    /// # Safety
+    /// The object is live, and this borrow ends before there is another one.
+    unsafe fn get<'a>(self) -> &'a mut Self::Is;
+}
+
+macro_rules! objects {
+    ($($is:ty: $($pointer:ty),*;)*) => {$($(
+        impl Object for $pointer {
+            type Is = $is;
+
+            unsafe fn get<'a>(self) -> &'a mut $is {
+                // SAFETY: the caller's promise; the fake makes all objects of this type.
+                unsafe { &mut *self.cast_mut().cast::<$is>() }
+            }
+        }
+    )*)*};
+}
+
+objects! {
+    objects::Context: *const Service, *const Ctx, *const Worker, *const Domain, *const objects::Context;
+    core::Engine: *const Pe, *const core::Engine;
+    task::Command: *const CmdTask, *const task::Command;
+    task::Query: *const GidTask, *const task::Query;
+    task::Head: *const Task;
+    task::Buffer: *const Buf;
+}
+
+impl<T> Object for *mut T
+where
+    *const T: Object,
+{
+    type Is = <*const T as Object>::Is;
+
+    unsafe fn get<'a>(self) -> &'a mut Self::Is {
+        // SAFETY: the caller's promise.
+        unsafe { self.cast_const().get() }
+    }
+}
+
+/// Fills a place of the host's.
+fn put<T>(place: *mut T, value: T) -> DocaError {
+    // SAFETY: the host passes places for what it asks for.
+    unsafe { place.write(value) };
+    OK
+}
+
+/// An array of the host's.
+fn array<'a, T>(pointer: *const T, count: usize) -> &'a [T] {
+    // SAFETY: the host passes that many.
+    unsafe { std::slice::from_raw_parts(pointer, count) }
+}
+
+/// A string of the host's.
+fn string<'a>(text: *const c_char) -> &'a [u8] {
+    // SAFETY: the host passes strings.
+    unsafe { CStr::from_ptr(text) }.to_bytes()
+}
+
+fn ok_if(good: bool) -> DocaError {
+    if good { OK } else { DocaError::INVALID_VALUE }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub use domain::{ANSWERS, HABIT, TABLES, Told, habit};
-pub use objects::{DESCRIPTION, LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
+pub use objects::{DESCRIPTION, HEALTH, LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
 
 /// What the data of a loopback makes the fake do; the low 32 bits are a DOCA code.
 pub mod script {
@@ -44,7 +137,8 @@ pub mod id {
     pub const FAILS: u64 = 1000;
     /// The start never ends.
     pub const HANGS: u64 = 1001;
-    /// The start ends in `IDLE`, and the progress that says so returns 0, as one that only told of a change may.
+    /// The start ends in `IDLE`, and the progress that says so returns 0, as one that only told of
+    /// a change may.
     pub const FAILS_UNCOUNTED: u64 = 1002;
 }
 
@@ -79,42 +173,14 @@ pub fn calls(work: impl FnOnce()) -> usize {
     CALLS.load(Ordering::SeqCst) - before
 }
 
+/// How many objects there are.
+pub fn live() -> isize {
+    LIVE.load(Ordering::SeqCst)
+}
+
 /// The address of the response of the task that completed last.
 pub fn last_response() -> usize {
     task::LAST_RESPONSE.load(Ordering::SeqCst)
-}
-
-/// Every plugin has the description that the test gave.
-unsafe extern "C" fn plugin_fingerprint(
-    _: *mut Service,
-    _: u64,
-    fingerprint: *mut u64,
-) -> DocaError {
-    let Some(found) = &*DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) else {
-        return DocaError::NOT_FOUND;
-    };
-    // SAFETY: the caller's place.
-    unsafe { fingerprint.write(found.0) };
-    DocaError::SUCCESS
-}
-
-unsafe extern "C" fn plugin_description(
-    _: *mut Service,
-    _: u64,
-    bytes: *mut c_void,
-    length: *mut usize,
-) -> DocaError {
-    let Some((_, found)) = &*DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) else {
-        return DocaError::NOT_FOUND;
-    };
-    // SAFETY: the caller's place.
-    let room = unsafe { length.replace(found.len()) };
-    if room < found.len() {
-        return DocaError::TOO_BIG;
-    }
-    // SAFETY: the caller's place has room for as many bytes.
-    unsafe { bytes.cast::<u8>().copy_from_nonoverlapping(found.as_ptr(), found.len()) };
-    DocaError::SUCCESS
 }
 
 pub fn library() -> Library {
@@ -135,15 +201,15 @@ pub struct Clean(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 pub fn clean() -> Clean {
     static LOCK: Mutex<()> = Mutex::new(());
-    let guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let guard = locked(&LOCK);
     LIVE.store(0, Ordering::SeqCst);
     PLUGIN_VERSION.store(1, Ordering::SeqCst);
-    *DESCRIPTION.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *locked(&DESCRIPTION) = None;
     PLUGIN_COUNT.store(2, Ordering::SeqCst);
     HABIT.store(habit::GOOD, Ordering::SeqCst);
-    TABLES.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    START_FAILURES.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    locked(&TABLES).clear();
+    locked(&ANSWERS).clear();
+    locked(&START_FAILURES).clear();
     Clean(guard)
 }
 
@@ -155,97 +221,40 @@ impl Drop for Clean {
     }
 }
 
-unsafe extern "C" fn no_devices(_list: *mut *mut *mut DevInfo, _count: *mut u32) -> DocaError {
-    DocaError::NOT_FOUND
+macro_rules! constant {
+    ($($name:ident($($type:ty),*) = $code:ident;)*) => {$(
+        unsafe extern "C" fn $name($(_: $type),*) -> DocaError {
+            DocaError::$code
+        }
+    )*};
 }
 
-unsafe extern "C" fn no_list(_list: *mut *mut DevInfo) -> DocaError {
-    DocaError::INVALID_VALUE
+constant! {
+    no_devices(*mut *mut *mut DevInfo, *mut u32) = NOT_FOUND;
+    no_list(*mut *mut DevInfo) = INVALID_VALUE;
+    no_name(*const DevInfo, *mut c_char, u32) = NOT_SUPPORTED;
+    no_address(*const DevInfo, *mut c_char) = NOT_SUPPORTED;
+    no_open(*mut DevInfo, *mut *mut Dev) = NOT_SUPPORTED;
+    no_close(*mut Dev) = NOT_SUPPORTED;
+    no_dev(*mut Service, *mut Dev) = NOT_SUPPORTED;
+    set_embedded(*mut Service, *const c_char) = SUCCESS;
+    set_key_file(*mut Service, *const c_char) = SUCCESS;
+    set_any_device(*mut Service) = SUCCESS;
+    set_service(*mut Worker, *mut Service) = SUCCESS;
 }
 
-unsafe extern "C" fn no_name(_info: *const DevInfo, _name: *mut c_char, _size: u32) -> DocaError {
-    DocaError::NOT_SUPPORTED
+/// The same object under another of its types.
+unsafe extern "C" fn cast<T, U>(object: *mut T) -> *mut U {
+    object.cast()
 }
-
-unsafe extern "C" fn no_address(_info: *const DevInfo, _address: *mut c_char) -> DocaError {
-    DocaError::NOT_SUPPORTED
-}
-
-unsafe extern "C" fn no_open(_info: *mut DevInfo, _dev: *mut *mut Dev) -> DocaError {
-    DocaError::NOT_SUPPORTED
-}
-
-unsafe extern "C" fn no_close(_dev: *mut Dev) -> DocaError {
-    DocaError::NOT_SUPPORTED
-}
-
-unsafe extern "C" fn no_dev(_service: *mut Service, _dev: *mut Dev) -> DocaError {
-    DocaError::NOT_SUPPORTED
-}
-
-unsafe extern "C" fn set_address(
-    _service: *mut Service,
-    address: *const c_char,
-    _origin: *const c_char,
-) -> DocaError {
-    // SAFETY: the caller passes a string.
-    let address = unsafe { std::ffi::CStr::from_ptr(address) };
-    if address.to_bytes() == b"fake:1" { DocaError::SUCCESS } else { DocaError::INVALID_VALUE }
-}
-
-unsafe extern "C" fn set_embedded(_service: *mut Service, _path: *const c_char) -> DocaError {
-    DocaError::SUCCESS
-}
-
-unsafe extern "C" fn set_key_file(_service: *mut Service, _path: *const c_char) -> DocaError {
-    DocaError::SUCCESS
-}
-
-unsafe extern "C" fn set_any_device(_service: *mut Service) -> DocaError {
-    DocaError::SUCCESS
-}
-
-unsafe extern "C" fn failure_code(ctx: *const Ctx) -> DocaError {
-    // SAFETY: the caller passes a live context.
-    unsafe { objects::Context::get(ctx.cast_mut()) }.failed.unwrap_or(DocaError::SUCCESS)
-}
-
-unsafe extern "C" fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
-    // SAFETY: the caller passes a live context.
-    if unsafe { objects::Context::get(ctx.cast_mut()) }.failed.is_none() {
-        return 0;
-    }
-    let length = FAILURE.len().min(capacity);
-    // SAFETY: the caller has room for that many bytes.
-    unsafe { std::ptr::copy_nonoverlapping(FAILURE.as_ptr(), text.cast::<u8>(), length) };
-    FAILURE.len()
-}
-
-/// What running workers say of their plugins.
-pub static HEALTH: Mutex<Option<WorkerHealth>> = Mutex::new(None);
-
-unsafe extern "C" fn worker_health(worker: *mut Worker, health: *mut WorkerHealth) -> DocaError {
-    // SAFETY: the caller passes a live worker.
-    if unsafe { objects::Context::get(worker) }.state != CtxState::RUNNING {
-        return DocaError::BAD_STATE;
-    }
-    let said =
-        HEALTH.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(WorkerHealth::well);
-    // SAFETY: an out pointer.
-    unsafe { *health = said };
-    DocaError::SUCCESS
-}
-
-pub type Handle = c_int;
-pub type Plugins = *const PluginInfo;
 
 pub const API: Api = Api {
-    doca_urom_service_create: objects::service_create,
-    doca_urom_service_destroy: objects::service_destroy,
+    doca_urom_service_create: objects::create::<_, true>,
+    doca_urom_service_destroy: objects::destroy,
     doca_urom_service_set_max_comm_msg_size: objects::service_set_size,
     doca_urom_service_set_max_workers: objects::service_set_max_workers,
     doca_urom_service_set_dev: no_dev,
-    doca_urom_service_as_ctx: objects::service_as_ctx,
+    doca_urom_service_as_ctx: cast,
     doca_urom_service_get_plugins_list: objects::service_get_plugins,
     doca_urom_service_get_cpuset: objects::service_get_cpuset,
     doca_urom_service_get_workers_by_gid_task_allocate: task::gid_allocate,
@@ -253,12 +262,12 @@ pub const API: Api = Api {
     doca_urom_service_get_workers_by_gid_task_release: task::gid_release,
     doca_urom_service_get_workers_by_gid_task_set_gid: task::gid_set_gid,
     doca_urom_service_get_workers_by_gid_task_set_cb: task::gid_set_cb,
-    doca_urom_service_get_workers_by_gid_task_as_task: task::gid_as_task,
+    doca_urom_service_get_workers_by_gid_task_as_task: cast,
     doca_urom_service_get_workers_by_gid_task_get_workers_count: task::gid_count,
     doca_urom_service_get_workers_by_gid_task_get_worker_ids: task::gid_ids,
-    doca_urom_worker_create: objects::worker_create,
-    doca_urom_worker_destroy: objects::worker_destroy,
-    doca_urom_worker_set_service: objects::worker_set_service,
+    doca_urom_worker_create: objects::create::<_, false>,
+    doca_urom_worker_destroy: objects::destroy,
+    doca_urom_worker_set_service: set_service,
     doca_urom_worker_set_id: objects::worker_set_id,
     doca_urom_worker_set_plugins: objects::worker_set_plugins,
     doca_urom_worker_set_cpuset: objects::worker_set_cpuset,
@@ -267,7 +276,7 @@ pub const API: Api = Api {
     doca_urom_worker_set_env: objects::worker_set_env,
     doca_urom_worker_get_id: objects::worker_get_id,
     doca_urom_worker_get_gid: objects::worker_get_gid,
-    doca_urom_worker_as_ctx: objects::worker_as_ctx,
+    doca_urom_worker_as_ctx: cast,
     doca_urom_worker_cmd_task_allocate: task::cmd_allocate,
     doca_urom_worker_cmd_task_allocate_init: task::cmd_allocate_init,
     doca_urom_worker_cmd_task_release: task::cmd_release,
@@ -278,12 +287,12 @@ pub const API: Api = Api {
     doca_urom_worker_cmd_task_get_user_data: task::cmd_get_user_data,
     doca_urom_worker_cmd_task_as_task: task::cmd_as_task,
     doca_urom_domain_create: domain::create,
-    doca_urom_domain_destroy: domain::destroy,
+    doca_urom_domain_destroy: objects::destroy,
     doca_urom_domain_set_buffers_count: domain::set_buffers_count,
     doca_urom_domain_add_buffer: domain::add_buffer,
     doca_urom_domain_set_oob: domain::set_oob,
     doca_urom_domain_set_workers: domain::set_workers,
-    doca_urom_domain_as_ctx: domain::as_ctx,
+    doca_urom_domain_as_ctx: cast,
     doca_ctx_start: core::ctx_start,
     doca_ctx_stop: core::ctx_stop,
     doca_ctx_get_state: core::ctx_get_state,
@@ -314,15 +323,15 @@ pub const API: Api = Api {
     doca_dev_open: no_open,
     doca_dev_close: no_close,
     extensions: Some(Extensions {
-        urom_service_set_address: set_address,
+        urom_service_set_address: objects::set_address,
         urom_service_set_embedded: set_embedded,
         urom_service_set_any_device: set_any_device,
         urom_service_set_key_file: set_key_file,
-        urom_service_get_plugin_fingerprint: plugin_fingerprint,
-        urom_service_get_plugin_description: plugin_description,
-        urom_ctx_get_failure_code: failure_code,
-        urom_ctx_get_failure: failure,
-        urom_worker_get_health: worker_health,
+        urom_service_get_plugin_fingerprint: objects::plugin_fingerprint,
+        urom_service_get_plugin_description: objects::plugin_description,
+        urom_ctx_get_failure_code: objects::failure_code,
+        urom_ctx_get_failure: objects::failure,
+        urom_worker_get_health: objects::worker_health,
         urom_worker_cmd_task_get_end: task::cmd_get_end,
         urom_pe_progress_many: core::pe_progress_many,
     }),

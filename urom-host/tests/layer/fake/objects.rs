@@ -1,20 +1,19 @@
 //! The fake's services and workers.
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{Ctx, CtxState, Data, Service, StateChangedCallback, Worker};
+use urom_abi::host::{Ctx, CtxState, Data, Service, StateChangedCallback, Worker, WorkerHealth};
 use urom_abi::plugin::PluginInfo;
 
 use super::core::Engine;
 use super::domain::Shared;
-use super::id;
 use super::task::{Command, Query};
+use super::{FAILURE, OK, Object, array, id, locked, ok_if, put, string};
 
 /// How many objects there are.
 pub static LIVE: AtomicIsize = AtomicIsize::new(0);
@@ -56,7 +55,7 @@ pub struct Context {
     pub gid: u32,
     pub plugins: u64,
     pub max_inflight: usize,
-    list: UnsafeCell<Vec<PluginInfo>>,
+    list: Vec<PluginInfo>,
 }
 
 impl Context {
@@ -78,31 +77,24 @@ impl Context {
             gid: 0,
             plugins: 0,
             max_inflight: 1,
-            list: UnsafeCell::default(),
+            list: Vec::new(),
         }))
-    }
-
-    /// # Safety
-    /// `ctx` is live, and this borrow is used for one statement.
-    pub unsafe fn get<'a, T>(ctx: *mut T) -> &'a mut Context {
-        // SAFETY: the caller's promise; every opaque pointer of a context is one of these.
-        unsafe { &mut *ctx.cast::<Context>() }
     }
 
     pub fn destroy(ctx: *mut Context) -> DocaError {
         // SAFETY: the caller of the library passes a live context.
-        let this = unsafe { Context::get(ctx) };
+        let this = unsafe { ctx.get() };
         if this.state != CtxState::IDLE || this.allocated != 0 {
             return DocaError::NOT_PERMITTED;
         }
-        if let Some(engine) = std::ptr::NonNull::new(this.engine) {
+        if !this.engine.is_null() {
             // SAFETY: an engine outlives its contexts.
-            unsafe { &mut *engine.as_ptr() }.contexts.retain(|known| *known != ctx);
+            unsafe { this.engine.get() }.contexts.retain(|known| *known != ctx);
         }
         destroyed();
         // SAFETY: it came from a box, and the caller gives it up.
         drop(unsafe { Box::from_raw(ctx) });
-        DocaError::SUCCESS
+        OK
     }
 
     fn configure(&mut self, set: impl FnOnce(&mut Context)) -> DocaError {
@@ -110,144 +102,135 @@ impl Context {
             return DocaError::BAD_STATE;
         }
         set(self);
-        DocaError::SUCCESS
+        OK
     }
 }
 
-pub unsafe extern "C" fn service_create(service: *mut *mut Service) -> DocaError {
-    // SAFETY: an out pointer.
-    unsafe { *service = Context::create(true).cast() };
-    DocaError::SUCCESS
+/// What running workers say of their plugins.
+pub static HEALTH: Mutex<Option<WorkerHealth>> = Mutex::new(None);
+
+pub unsafe extern "C" fn create<T, const IS_SERVICE: bool>(place: *mut *mut T) -> DocaError {
+    put(place, Context::create(IS_SERVICE).cast())
 }
 
-pub unsafe extern "C" fn service_destroy(service: *mut Service) -> DocaError {
-    Context::destroy(service.cast())
+pub unsafe extern "C" fn destroy<T>(object: *mut T) -> DocaError {
+    Context::destroy(object.cast())
 }
 
-pub unsafe extern "C" fn service_set_size(_service: *mut Service, size: usize) -> DocaError {
-    if size < 64 { DocaError::INVALID_VALUE } else { DocaError::SUCCESS }
-}
-
-pub unsafe extern "C" fn service_set_max_workers(_service: *mut Service, count: u32) -> DocaError {
-    if count.is_power_of_two() { DocaError::SUCCESS } else { DocaError::INVALID_VALUE }
-}
-
-pub unsafe extern "C" fn service_as_ctx(service: *mut Service) -> *mut Ctx {
-    service.cast()
-}
-
-pub unsafe extern "C" fn service_get_plugins(
-    service: *mut Service,
-    plugins: *mut *const PluginInfo,
-    count: *mut usize,
-) -> DocaError {
-    let all = [
-        PluginInfo::new(1, 3, "worker_other").unwrap(),
-        PluginInfo::new(2, PLUGIN_VERSION.load(Ordering::SeqCst), "worker_graph").unwrap(),
-    ];
-    let found = &all[..PLUGIN_COUNT.load(Ordering::SeqCst)];
-    if found.is_empty() {
-        return DocaError::NOT_FOUND;
+functions! {
+    fn service_set_size(_service: *mut Service, size: usize) {
+        ok_if(size >= 64)
     }
-    // SAFETY: a live service.
-    let list = unsafe { Context::get(service) }.list.get_mut();
-    *list = found.to_vec();
-    // SAFETY: an out pointer.
-    unsafe { *plugins = list.as_ptr() };
-    // SAFETY: an out pointer.
-    unsafe { *count = list.len() };
-    DocaError::SUCCESS
-}
 
-pub unsafe extern "C" fn service_get_cpuset(
-    _service: *mut Service,
-    cpus: *mut CpuSet,
-) -> DocaError {
-    // SAFETY: an out pointer.
-    unsafe { *cpus = (0..8).collect() };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn worker_create(worker: *mut *mut Worker) -> DocaError {
-    // SAFETY: an out pointer.
-    unsafe { *worker = Context::create(false).cast() };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn worker_destroy(worker: *mut Worker) -> DocaError {
-    Context::destroy(worker.cast())
-}
-
-pub unsafe extern "C" fn worker_set_service(
-    _worker: *mut Worker,
-    _service: *mut Service,
-) -> DocaError {
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn worker_set_id(worker: *mut Worker, id: u64) -> DocaError {
-    // SAFETY: a live worker.
-    unsafe { Context::get(worker) }.configure(|this| this.id = id)
-}
-
-pub unsafe extern "C" fn worker_set_plugins(worker: *mut Worker, mask: u64) -> DocaError {
-    // SAFETY: a live worker.
-    unsafe { Context::get(worker) }.configure(|this| this.plugins = mask)
-}
-
-pub unsafe extern "C" fn worker_set_cpuset(_worker: *mut Worker, cpus: CpuSet) -> DocaError {
-    if cpus.is_subset(&(0..8).collect()) { DocaError::SUCCESS } else { DocaError::INVALID_VALUE }
-}
-
-pub unsafe extern "C" fn worker_set_gid(worker: *mut Worker, gid: u32) -> DocaError {
-    // SAFETY: a live worker.
-    unsafe { Context::get(worker) }.configure(|this| this.gid = gid)
-}
-
-pub unsafe extern "C" fn worker_set_max_inflight(worker: *mut Worker, count: u32) -> DocaError {
-    if !count.is_power_of_two() {
-        return DocaError::INVALID_VALUE;
+    fn service_set_max_workers(_service: *mut Service, count: u32) {
+        ok_if(count.is_power_of_two())
     }
-    // SAFETY: a live worker.
-    unsafe { Context::get(worker) }.configure(|this| this.max_inflight = count as usize)
-}
 
-pub unsafe extern "C" fn worker_set_env(
-    _worker: *mut Worker,
-    env: *const *mut c_char,
-    count: usize,
-) -> DocaError {
-    // SAFETY: the caller passes that many strings.
-    let env = unsafe { std::slice::from_raw_parts(env, count) };
-    // SAFETY: as above.
-    let good =
-        env.iter().all(|one| unsafe { std::ffi::CStr::from_ptr(*one) }.to_bytes().contains(&b'='));
-    if good { DocaError::SUCCESS } else { DocaError::INVALID_VALUE }
-}
+    fn set_address(_service: *mut Service, address: *const c_char, _origin: *const c_char) {
+        ok_if(string(address) == b"fake:1")
+    }
 
-pub unsafe extern "C" fn worker_get_id(worker: *mut Worker, id: *mut u64) -> DocaError {
-    // SAFETY: a live worker.
-    let this = unsafe { Context::get(worker) };
-    // SAFETY: an out pointer.
-    unsafe { *id = this.id };
-    DocaError::SUCCESS
-}
+    fn service_get_plugins(
+        service: *mut Service,
+        plugins: *mut *const PluginInfo,
+        count: *mut usize,
+    ) {
+        let all = [
+            PluginInfo::new(1, 3, "worker_other").unwrap(),
+            PluginInfo::new(2, PLUGIN_VERSION.load(Ordering::SeqCst), "worker_graph").unwrap(),
+        ];
+        service.list = all[..PLUGIN_COUNT.load(Ordering::SeqCst)].to_vec();
+        if service.list.is_empty() {
+            return DocaError::NOT_FOUND;
+        }
+        put(plugins, service.list.as_ptr());
+        put(count, service.list.len())
+    }
 
-pub unsafe extern "C" fn worker_get_gid(worker: *mut Worker, gid: *mut u32) -> DocaError {
-    // SAFETY: a live worker.
-    let this = unsafe { Context::get(worker) };
-    // SAFETY: an out pointer.
-    unsafe { *gid = this.gid };
-    DocaError::SUCCESS
-}
+    fn plugin_fingerprint(_service: *mut Service, _plugin: u64, fingerprint: *mut u64) {
+        let Some((found, _)) = &*locked(&DESCRIPTION) else { return DocaError::NOT_FOUND };
+        put(fingerprint, *found)
+    }
 
-pub unsafe extern "C" fn worker_as_ctx(worker: *mut Worker) -> *mut Ctx {
-    worker.cast()
+    fn plugin_description(
+        _service: *mut Service,
+        _plugin: u64,
+        bytes: *mut c_void,
+        length: *mut usize,
+    ) {
+        let Some((_, found)) = &*locked(&DESCRIPTION) else { return DocaError::NOT_FOUND };
+        // SAFETY: the host says there how many bytes it has room for.
+        let room = unsafe { length.replace(found.len()) };
+        if room < found.len() {
+            return DocaError::TOO_BIG;
+        }
+        // SAFETY: the host has room for as many bytes.
+        unsafe { bytes.cast::<u8>().copy_from_nonoverlapping(found.as_ptr(), found.len()) };
+        OK
+    }
+
+    fn service_get_cpuset(_service: *mut Service, cpus: *mut CpuSet) {
+        put(cpus, (0..8).collect())
+    }
+
+    fn failure_code(ctx: *const Ctx) {
+        ctx.failed.unwrap_or(OK)
+    }
+
+    fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
+        let words = if ctx.failed.is_some() { FAILURE } else { "" };
+        let length = words.len().min(capacity);
+        // SAFETY: the host has room for that many bytes.
+        unsafe { text.cast::<u8>().copy_from_nonoverlapping(words.as_ptr(), length) };
+        words.len()
+    }
+
+    fn worker_set_id(worker: *mut Worker, id: u64) {
+        worker.configure(|worker| worker.id = id)
+    }
+
+    fn worker_set_plugins(worker: *mut Worker, mask: u64) {
+        worker.configure(|worker| worker.plugins = mask)
+    }
+
+    fn worker_set_cpuset(_worker: *mut Worker, cpus: CpuSet) {
+        ok_if(cpus.is_subset(&(0..8).collect()))
+    }
+
+    fn worker_set_gid(worker: *mut Worker, gid: u32) {
+        worker.configure(|worker| worker.gid = gid)
+    }
+
+    fn worker_set_max_inflight(worker: *mut Worker, count: u32) {
+        match count.is_power_of_two() {
+            true => worker.configure(|worker| worker.max_inflight = count as usize),
+            false => DocaError::INVALID_VALUE,
+        }
+    }
+
+    fn worker_set_env(_worker: *mut Worker, env: *const *mut c_char, count: usize) {
+        ok_if(array(env, count).iter().all(|variable| string(*variable).contains(&b'=')))
+    }
+
+    fn worker_get_id(worker: *mut Worker, id: *mut u64) {
+        put(id, worker.id)
+    }
+
+    fn worker_get_gid(worker: *mut Worker, gid: *mut u32) {
+        put(gid, worker.gid)
+    }
+
+    fn worker_health(worker: *mut Worker, health: *mut WorkerHealth) {
+        if worker.state != CtxState::RUNNING {
+            return DocaError::BAD_STATE;
+        }
+        put(health, locked(&HEALTH).unwrap_or_else(WorkerHealth::well))
+    }
 }
 
 /// What starting a worker does.
 pub fn plan(worker: &mut Context) {
-    worker.failed = START_FAILURES.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    worker.failed = locked(&START_FAILURES).pop_front();
     worker.next = match worker.id {
         _ if worker.failed.is_some() => Some(CtxState::IDLE),
         id::FAILS | id::FAILS_UNCOUNTED => {

@@ -1,6 +1,7 @@
 //! The fake's tasks and buffers.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
@@ -11,11 +12,11 @@ use urom_abi::host::{
 
 use super::core::{change, ring};
 use super::objects::{Context, created, destroyed};
-use super::{CAPACITY, group, script};
+use super::{CAPACITY, OK, Object, group, put, script};
 
 /// The start of both kinds of task.
 #[repr(C)]
-struct Head {
+pub struct Head {
     context: *mut Context,
     data: Data,
     status: DocaError,
@@ -26,7 +27,7 @@ struct Head {
 /// Where the response of the task lies that completed last.
 pub static LAST_RESPONSE: AtomicUsize = AtomicUsize::new(0);
 
-struct Buffer {
+pub struct Buffer {
     bytes: Vec<u64>,
     length: usize,
     room: usize,
@@ -56,27 +57,6 @@ pub struct Query {
     ids: Vec<u64>,
 }
 
-/// # Safety
-/// `task` is live, and this borrow is used for one statement.
-unsafe fn command<'a, T>(task: *mut T) -> &'a mut Command {
-    // SAFETY: the caller's promise.
-    unsafe { &mut *task.cast::<Command>() }
-}
-
-/// # Safety
-/// As [`command`].
-unsafe fn query<'a, T>(task: *mut T) -> &'a mut Query {
-    // SAFETY: the caller's promise.
-    unsafe { &mut *task.cast::<Query>() }
-}
-
-/// # Safety
-/// As [`command`].
-unsafe fn head<'a>(task: *const Task) -> &'a mut Head {
-    // SAFETY: the caller's promise; both kinds begin with it.
-    unsafe { &mut *task.cast_mut().cast::<Head>() }
-}
-
 impl Command {
     fn loopback(&self) -> u64 {
         if self.payload.length >= 16 { self.payload.bytes[1] } else { 0 }
@@ -90,20 +70,20 @@ impl Command {
 /// Completes the oldest task that can be; whether there was one.
 pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     // SAFETY: a live context.
-    let this = unsafe { Context::get(ctx) };
+    let this = unsafe { ctx.get() };
     // SAFETY: tasks in flight are live.
     let Some(at) =
-        this.in_flight.iter().position(|task| flush || !unsafe { command(*task) }.is(script::HANG))
+        this.in_flight.iter().position(|task| flush || !unsafe { task.get() }.is(script::HANG))
     else {
         return false;
     };
     let Some(task) = this.in_flight.remove(at) else { return false };
     // SAFETY: tasks in flight are live.
-    let it = unsafe { command(task) };
+    let it = unsafe { task.get() };
     it.head.in_flight = false;
     let code = DocaError(it.loopback() as u32);
     let length = it.payload.length;
-    it.head.status = DocaError::SUCCESS;
+    it.head.status = OK;
     it.response = Some(Buffer { bytes: it.payload.bytes.clone(), length, room: length });
     if flush {
         it.head.status = DocaError::CONNECTION_RESET;
@@ -121,7 +101,7 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
         this.failed = Some(DocaError::NOT_FOUND);
         change(ctx, CtxState::STOPPING);
     }
-    it.end = CmdTaskEnd { status: it.head.status, response: std::ptr::null_mut(), length: 0 };
+    it.end = CmdTaskEnd { status: it.head.status, response: ptr::null_mut(), length: 0 };
     if let Some(response) = &mut it.response {
         it.end.response = response.bytes.as_mut_ptr().cast();
         it.end.length = response.length;
@@ -129,7 +109,7 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     }
     if let Some(callback) = it.callback {
         // SAFETY: a live context.
-        let data = unsafe { Context::get(ctx) }.user_data;
+        let data = unsafe { ctx.get() }.user_data;
         // SAFETY: what the host registered, with its data.
         unsafe { callback(task.cast(), it.head.data, data) };
     }
@@ -139,7 +119,7 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
 /// Takes the oldest query that is to be answered.
 pub fn due_query(service: &mut Context) -> Option<*mut Query> {
     // SAFETY: queries in flight are live.
-    let of = |task: &*mut Query| unsafe { query(*task) }.group;
+    let of = |task: &*mut Query| unsafe { task.get() }.group;
     let all = service.state != CtxState::RUNNING
         || service.queries.iter().any(|task| matches!(of(task), group::RELEASES | group::KILLS));
     let waits = |task| matches!(of(task), group::WAITS | group::WAITS_REFUSED);
@@ -152,10 +132,10 @@ pub fn due_query(service: &mut Context) -> Option<*mut Query> {
 
 pub fn complete_query(task: *mut Query) {
     // SAFETY: queries in flight are live.
-    let it = unsafe { query(task) };
+    let it = unsafe { task.get() };
     it.head.in_flight = false;
     // SAFETY: contexts outlive their tasks.
-    let is_lost = unsafe { Context::get(it.head.context) }.state != CtxState::RUNNING;
+    let is_lost = unsafe { it.head.context.get() }.state != CtxState::RUNNING;
     match it.group {
         _ if is_lost => it.head.status = DocaError::CONNECTION_RESET,
         9 => it.head.status = DocaError::CONNECTION_RESET,
@@ -168,95 +148,13 @@ pub fn complete_query(task: *mut Query) {
     }
 }
 
+fn new_head(context: *mut Context, is_query: bool) -> Head {
+    Head { context, data: Data { u64: 0 }, status: OK, in_flight: false, is_query }
+}
+
 pub unsafe extern "C" fn cmd_allocate(worker: *mut Worker, task: *mut *mut CmdTask) -> DocaError {
     // SAFETY: as this function.
     unsafe { cmd_allocate_init(worker, 0, task) }
-}
-
-pub unsafe extern "C" fn cmd_allocate_init(
-    worker: *mut Worker,
-    _plugin: u64,
-    task: *mut *mut CmdTask,
-) -> DocaError {
-    super::called();
-    // SAFETY: a live worker.
-    let this = unsafe { Context::get(worker) };
-    if this.state != CtxState::RUNNING {
-        return DocaError::BAD_STATE;
-    }
-    if this.allocated == this.max_inflight {
-        return DocaError::NO_MEMORY;
-    }
-    this.allocated += 1;
-    created();
-    let new = Box::new(Command {
-        head: new_head(worker.cast(), false),
-        callback: None,
-        payload: Buffer::new(CAPACITY),
-        response: None,
-        end: CmdTaskEnd { status: DocaError::BAD_STATE, response: std::ptr::null_mut(), length: 0 },
-        user_data: [u64::MAX; 4],
-    });
-    // SAFETY: an out pointer.
-    unsafe { *task = Box::into_raw(new).cast() };
-    DocaError::SUCCESS
-}
-
-fn new_head(context: *mut Context, is_query: bool) -> Head {
-    Head { context, data: Data { u64: 0 }, status: DocaError::SUCCESS, in_flight: false, is_query }
-}
-
-pub unsafe extern "C" fn cmd_release(task: *mut CmdTask) -> DocaError {
-    super::called();
-    // SAFETY: a live task.
-    let it = unsafe { command(task) };
-    if it.head.in_flight {
-        return DocaError::NOT_PERMITTED;
-    }
-    // SAFETY: contexts outlive their tasks.
-    unsafe { Context::get(it.head.context) }.allocated -= 1;
-    destroyed();
-    // SAFETY: it came from a box, and the caller gives it up.
-    drop(unsafe { Box::from_raw(task.cast::<Command>()) });
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn cmd_set_plugin(_task: *mut CmdTask, _plugin: u64) {}
-
-pub unsafe extern "C" fn cmd_set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>) {
-    super::called();
-    // SAFETY: a live task.
-    unsafe { command(task) }.callback = callback;
-}
-
-pub unsafe extern "C" fn cmd_get_payload(task: *mut CmdTask) -> *mut Buf {
-    super::called();
-    // SAFETY: a live task.
-    (&raw mut unsafe { command(task) }.payload).cast()
-}
-
-pub unsafe extern "C" fn cmd_get_end(task: *mut CmdTask) -> *const CmdTaskEnd {
-    super::called();
-    // SAFETY: a live task.
-    &raw const unsafe { command(task) }.end
-}
-
-pub unsafe extern "C" fn cmd_get_response(task: *mut CmdTask) -> *mut Buf {
-    super::called();
-    // SAFETY: a live task.
-    let response = unsafe { command(task) }.response.as_mut();
-    response.map_or(std::ptr::null_mut(), |response| (&raw mut *response).cast())
-}
-
-pub unsafe extern "C" fn cmd_get_user_data(task: *mut CmdTask) -> *mut c_void {
-    super::called();
-    // SAFETY: a live task.
-    (&raw mut unsafe { command(task) }.user_data).cast()
-}
-
-pub unsafe extern "C" fn cmd_as_task(task: *mut CmdTask) -> *mut Task {
-    super::called();
-    task.cast()
 }
 
 pub unsafe extern "C" fn gid_allocate(service: *mut Service, task: *mut *mut GidTask) -> DocaError {
@@ -264,140 +162,172 @@ pub unsafe extern "C" fn gid_allocate(service: *mut Service, task: *mut *mut Gid
     unsafe { gid_allocate_init(service, 0, None, task) }
 }
 
-pub unsafe extern "C" fn gid_allocate_init(
-    service: *mut Service,
-    group: u32,
-    callback: Option<GidTaskCallback>,
-    task: *mut *mut GidTask,
-) -> DocaError {
-    if group == 8 {
-        return DocaError::NO_MEMORY;
-    }
-    created();
-    let new =
-        Box::new(Query { head: new_head(service.cast(), true), callback, group, ids: Vec::new() });
-    // SAFETY: an out pointer.
-    unsafe { *task = Box::into_raw(new).cast() };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn gid_release(task: *mut GidTask) -> DocaError {
-    destroyed();
-    // SAFETY: it came from a box, and the caller gives it up.
-    drop(unsafe { Box::from_raw(task.cast::<Query>()) });
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn gid_set_gid(task: *mut GidTask, group: u32) {
-    // SAFETY: a live task.
-    unsafe { query(task) }.group = group;
-}
-
-pub unsafe extern "C" fn gid_set_cb(task: *mut GidTask, callback: Option<GidTaskCallback>) {
-    // SAFETY: a live task.
-    unsafe { query(task) }.callback = callback;
-}
-
-pub unsafe extern "C" fn gid_as_task(task: *mut GidTask) -> *mut Task {
-    task.cast()
-}
-
-pub unsafe extern "C" fn gid_count(task: *mut GidTask) -> usize {
-    // SAFETY: a live task.
-    unsafe { query(task) }.ids.len()
-}
-
-pub unsafe extern "C" fn gid_ids(task: *mut GidTask) -> *const u64 {
-    // SAFETY: a live task.
-    unsafe { query(task) }.ids.as_ptr()
-}
-
-pub unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
-    super::called();
-    // SAFETY: a live task.
-    let it = unsafe { head(task) };
-    // SAFETY: contexts outlive their tasks.
-    let context = unsafe { Context::get(it.context) };
-    if it.is_query {
-        // SAFETY: a live task.
-        if unsafe { query(task) }.group == 7 {
-            return DocaError::AGAIN;
+functions! {
+    #[called]
+    fn cmd_allocate_init(worker: *mut Worker, _plugin: u64, task: *mut *mut CmdTask) {
+        if worker.state != CtxState::RUNNING {
+            return DocaError::BAD_STATE;
         }
-        context.queries.push_back(task.cast());
-    } else {
-        // SAFETY: a live task.
-        let it = unsafe { command(task) };
-        if it.is(script::REFUSE) {
-            return DocaError(it.loopback() as u32);
+        if worker.allocated == worker.max_inflight {
+            return DocaError::NO_MEMORY;
         }
-        it.response = None;
-        context.in_flight.push_back(task.cast());
+        worker.allocated += 1;
+        created();
+        let new = Command {
+            head: new_head(worker, false),
+            callback: None,
+            payload: Buffer::new(CAPACITY),
+            response: None,
+            end: CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 },
+            user_data: [u64::MAX; 4],
+        };
+        put(task, Box::into_raw(Box::new(new)).cast())
     }
-    it.in_flight = true;
-    // SAFETY: a context with tasks is on its engine.
-    unsafe { ring(context.engine) };
-    DocaError::SUCCESS
-}
 
-pub unsafe extern "C" fn get_status(task: *const Task) -> DocaError {
-    super::called();
-    // SAFETY: a live task.
-    unsafe { head(task) }.status
-}
-
-pub unsafe extern "C" fn set_user_data(task: *mut Task, data: Data) {
-    super::called();
-    // SAFETY: a live task.
-    unsafe { head(task) }.data = data;
-}
-
-pub unsafe extern "C" fn get_user_data(task: *const Task) -> Data {
-    super::called();
-    // SAFETY: a live task.
-    unsafe { head(task) }.data
-}
-
-pub unsafe extern "C" fn get_ctx(task: *const Task) -> *mut Ctx {
-    // SAFETY: a live task.
-    unsafe { head(task) }.context.cast()
-}
-
-/// # Safety
-/// As [`command`].
-unsafe fn buffer<'a>(buf: *const Buf) -> &'a mut Buffer {
-    // SAFETY: the caller's promise.
-    unsafe { &mut *buf.cast_mut().cast::<Buffer>() }
-}
-
-pub unsafe extern "C" fn buf_get_data(buf: *const Buf, data: *mut *mut c_void) -> DocaError {
-    super::called();
-    // SAFETY: a live buffer.
-    let pointer = unsafe { buffer(buf) }.bytes.as_mut_ptr();
-    // SAFETY: an out pointer.
-    unsafe { *data = pointer.cast() };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn buf_get_data_len(buf: *const Buf, length: *mut usize) -> DocaError {
-    super::called();
-    // SAFETY: a live buffer.
-    let mine = unsafe { buffer(buf) }.length;
-    // SAFETY: an out pointer.
-    unsafe { *length = mine };
-    DocaError::SUCCESS
-}
-
-pub unsafe extern "C" fn buf_set_data(
-    buf: *mut Buf,
-    _data: *mut c_void,
-    length: usize,
-) -> DocaError {
-    super::called();
-    // SAFETY: a live buffer.
-    let it = unsafe { buffer(buf) };
-    if length > it.room {
-        return DocaError::INVALID_VALUE;
+    #[called]
+    fn cmd_release(task: *mut CmdTask) {
+        if task.head.in_flight {
+            return DocaError::NOT_PERMITTED;
+        }
+        // SAFETY: contexts outlive their tasks.
+        unsafe { task.head.context.get() }.allocated -= 1;
+        destroyed();
+        // SAFETY: it came from a box, and the host gives it up.
+        drop(unsafe { Box::from_raw(task) });
+        OK
     }
-    it.length = length;
-    DocaError::SUCCESS
+
+    fn cmd_set_plugin(_task: *mut CmdTask, _plugin: u64) -> () {}
+
+    #[called]
+    fn cmd_set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>) -> () {
+        task.callback = callback;
+    }
+
+    #[called]
+    fn cmd_get_payload(task: *mut CmdTask) -> *mut Buf {
+        (&raw mut task.payload).cast()
+    }
+
+    #[called]
+    fn cmd_get_end(task: *mut CmdTask) -> *const CmdTaskEnd {
+        &raw const task.end
+    }
+
+    #[called]
+    fn cmd_get_response(task: *mut CmdTask) -> *mut Buf {
+        task.response.as_mut().map_or(ptr::null_mut(), |response| ptr::from_mut(response).cast())
+    }
+
+    #[called]
+    fn cmd_get_user_data(task: *mut CmdTask) -> *mut c_void {
+        (&raw mut task.user_data).cast()
+    }
+
+    #[called]
+    fn cmd_as_task(task: *mut CmdTask) -> *mut Task {
+        ptr::from_mut(task).cast()
+    }
+
+    fn gid_allocate_init(
+        service: *mut Service,
+        group: u32,
+        callback: Option<GidTaskCallback>,
+        task: *mut *mut GidTask,
+    ) {
+        if group == 8 {
+            return DocaError::NO_MEMORY;
+        }
+        created();
+        let new = Query { head: new_head(service, true), callback, group, ids: Vec::new() };
+        put(task, Box::into_raw(Box::new(new)).cast())
+    }
+
+    fn gid_release(task: *mut GidTask) {
+        destroyed();
+        // SAFETY: it came from a box, and the host gives it up.
+        drop(unsafe { Box::from_raw(task) });
+        OK
+    }
+
+    fn gid_set_gid(task: *mut GidTask, group: u32) -> () {
+        task.group = group;
+    }
+
+    fn gid_set_cb(task: *mut GidTask, callback: Option<GidTaskCallback>) -> () {
+        task.callback = callback;
+    }
+
+    fn gid_count(task: *mut GidTask) -> usize {
+        task.ids.len()
+    }
+
+    fn gid_ids(task: *mut GidTask) -> *const u64 {
+        task.ids.as_ptr()
+    }
+
+    #[called]
+    fn submit(task: *mut Task) {
+        // SAFETY: contexts outlive their tasks.
+        let context = unsafe { task.context.get() };
+        let this: *mut Head = task;
+        if task.is_query {
+            // SAFETY: it is a live query.
+            if unsafe { this.cast::<Query>().get() }.group == 7 {
+                return DocaError::AGAIN;
+            }
+            context.queries.push_back(this.cast());
+        } else {
+            // SAFETY: it is a live command.
+            let command = unsafe { this.cast::<Command>().get() };
+            if command.is(script::REFUSE) {
+                return DocaError(command.loopback() as u32);
+            }
+            command.response = None;
+            context.in_flight.push_back(this.cast());
+        }
+        // SAFETY: it is a live task.
+        unsafe { this.cast::<Task>().get() }.in_flight = true;
+        // SAFETY: a context with tasks is on its engine.
+        unsafe { ring(context.engine) };
+        OK
+    }
+
+    #[called]
+    fn get_status(task: *const Task) {
+        task.status
+    }
+
+    #[called]
+    fn set_user_data(task: *mut Task, data: Data) -> () {
+        task.data = data;
+    }
+
+    #[called]
+    fn get_user_data(task: *const Task) -> Data {
+        task.data
+    }
+
+    fn get_ctx(task: *const Task) -> *mut Ctx {
+        task.context.cast()
+    }
+
+    #[called]
+    fn buf_get_data(buf: *const Buf, data: *mut *mut c_void) {
+        put(data, buf.bytes.as_mut_ptr().cast())
+    }
+
+    #[called]
+    fn buf_get_data_len(buf: *const Buf, length: *mut usize) {
+        put(length, buf.length)
+    }
+
+    #[called]
+    fn buf_set_data(buf: *mut Buf, _data: *mut c_void, length: usize) {
+        if length > buf.room {
+            return DocaError::INVALID_VALUE;
+        }
+        buf.length = length;
+        OK
+    }
 }

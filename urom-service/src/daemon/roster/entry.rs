@@ -1,11 +1,13 @@
-//! One worker of the roster: what state it is in, and the hosts that are there, on the way, or about to be.
+//! One worker of the roster: what state it is in, and the hosts that are there, on the way, or
+//! about to be.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use urom_wire::control::{DaemonToWorker, Failure, StartWorker};
+
 use super::host::Place;
 use super::{Action, HostKey, Serial, failed};
-use crate::wire::control::{DaemonToWorker, Failure, StartWorker};
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -33,8 +35,8 @@ pub(super) struct Visitor {
     pub(super) pending: Option<Pending>,
 }
 
-/// A request whose host waits for the worker's word. Without it a host would be sent to a worker that has just died, in
-/// the moment before the daemon hears of that.
+/// A request whose host waits for the worker's word. Without it a host would be sent to a worker
+/// that has just died, in the moment before the daemon hears of that.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) request: u64,
@@ -58,8 +60,8 @@ pub(super) struct Waiting {
 }
 
 impl Entry {
-    /// Gives a host a ticket, or has it told why there is none. The worker hears of it first, and the host once the worker has
-    /// confirmed it.
+    /// Gives a host a ticket, or has it told why there is none. The worker hears of it first, and
+    /// the host once the worker has confirmed it.
     pub(super) fn promise(
         &mut self,
         Waiting { host, request, place }: Waiting,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Serial;
 
-/// One of a host's places: it is at a worker, on the way to one, or waits for one. There are as many
-/// of a host's as were handed out and not dropped.
+/// One of a host's places: it is at a worker, on the way to one, or waits for one. There are as
+/// many of a host's as were handed out and not dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     _one: Arc<()>,

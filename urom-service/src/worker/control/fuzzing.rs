@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use urom_abi::WorkerId;
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::now;
+use urom_wire::fuzzing::program::Program;
+use urom_wire::relay::BACKLOG;
 
 use super::*;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::now;
-use crate::fuzzing::program::Program;
 use crate::lobby::Lobby;
-use crate::session::BACKLOG;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
 use crate::worker::watch::Watch;
@@ -20,9 +20,10 @@ const LINKS: LinkKey = 3;
 /// What is kept for some domains and the messages about them.
 const MEMORY: usize = 1 << 20;
 
-/// A program of what the daemon and hosts do, their words being bytes as they come. A host is let in by a ticket that the
-/// daemon announced, and no ticket serves twice; one that does anything else is thrown out, with a reason, and with it go
-/// its domains. What a domain starts with is answered, in order.
+/// A program of what the daemon and hosts do, their words being bytes as they come. A host is let
+/// in by a ticket that the daemon announced, and no ticket serves twice; one that does anything
+/// else is thrown out, with a reason, and with it go its domains. What a domain starts with is
+/// answered, in order.
 pub fn worker_control(input: &[u8]) {
     within(MEMORY + 512 * input.len(), || {
         now(async {
@@ -74,9 +75,9 @@ impl Worker {
             expected: HashSet::new(),
             links: HashMap::new(),
             lingering: HashMap::new(),
-            strangers: Budget::default(),
+            strangers: LineBudget::default(),
             events: sender,
-            sessions: JoinSet::new(),
+            streams: JoinSet::new(),
             timers: JoinSet::new(),
             door: None,
             stopping: false,

@@ -1,18 +1,18 @@
 //! Who comes in, who is pushed out, and who lingers.
 
 use tokio::net::{TcpListener, TcpStream};
+use urom_wire::control::Method;
+use urom_wire::domain::{Member, Participant};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::patience::Patience;
+use urom_wire::relay::BACKLOG;
+use urom_wire::stream::{greet, receive, send};
 
 use super::fuzzing::Worker;
 use super::*;
 use crate::lobby::Lobby;
-use crate::patience::Patience;
-use crate::session::BACKLOG;
-use crate::wire::control::Method;
-use crate::wire::domain::{Member, Participant};
-use crate::wire::hello::{Hello, Role};
-use crate::wire::stream::{greet, receive, send};
 use crate::worker::intake::work;
-use crate::worker::sessions::host_session;
+use crate::worker::streams::host_stream;
 use crate::worker::watch::Calls;
 
 fn attach(ticket: u128) -> HostToWorker {
@@ -26,14 +26,14 @@ fn attach(ticket: u128) -> HostToWorker {
     })
 }
 
-/// A host that came through `lobby`, its end of the stream, and what the session of link 1 hears.
+/// A host that came through `lobby`, its end of the stream, and what the stream of link 1 relays.
 async fn greeted(lobby: &Lobby) -> (TcpStream, mpsc::Receiver<Event>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, peer) = listener.accept().await.unwrap();
     let (events, happened) = mpsc::channel(BACKLOG);
     let seat = lobby.enter(peer.ip());
-    tokio::spawn(host_session(1, stream, (peer, seat), None, events, Patience::default()));
+    tokio::spawn(host_stream(1, stream, (peer, seat), None, events, Patience::default()));
     greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default())
         .await
         .unwrap();

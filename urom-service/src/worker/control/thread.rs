@@ -1,4 +1,5 @@
-//! The thread that the control part runs on: its event loop, from the streams it starts with to the last word to hosts.
+//! The thread that the control part runs on: its event loop, from the streams it starts with to the
+//! last word to hosts.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,22 +16,23 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 use urom_abi::{DocaError, WorkerId};
+use urom_log::LineBudget;
+use urom_wire::awake::{sleep, timeout};
+use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
+use urom_wire::mailbox::Mailbox;
+use urom_wire::patience::Patience;
+use urom_wire::relay::{self, BACKLOG};
 
 use super::turns::pass_on;
 use super::{Control, Event};
-use crate::awake::{sleep, timeout};
 use crate::entrance::Entrance;
 use crate::hangup;
-use crate::log::{Budget, Log};
-use crate::mailbox::Mailbox;
-use crate::patience::Patience;
-use crate::session::{self, BACKLOG};
-use crate::wire::control::{Failure, Method, PATIENCE, WorkerToHost};
+use crate::log::Log;
 use crate::worker::Place;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{ROUND, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
-use crate::worker::sessions::{daemon_session, host_session};
+use crate::worker::streams::{daemon_stream, host_stream};
 use crate::worker::watch::{LOOK, Observer, Watch};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
@@ -65,8 +67,9 @@ pub(crate) struct Setup {
     pub(crate) watch: Arc<Watch>,
 }
 
-/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the loader's lock, which a thread
-/// takes for the first use of some variables of its own, and this one has to end the worker then.
+/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the
+/// loader's lock, which a thread takes for the first use of some variables of its own, and this one
+/// has to end the worker then.
 ///
 /// # Errors
 /// The operating system's.
@@ -74,7 +77,8 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     setup.listener.set_nonblocking(true)?;
     setup.daemon.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // What the data thread logs to, this one does too: threads of an embedded service have a log of their own.
+    // What the data thread logs to, this one does too: threads of an embedded service have a log of
+    // their own.
     let log = tracing::dispatcher::get_default(Clone::clone);
     let (at_work, is_at_work) = oneshot::channel();
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
@@ -122,10 +126,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             return End::Orderly;
         }
     };
-    let (events, mut happened) = session::events();
+    let (events, mut happened) = relay::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    let mut sessions = JoinSet::new();
-    sessions.spawn(daemon_session(daemon, outgoing, events.clone(), patience));
+    let mut streams = JoinSet::new();
+    streams.spawn(daemon_stream(daemon, outgoing, events.clone(), patience));
     let (inbox, jobs) = TableInbox::new();
     let mut control = Control {
         id,
@@ -140,9 +144,9 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         expected: HashSet::new(),
         links: HashMap::new(),
         lingering: HashMap::new(),
-        strangers: Budget::default(),
+        strangers: LineBudget::default(),
         events,
-        sessions,
+        streams,
         timers: JoinSet::new(),
         door: None,
         stopping: false,
@@ -168,7 +172,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
                 }
             },
             Some(event) = happened.recv() => control.handle(event),
-            Some(_) = control.sessions.join_next() => {}
+            Some(_) = control.streams.join_next() => {}
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => {
                 error!("worker {id} does not stop in order{}", control.because());
@@ -184,7 +188,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
                 last_link += 1;
                 let secret = door.as_ref().and_then(|door| door.secret.clone());
                 let (says, heard) = mpsc::channel(1);
-                control.sessions.spawn(host_session(last_link, stream, (peer, seat), secret, says, patience));
+                control.streams.spawn(host_stream(last_link, stream, (peer, seat), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
@@ -218,8 +222,9 @@ impl Stop {
         }
     }
 
-    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose daemon dies, too: the end of
-    /// the stream to the daemon is heard then, and hosts are told of that.
+    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose
+    /// daemon dies, too: the end of the stream to the daemon is heard then, and hosts are told of
+    /// that.
     async fn asked(&mut self) -> &'static str {
         loop {
             let name = tokio::select! {
@@ -256,7 +261,7 @@ impl Control {
             End::Orderly => (DocaError::SHUTDOWN, String::new()),
             End::Stuck => (DocaError::TIME_OUT, self.because()),
         };
-        let Control { id, daemon, links, mut sessions, events, .. } = self;
+        let Control { id, daemon, links, mut streams, events, .. } = self;
         for link in links.into_values() {
             let text = format!("worker {id} was stopped{because}");
             // A host that reads nothing does not learn why.
@@ -266,7 +271,7 @@ impl Control {
         let all = async {
             loop {
                 tokio::select! {
-                    joined = sessions.join_next() => if joined.is_none() { break },
+                    joined = streams.join_next() => if joined.is_none() { break },
                     Some(event) = happened.recv() => drop(event),
                 }
             }

@@ -1,4 +1,5 @@
-//! A worker's data thread: the messages that hosts send over UCX, and what they bring along when they come in.
+//! A worker's data thread: the messages that hosts send over UCX, and what they bring along when
+//! they come in.
 
 #[path = "fuzzing/plugin.rs"]
 mod plugin;
@@ -9,21 +10,21 @@ use std::collections::HashMap;
 
 use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
+use urom_wire::frame::{self, AM_NOTIFICATIONS, command_header};
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::program::Program;
+use urom_wire::fuzzing::{recent, sent};
+use urom_wire::pass::Pass;
 
 use self::strange::Strange;
 use urom_abi::WorkerId;
 
 use super::*;
-use crate::fuzzing::memory::within;
-use crate::fuzzing::program::Program;
-use crate::fuzzing::{recent, sent};
 use crate::log::LogLevel;
-use crate::wire::frame::{self, AM_NOTIFICATIONS, command_header};
-use crate::wire::pass::Pass;
 
 const HOSTS: u16 = 3;
-/// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has one back, and the memory that they
-/// map, until it ends.
+/// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has
+/// one back, and the memory that they map, until it ends.
 const CHANNELS: u16 = 1024;
 const SLOTS: u8 = 8;
 const LIMIT: usize = 256;
@@ -36,9 +37,11 @@ const MEMORY: usize = 1 << 20;
 /// How many turns answers may take; each takes one or two.
 const TURNS: usize = 100_000;
 
-/// A program of what hosts do: they come in, send commands, whole or damaged, or any bytes, and leave. Each command that a
-/// host may send is answered once, to that host and in its slot; a host that does what it may not is thrown out, with a
-/// reason, and nobody else is. One host has a pass, and what names its channel without it is nobody's. Messages that no host of the library sends change nothing: whoever is in is answered afterwards.
+/// A program of what hosts do: they come in, send commands, whole or damaged, or any bytes, and
+/// leave. Each command that a host may send is answered once, to that host and in its slot; a host
+/// that does what it may not is thrown out, with a reason, and nobody else is. One host has a pass,
+/// and what names its channel without it is nobody's. Messages that no host of the library sends
+/// change nothing: whoever is in is answered afterwards.
 pub fn worker_frames(input: &[u8]) {
     thread_local! {
         // Setting UCX up takes a thousand times as long as an input.
@@ -75,7 +78,8 @@ struct Host {
     misbehaved: bool,
 }
 
-/// Two of the hosts have the same pass, so that what one sends under another's channel gets through.
+/// Two of the hosts have the same pass, so that what one sends under another's channel gets
+/// through.
 fn pass_of(link: LinkKey) -> Pass {
     Pass::new(u128::from(link / 2))
 }
@@ -96,8 +100,8 @@ struct Rig {
     leaving: Option<LinkKey>,
     /// Frames that were sent since the worker's last turn.
     unseen: usize,
-    /// The channel that the next host wants to see in notifications. Each is used once, as a host's rests: what is on its way to an
-    /// earlier connection is not the next one's.
+    /// The channel that the next host wants to see in notifications. Each is used once, as a host's
+    /// rests: what is on its way to an earlier connection is not the next one's.
     next: u16,
     strange: Strange,
 }
@@ -113,7 +117,7 @@ impl Rig {
             max_message: LIMIT,
             max_unread: usize::MAX >> 8,
             max_hosts: 256,
-            patience: crate::Patience::OFF,
+            patience: urom_wire::patience::Patience::OFF,
             plugin_timeout: None,
             listen: [127, 0, 0, 1].into(),
             cpus: None,
@@ -171,7 +175,8 @@ impl Rig {
                 self.come(link, attach);
             }
             1 => {
-                // As it may come, the UCX address apart: UCX trusts that, so its seal is broken or whole.
+                // As it may come, the UCX address apart: UCX trusts that, so its seal is broken or
+                // whole.
                 let attach =
                     postcard::from_bytes(program.bytes()).unwrap_or_else(|_| self.attach());
                 self.come(link, attach);
@@ -231,8 +236,8 @@ impl Rig {
             pass,
         });
         self.turn();
-        // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a thousand times as long as an input
-        // and has tests of its own.
+        // Whether a queue moves after a host is gone is tried with a UCX of its own, which takes a
+        // thousand times as long as an input and has tests of its own.
         self.data.probe = QueueProbe::default();
     }
 
@@ -336,8 +341,8 @@ impl Rig {
         }
     }
 
-    /// Turns until nothing is on its way any more. While two ends of UCX still look for each other, what they sent is, and nothing
-    /// happens.
+    /// Turns until nothing is on its way any more. While two ends of UCX still look for each other,
+    /// what they sent is, and nothing happens.
     fn settle(&mut self) {
         let flush = self.endpoint.flush();
         let deadline = Instant::now() + Duration::from_secs(30);

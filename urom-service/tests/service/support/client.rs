@@ -8,20 +8,21 @@ use std::time::Instant;
 
 use ucx::{AmFlags, ContextBuilder, Data, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
-use urom_service::key::Key;
-use urom_service::wire::context::context;
-use urom_service::wire::control::{
+use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
     WorkerToHost,
 };
-use urom_service::wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::pass::Pass;
-use urom_service::wire::stream::StreamError;
+use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Key;
+use urom_wire::pass::Pass;
+use urom_wire::stream::StreamError;
+use urom_wire::ucx_context::context;
 
 use super::PATIENCE;
 use super::link::Link;
 use super::uromd::Uromd;
+pub(crate) use crate::compile::op;
 
 /// A host's stream to the daemon.
 pub(crate) struct Client {
@@ -325,7 +326,8 @@ impl Connection {
         u64::from_le_bytes(self.call(op::PID, 0).payload.unwrap().try_into().unwrap())
     }
 
-    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on meanwhile.
+    /// Why the worker threw this host out. What was sent may still have to leave, so UCX goes on
+    /// meanwhile.
     pub(crate) fn refusal(&self) -> Failure {
         let told = Cell::new(None);
         self.progress_until(|| match self.link.try_receive() {
@@ -338,32 +340,4 @@ impl Connection {
         });
         told.take().unwrap()
     }
-}
-
-/// The obedient plugin's operations, as in `tests/plugins/obedient.c`.
-pub(crate) mod op {
-    pub(crate) const ECHO: u64 = 0;
-    pub(crate) const BIG: u64 = 1;
-    pub(crate) const HOLD: u64 = 2;
-    pub(crate) const RELEASE: u64 = 3;
-    pub(crate) const TWICE: u64 = 4;
-    pub(crate) const FAIL_TAKEN: u64 = 5;
-    pub(crate) const FAIL_LEFT: u64 = 6;
-    pub(crate) const STATUS: u64 = 7;
-    pub(crate) const PACK_FAILS: u64 = 8;
-    pub(crate) const FORGE: u64 = 9;
-    pub(crate) const GETENV: u64 = 10;
-    pub(crate) const PID: u64 = 11;
-    pub(crate) const LOOKUPS: u64 = 12;
-    pub(crate) const SLACK: u64 = 13;
-    pub(crate) const CRASH: u64 = 14;
-    pub(crate) const HANG: u64 = 15;
-    pub(crate) const PACKS_TOO_LITTLE: u64 = 16;
-    pub(crate) const RELEASE_LATE: u64 = 17;
-    pub(crate) const WRONG_CONTEXT: u64 = 18;
-    pub(crate) const WRONG_DESTINATION: u64 = 19;
-    pub(crate) const POLLS: u64 = 20;
-    /// Do what sanitizers report, each its own.
-    pub(crate) const FAULT: u64 = 21;
-    pub(crate) const FORK: u64 = 22;
 }

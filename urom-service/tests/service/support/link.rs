@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use urom_service::Patience;
-use urom_service::key::Secret;
-use urom_service::wire::control::HEARTBEAT;
-use urom_service::wire::hello::{Hello, Role};
-use urom_service::wire::stream::{self, StreamError};
+use urom_wire::control::HEARTBEAT;
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::stream::{self, StreamError};
 
 use super::PATIENCE;
 

@@ -29,7 +29,8 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_uromd"))
 }
 
-/// Keeps what is open here, but for the standard streams, from the program that this process becomes.
+/// Keeps what is open here, but for the standard streams, from the program that this process
+/// becomes.
 fn close_at_exec() -> io::Result<()> {
     const FIRST: u32 = 3;
     let flags = i32::try_from(libc::CLOSE_RANGE_CLOEXEC).map_err(|_| io::ErrorKind::Other)?;
@@ -45,7 +46,8 @@ impl Uromd {
         Uromd::start_with(&[plugins.path().to_str().unwrap()], &[])
     }
 
-    /// Starts a daemon with these directories and arguments, on a free port of the loopback address.
+    /// Starts a daemon with these directories and arguments, on a free port of the loopback
+    /// address.
     pub(crate) fn start_with(directories: &[&str], args: &[&str]) -> Uromd {
         Uromd::start_at("127.0.0.1:0", directories, args)
     }
@@ -80,7 +82,8 @@ impl Uromd {
         command.args(["--listen", listen, "-l", "60"]).args(args);
         sanitized::for_workers(&mut command);
         // UCX in this process, where other tests run, leaves its sockets to children.
-        // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and allocates nothing.
+        // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and
+        // allocates nothing.
         unsafe { command.pre_exec(close_at_exec) };
         let mut child = command
             .stdin(Stdio::null())
@@ -106,16 +109,24 @@ impl Uromd {
 
     /// Waits for a line of the log that holds all of `parts`.
     pub(crate) fn logged(&self, parts: &[&str]) -> String {
+        self.nth_logged(1, parts)
+    }
+
+    /// Waits for so many lines of the log that hold `part`.
+    pub(crate) fn logged_times(&self, count: usize, part: &str) {
+        self.nth_logged(count, &[part]);
+    }
+
+    fn nth_logged(&self, nth: usize, parts: &[&str]) -> String {
         let deadline = Instant::now() + PATIENCE;
         let mut lines = self.log.lines.lock().unwrap();
+        let holds = |line: &&String| parts.iter().all(|part| line.contains(part));
         loop {
-            if let Some(line) =
-                lines.iter().find(|line| parts.iter().all(|part| line.contains(part)))
-            {
+            if let Some(line) = lines.iter().filter(holds).nth(nth - 1) {
                 return line.clone();
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "no line with {parts:?} in:\n{}", lines.join("\n"));
+            assert!(!left.is_zero(), "no {nth} lines with {parts:?} in:\n{}", lines.join("\n"));
             lines = self.log.more.wait_timeout(lines, left).unwrap().0;
         }
     }

@@ -2,48 +2,26 @@
 
 use graph_protocol::Loopback;
 use proptest::prelude::*;
-use sandbox_protocol::{MemMap, TagRecv, TagSend};
-use test_protocols::rdmo::{ClientInit, MrDereg, MrReg, RqCreate, RqDestroy};
-use test_protocols::ucc::{
-    self, Coll, ContextCreate, ContextDestroy, CreatePassiveDataChannel, LibCreate, LibDestroy,
-    TeamCreate,
-};
+use sandbox_protocol::{MemMap, TagSend};
+use test_protocols::ucc::{self, Coll, ContextCreate};
 use urom_abi::Data;
 use urom_pdk::test_util::seeds;
 
 use super::{command, config, seen};
 
-macro_rules! round_trips {
-    ($($test:ident: $message:ty;)*) => {
-        proptest! {
-            #![proptest_config(config())]
-            $(
-                #[test]
-                fn $test(seed in seeds()) {
-                    command(seed.make::<$message>());
-                }
-            )*
-        }
-    };
-}
+proptest! {
+    #![proptest_config(config())]
 
-round_trips! {
-    loopback: Loopback;
-    mem_map: MemMap<'_>;
-    tag_send: TagSend<'_>;
-    tag_recv: TagRecv;
-    client_init: ClientInit<'_>;
-    rq_create: RqCreate<'_>;
-    rq_destroy: RqDestroy;
-    mr_reg: MrReg<'_>;
-    mr_dereg: MrDereg;
-    lib_create: LibCreate<'_>;
-    lib_destroy: LibDestroy;
-    context_create: ContextCreate<'_>;
-    context_destroy: ContextDestroy;
-    team_create: TeamCreate;
-    coll: Coll<'_>;
-    create_passive_data_channel: CreatePassiveDataChannel<'_>;
+    #[test]
+    fn every_command_comes_back_as_it_was(seed in seeds()) {
+        macro_rules! come_back {
+            ($name:ident = $module:path { $($command:ident $(<$life:lifetime>)?),*; $($replies:tt)* }) => {{
+                use $module as this;
+                $(command(seed.make::<this::$command $(<$life>)?>());)*
+            }};
+        }
+        robustness::every_message!(come_back);
+    }
 }
 
 #[test]

@@ -1,51 +1,26 @@
 //! Arbitrary notifications.
 
-use graph_protocol::LoopbackDone;
 use proptest::prelude::*;
-use sandbox_protocol::{MemMapped, TagReceived, TagSent};
-use test_protocols::rdmo::{
-    ClientInitialized, MrDeregistered, MrRegistered, RqCreated, RqDestroyed,
-};
-use test_protocols::ucc::{
-    ChannelCreated, CollDone, ContextCreated, ContextDestroyed, LibCreated, LibDestroyed,
-    TeamCreated,
-};
+use sandbox_protocol::TagReceived;
+use test_protocols::rdmo::ClientInitialized;
 use urom_abi::Received;
-use urom_pdk::test_util::messages;
+use urom_pdk::test_util::seeds;
 
 use super::{bytes, config, notification, payload, seen};
 
-macro_rules! round_trips {
-    ($($test:ident: $message:ty;)*) => {
-        proptest! {
-            #![proptest_config(config())]
-            $(
-                #[test]
-                fn $test(reply in messages::<$message>(), echo in any::<u64>()) {
-                    notification(reply, echo);
-                }
-            )*
-        }
-    };
-}
+proptest! {
+    #![proptest_config(config())]
 
-round_trips! {
-    loopback_done: LoopbackDone;
-    mem_mapped: MemMapped;
-    tag_sent: TagSent;
-    tag_received: TagReceived;
-    client_initialized: ClientInitialized;
-    rq_created: RqCreated;
-    rq_destroyed: RqDestroyed;
-    mr_registered: MrRegistered;
-    mr_deregistered: MrDeregistered;
-    lib_created: LibCreated;
-    lib_destroyed: LibDestroyed;
-    context_created: ContextCreated;
-    context_destroyed: ContextDestroyed;
-    team_created: TeamCreated;
-    coll_done: CollDone;
-    channel_created: ChannelCreated;
+    #[test]
+    fn every_notification_comes_back_as_it_was(seed in seeds(), echo in any::<u64>()) {
+        macro_rules! come_back {
+            ($name:ident = $module:path { $($command:ident $(<$life:lifetime>)?),*; $($reply:ident $({ $echo:ident })?),* }) => {{
+                use $module as this;
+                $(notification(seed.make::<this::$reply>(), echo);)*
+            }};
+        }
+        robustness::every_message!(come_back);
+    }
 }
 
 #[test]

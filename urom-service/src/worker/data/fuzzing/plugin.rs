@@ -1,4 +1,5 @@
-//! A plugin in this process, which answers as a command's first byte says: at once, late, twice, or not as it should.
+//! A plugin in this process, which answers as a command's first byte says: at once, late, twice, or
+//! not as it should.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -9,11 +10,11 @@ use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
+use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::super::{Domains, Instance, Watch};
 use super::LIMIT;
 use crate::plugin_file::{Methods, PluginFile};
-use crate::wire::frame::NOTIFICATION_HEADER;
 
 thread_local! {
     static READY: RefCell<Vec<NotificationDesc>> = const { RefCell::new(Vec::new()) };
@@ -75,7 +76,8 @@ unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> D
         // SAFETY: a descriptor of the worker's that hangs in no list now.
         let command = unsafe { CommandDesc::from_raw(link.cast()) };
         if command.payload().first() == Some(&5) {
-            // Not taken, as it cannot be begun. It hangs in front again, where the worker looks for it.
+            // Not taken, as it cannot be begun. It hangs in front again, where the worker looks for
+            // it.
             let raw = command.into_raw().cast::<ListLink>();
             debug_assert_eq!(raw, first);
             // SAFETY: the head and a link that hangs nowhere.

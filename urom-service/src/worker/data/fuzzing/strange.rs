@@ -1,15 +1,15 @@
-//! Messages over UCX that no host of the library sends: greetings and probes of the receive queue with any header, and
-//! whatever else announced instead of sent, or with a pass of any bytes.
+//! Messages over UCX that no host of the library sends: greetings and probes of the receive queue
+//! with any header, and whatever else announced instead of sent, or with a pass of any bytes.
 
 use ucx::AmFlags;
+use urom_wire::frame::{AM_PROBE, command_header};
+use urom_wire::fuzzing::program::Program;
+use urom_wire::fuzzing::sent;
+use urom_wire::pass::Pass;
+use urom_wire::queue_probe::Nonce;
 
 use super::super::{AM_COMMANDS, AM_GREET};
 use super::Rig;
-use crate::fuzzing::program::Program;
-use crate::fuzzing::sent;
-use crate::queue::Nonce;
-use crate::wire::frame::{AM_PROBE, command_header};
-use crate::wire::pass::Pass;
 
 /// What a test of the receive queue would wait for.
 const NONCE: Nonce = *b"expected";
@@ -20,12 +20,14 @@ pub(super) struct Strange {
     count: usize,
     /// Somebody guessed the nonce.
     guessed: bool,
-    /// The same, in a message that was announced. UCX drops one whose sender the worker has no endpoint to any more.
+    /// The same, in a message that was announced. UCX drops one whose sender the worker has no
+    /// endpoint to any more.
     guess_announced: bool,
 }
 
 impl Rig {
-    /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced. Then its header and data.
+    /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced.
+    /// Then its header and data.
     pub(super) fn send_strange(&mut self, how: u8, program: &mut Program<'_>) {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
@@ -33,7 +35,8 @@ impl Rig {
             // Commands have steps of their own; here are passes of any bytes, also the right ones.
             0 => AM_COMMANDS,
             1 => AM_GREET,
-            // Of an id that nobody listens to UCX itself says, in a line for each, that it drops it.
+            // Of an id that nobody listens to UCX itself says, in a line for each, that it drops
+            // it.
             _ => AM_PROBE,
         };
         if self.strange.count == 0 {
@@ -51,7 +54,8 @@ impl Rig {
         }
         // UCX sends what has no data at once, also where it was told to announce it.
         let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
-        // One that was announced ends when the worker says so, which it cannot where its own endpoint to the sender is closed.
+        // One that was announced ends when the worker says so, which it cannot where its own
+        // endpoint to the sender is closed.
         sent::count();
         self.endpoint.am_send_with(id, header, data, flags).detach();
         if self.strange.count.is_multiple_of(16) {

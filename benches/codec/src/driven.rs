@@ -1,0 +1,162 @@
+//! A plugin driven through its six C functions, as a worker does: commands in, progress,
+//! notifications out.
+
+use std::ffi::{OsStr, c_void};
+use std::path::Path;
+use std::ptr::{NonNull, null_mut};
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, ensure};
+use libloading::Library;
+use urom_abi::DocaError;
+use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
+use urom_abi::plugin::{
+    CloseFn, DomainLookups, GetIfaceFn, NotifPackFn, PluginIface, ProgressFn, WorkerCmdDesc,
+    WorkerCmdFn, WorkerCtx, WorkerNotifDesc,
+};
+
+/// Room for the largest message.
+pub const ROOM: usize = 4096;
+
+/// The address of the only member of the domain: this process.
+static ADDRESS: OnceLock<Box<[u8]>> = OnceLock::new();
+
+/// Finds a member's address, which is always this process's own.
+unsafe extern "C" fn find_address(_: *mut WorkerCtx, _: u64, found: *mut *mut c_void) -> DocaError {
+    let Some(address) = ADDRESS.get() else { return DocaError::NOT_FOUND };
+    // SAFETY: plugins pass a place for the address.
+    unsafe { found.write(address.as_ptr().cast_mut().cast()) };
+    DocaError::SUCCESS
+}
+
+/// An open plugin. Dropping it closes it.
+#[derive(Debug)]
+pub struct Plugin {
+    ctx: Box<WorkerCtx>,
+    close: CloseFn,
+    worker_cmd: WorkerCmdFn,
+    progress: ProgressFn,
+    notif_pack: NotifPackFn,
+    commands: DescriptorList<WorkerCmdDesc>,
+    notifications: DescriptorList<WorkerNotifDesc>,
+    // Last: the code of all of the above.
+    _library: Library,
+}
+
+impl Plugin {
+    /// Loads and opens the plugin of a file.
+    ///
+    /// # Errors
+    /// When it is no plugin, or does not open.
+    pub fn open(file: &Path) -> Result<Plugin> {
+        let load = || format!("cannot load {}", file.display());
+        // SAFETY: a plugin's initialisation asks for nothing.
+        let library = unsafe { Library::new(AsRef::<OsStr>::as_ref(file)) }.with_context(load)?;
+        // SAFETY: the function of this name has this type in every plugin.
+        let get_iface = unsafe { library.get::<GetIfaceFn>(b"urom_plugin_get_iface\0") };
+        let get_iface = get_iface.with_context(load)?;
+        let mut iface = PluginIface::EMPTY;
+        // SAFETY: the structure is writable.
+        unsafe { get_iface(&mut iface) }.check()?;
+        let domain_iface = DomainLookups {
+            addr_lookup: Some(find_address),
+            seg_lookup: None,
+            memh_lookup: None,
+            mkey_lookup: None,
+        };
+        let mut ctx = Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: null_mut() });
+        let open = iface.open.context("the plugin has no open")?;
+        // SAFETY: the context is filled in, and stays in its box until after `close`.
+        unsafe { open(&mut *ctx) }.check().context("the plugin does not open")?;
+        Ok(Plugin {
+            ctx,
+            close: iface.close.context("the plugin has no close")?,
+            worker_cmd: iface.worker_cmd.context("the plugin has no worker_cmd")?,
+            progress: iface.progress.context("the plugin has no progress")?,
+            notif_pack: iface.notif_pack.context("the plugin has no notif_pack")?,
+            commands: DescriptorList::new(),
+            notifications: DescriptorList::new(),
+            _library: library,
+        })
+    }
+
+    /// Makes the plugin's own address that of every member of the domain.
+    ///
+    /// # Errors
+    /// When the plugin has none, or another plugin was asked before.
+    pub fn join_itself(&mut self) -> Result<()> {
+        let addr = self.ctx.iface.addr.context("the plugin has no addr")?;
+        let (mut bytes, mut length) = (vec![0u8; ROOM], ROOM);
+        // SAFETY: there is as much room as `length` says.
+        unsafe { addr(&mut *self.ctx, bytes.as_mut_ptr().cast(), &mut length) }.check()?;
+        bytes.truncate(length);
+        ensure!(ADDRESS.set(bytes.into()).is_ok(), "a plugin was asked before");
+        Ok(())
+    }
+
+    /// Adds a command to those that the plugin gets next.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    #[inline]
+    pub fn give(&mut self, token: u64, message: &[u8]) -> Result<()> {
+        self.commands.push_back(CommandDesc::new(1, 1, token, message)?);
+        Ok(())
+    }
+
+    /// Hands over the commands.
+    ///
+    /// # Errors
+    /// The plugin's.
+    #[inline]
+    pub fn run(&mut self) -> Result<()> {
+        // SAFETY: the plugin is open, and the list holds commands of the C heap.
+        Ok(unsafe { (self.worker_cmd)(&mut *self.ctx, self.commands.as_raw()) }.check()?)
+    }
+
+    /// Lets the plugin work.
+    ///
+    /// # Errors
+    /// The plugin's.
+    #[inline]
+    pub fn progress(&mut self) -> Result<()> {
+        // SAFETY: the plugin is open, and the list is well formed.
+        match unsafe { (self.progress)(&mut *self.ctx, self.notifications.as_raw()) } {
+            DocaError::SUCCESS | DocaError::EMPTY => Ok(()),
+            code => Ok(code.check()?),
+        }
+    }
+
+    /// Removes the oldest notification.
+    #[inline]
+    pub fn take(&mut self) -> Option<NotificationDesc> {
+        self.notifications.pop_front()
+    }
+
+    /// Packs a notification and frees it. Returns its length.
+    ///
+    /// # Errors
+    /// The plugin's.
+    #[inline]
+    pub fn pack(&self, notification: NotificationDesc, room: &mut [u8]) -> Result<usize> {
+        let mut length = room.len();
+        let block = notification.into_raw();
+        // SAFETY: the block is a whole descriptor.
+        let header = unsafe { &raw mut (*block).worker_notif };
+        // SAFETY: the notification is the plugin's own, and there is as much room as `length` says.
+        let code = unsafe { (self.notif_pack)(header, &mut length, room.as_mut_ptr().cast()) };
+        if let Some(block) = NonNull::new(block) {
+            // SAFETY: it came from `into_raw`.
+            drop(unsafe { NotificationDesc::from_raw(block) });
+        }
+        code.check()?;
+        Ok(length)
+    }
+}
+
+impl Drop for Plugin {
+    fn drop(&mut self) {
+        // SAFETY: the plugin is open, and not called again.
+        unsafe { (self.close)(&mut *self.ctx) };
+    }
+}

@@ -1,0 +1,93 @@
+//! Tables as Markdown with aligned columns, for the page, the guide and the terminal.
+
+use super::Summary;
+use super::quantity::{plain, quantity};
+use crate::budget::{Limit, Of, Verdict};
+use crate::figure::Figure;
+
+/// The budget table.
+pub(crate) fn budgets(summary: &Summary) -> String {
+    let rows = summary.budgets.iter().map(|verdict| {
+        let row = &verdict.row;
+        let figure = verdict.figure.as_ref();
+        let peer = figure.and_then(|figure| Some((figure.peer.as_ref()?.value, &figure.unit)));
+        [
+            row.what.clone(),
+            peer.map_or(String::new(), |(value, unit)| quantity(value, unit)),
+            figure.map_or(String::new(), |figure| quantity(figure.value, &figure.unit)),
+            verdict.measured.map_or(String::new(), |measured| match row.of {
+                Of::Value => plain(measured),
+                Of::Ratio | Of::TimesFaster => format!("{measured:.3} x"),
+            }),
+            limit(row.limit),
+            row.goal.map_or(String::new(), |goal| limit(row.limit.with(goal))),
+            result(verdict).to_owned(),
+        ]
+    });
+    table(["what", ">peer", ">kit", ">measured", "budget", "goal", "result"], rows.collect())
+}
+
+fn limit(limit: Limit) -> String {
+    match limit {
+        Limit::AtMost(most) => format!("≤ {most}"),
+        Limit::AtLeast(least) => format!("≥ {least}"),
+    }
+}
+
+fn result(verdict: &Verdict) -> &'static str {
+    match (verdict.met, verdict.goal_met) {
+        (None, _) => "not measured",
+        (Some(false), _) => "MISSED",
+        (Some(true), Some(true)) => "met, and the goal",
+        (Some(true), _) => "met",
+    }
+}
+
+/// All figures.
+pub(super) fn figures(figures: &[Figure]) -> String {
+    let rows = figures.iter().map(|figure| {
+        let shown = |value: &f64| quantity(*value, &figure.unit);
+        let spread = [f64::min, f64::max].map(|end| figure.launches.iter().copied().reduce(end));
+        let spread = match spread {
+            [Some(least), Some(most)] if least < most => {
+                format!("{} to {}", shown(&least), shown(&most))
+            }
+            _ => String::new(),
+        };
+        let peer = figure.peer.as_ref();
+        [
+            format!("`{}`", figure.name),
+            shown(&figure.value),
+            spread,
+            peer.map_or(String::new(), |peer| peer.name.replace('<', "&lt;")),
+            peer.map_or(String::new(), |peer| shown(&peer.value)),
+            figure.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            figure.note.clone().unwrap_or_default(),
+        ]
+    });
+    table(["figure", ">kit", ">launches", "peer", ">peer's", ">ratio", "note"], rows.collect())
+}
+
+/// A table. A title that begins with `>` is of a column aligned to the right.
+fn table<const N: usize>(titles: [&str; N], rows: Vec<[String; N]>) -> String {
+    let right = titles.map(|title| title.starts_with('>'));
+    let head = titles.map(|title| title.trim_start_matches('>').to_owned());
+    let width = |at: usize| {
+        let cells = rows.iter().chain([&head]).map(|row| row[at].chars().count());
+        cells.max().unwrap_or_default().max(4)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let rule = std::array::from_fn(|at| {
+        "-".repeat(widths[at] - usize::from(right[at])) + if right[at] { ":" } else { "" }
+    });
+    let mut text = String::new();
+    for row in [&head, &rule].into_iter().chain(&rows) {
+        for (at, cell) in row.iter().enumerate() {
+            let width = widths[at];
+            text +=
+                &if right[at] { format!("| {cell:>width$} ") } else { format!("| {cell:width$} ") };
+        }
+        text += "|\n";
+    }
+    text
+}

@@ -1,0 +1,218 @@
+//! Round trips of the kit against what a user might build instead: a unary call of tonic, and a
+//! plain tokio echo over a Unix socket.
+//!
+//! The peers sleep in the kernel between messages. The kit does either: *spinning*, both ends poll;
+//! *asleep*, both ends sleep before each command, so that the worker has to be woken, while the
+//! host polls before it would sleep. Then the peers pause as long before each call.
+//!
+//! Most of a round trip asleep is the two times that the kernel wakes a thread. These are measured
+//! in the same rounds: two bare threads on the same cores.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use bench_peers::{tonic_echo, unix_echo};
+use graph_protocol::Client as Graph;
+use rustix::event::{PollFd, PollFlags, poll};
+use serde::{Deserialize, Serialize};
+use urom_host::{Host, Worker};
+
+use super::sleeper::Sleeper;
+use super::{Part, Suite};
+use crate::child::{self, Child};
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::launch::{Launch, worker};
+use crate::statistics::{in_turns, of_rounds};
+
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "round trips against a tonic unary echo, a tokio Unix-socket echo and two bare threads",
+    parts: &[Part::new(measure)],
+    process: Some(serve),
+};
+
+const NAME: &str = "peers";
+
+/// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
+const PAUSE: Duration = Duration::from_micros(500);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Side {
+    Kit,
+    Tonic,
+    UnixSocket,
+    /// Two threads and nothing else, which can only be asleep.
+    Threads,
+}
+
+const SIDES: [Side; 4] = [Side::Kit, Side::Tonic, Side::UnixSocket, Side::Threads];
+
+impl Side {
+    /// Its part of figures' names, and what a reader sees.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Side::Kit => ("kit", "kit"),
+            Side::Tonic => ("tonic", "tonic unary call over TCP"),
+            Side::UnixSocket => ("unix-socket", "tokio Unix-socket echo"),
+            Side::Threads => ("threads", "two threads that wake each other"),
+        }
+    }
+}
+
+/// The arguments of a server, which is pinned to the worker's core.
+#[derive(Serialize, Deserialize)]
+struct Server {
+    side: Side,
+    core: usize,
+    /// The place of a Unix socket.
+    path: String,
+}
+
+fn serve(arguments: &str) -> Result<()> {
+    let server: Server = serde_json::from_str(arguments).context("malformed arguments")?;
+    pin(server.core)?;
+    // Nobody is left to read a line that cannot be written.
+    let ready = |address: &str| drop(child::answer(&address));
+    match server.side {
+        Side::Tonic => tonic_echo::serve(|address| ready(&address.to_string())),
+        Side::UnixSocket => unix_echo::serve(Path::new(&server.path), || ready(&server.path)),
+        Side::Kit | Side::Threads => bail!("its other end is not a server of this program"),
+    }
+}
+
+fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("echo").display().to_string();
+    let start = |side| -> Result<(Child, String)> {
+        let server = Server { side, core: launch.cores.worker(), path: path.clone() };
+        let mut process = Child::start(child::of_suite(NAME, &server)?)?;
+        let address = process.answer()?;
+        Ok((process, address))
+    };
+    let (_tonic, tonic) = start(Side::Tonic)?;
+    let (_unix_socket, unix_socket) = start(Side::UnixSocket)?;
+    let daemon = launch.daemon(&["worker_graph"])?;
+    let service = daemon.connect()?;
+    let graph = service.plugin::<graph_protocol::Protocol>()?;
+    let worker = worker(&service, &[graph.plugin()], launch.cores.worker())?;
+    let sleeper = Sleeper::start(launch.transport, launch.cores.worker())?;
+    pin(launch.cores.host(0))?;
+    let tonic = tonic_echo::Client::at(tonic.parse()?)?;
+    let unix_socket = unix_echo::Client::at(Path::new(&unix_socket))?;
+    let mut party = Party { graph, worker, tonic, unix_socket, sleeper };
+    let mut figures = party.spinning(launch)?;
+    figures.extend(party.asleep(launch)?);
+    Ok(figures)
+}
+
+/// The host's ends of all connections.
+struct Party {
+    graph: Graph<Host>,
+    worker: Worker,
+    tonic: tonic_echo::Client,
+    unix_socket: unix_echo::Client,
+    sleeper: Sleeper,
+}
+
+impl Party {
+    fn spinning(&mut self, launch: &Launch) -> Result<Vec<Figure>> {
+        // Without the threads.
+        let [kit, peers @ ..] = self.rounds::<3>(launch, false)?;
+        let note = "the kit polls at both ends; the peer sleeps in the kernel, as it always does";
+        let pairs = SIDES[1..].iter().zip(peers);
+        Ok(pairs
+            .map(|(side, each)| figure(launch, *side, "spinning", kit, each).note(note))
+            .collect())
+    }
+
+    fn asleep(&mut self, launch: &Launch) -> Result<Vec<Figure>> {
+        let [kit, peers @ ..] = self.rounds::<4>(launch, true)?;
+        let note = "both ends sleep before each round trip, and the worker has to be woken";
+        let pairs = SIDES[1..].iter().zip(peers);
+        let mut figures: Vec<_> = pairs
+            .map(|(side, each)| figure(launch, *side, "asleep", kit, each).note(note))
+            .collect();
+        let [tonic, _, threads] = peers;
+        let name = format!("{NAME}/threads-against-tonic/{}-asleep", launch.transport.name());
+        let floor = Figure::new(name, "ns", threads).against(Side::Tonic.names().1, tonic);
+        figures.push(
+            floor.note("the two threads in the kit's place: the best of any service that sleeps"),
+        );
+        Ok(figures)
+    }
+
+    /// Nanoseconds of a round trip of the first sides, all of them in turns.
+    fn rounds<const N: usize>(&mut self, launch: &Launch, asleep: bool) -> Result<[f64; N]> {
+        let mut trips = [0; N];
+        for (side, trips) in SIDES.into_iter().zip(&mut trips) {
+            // Pauses are not measured, but are part of a round's length.
+            let begin = Instant::now();
+            self.round(side, 20, asleep)?;
+            let each = begin.elapsed().as_nanos() as f64 / 20.0;
+            *trips = launch.trips(each, 20).min(1_000_000);
+        }
+        let rounds =
+            in_turns::<_, N>(launch.rounds(), |side| self.round(SIDES[side], trips[side], asleep))?;
+        let mut medians = [0.0; N];
+        for (rounds, median) in rounds.iter().zip(&mut medians) {
+            *median = of_rounds(rounds)?;
+        }
+        Ok(medians)
+    }
+
+    /// Nanoseconds of a trip, pauses apart.
+    fn round(&mut self, side: Side, trips: u64, asleep: bool) -> Result<f64> {
+        let mut timed = Duration::ZERO;
+        for at_once in if asleep { vec![1; trips as usize] } else { vec![trips] } {
+            if asleep {
+                std::thread::sleep(PAUSE);
+            }
+            let begin = Instant::now();
+            match side {
+                Side::Kit if asleep => self.kit_asleep()?,
+                Side::Kit => (0..at_once).try_for_each(|data| self.kit_spinning(data))?,
+                Side::Tonic => self.tonic.round_trips(at_once)?,
+                Side::UnixSocket => self.unix_socket.round_trips(at_once)?,
+                Side::Threads => self.sleeper.wake()?,
+            }
+            timed += begin.elapsed();
+        }
+        Ok(timed.as_nanos() as f64 / trips as f64)
+    }
+
+    fn kit_spinning(&self, data: u64) -> Result<()> {
+        let done = self.graph.task_loopback(&self.worker, data).submit()?.wait()?;
+        ensure!(done.data == data, "sent {data}, got {}", done.data);
+        Ok(())
+    }
+
+    /// A round trip that never polls twice in a row: without news it sleeps until the engine has
+    /// some.
+    fn kit_asleep(&self) -> Result<()> {
+        const DATA: u64 = 7;
+        let engine = self.worker.engine();
+        let task = self.graph.task_loopback(&self.worker, DATA).submit()?;
+        loop {
+            while engine.progress() {}
+            if task.is_complete() {
+                break;
+            }
+            engine.request_notification()?;
+            let mut fds = [PollFd::new(engine, PollFlags::IN)];
+            poll(&mut fds, None)?;
+            engine.clear_notification()?;
+        }
+        let done = task.wait()?;
+        ensure!(done.data == DATA, "sent {DATA}, got {}", done.data);
+        Ok(())
+    }
+}
+
+/// The kit beside a peer.
+fn figure(launch: &Launch, side: Side, how: &str, kit: f64, peer: f64) -> Figure {
+    let (name, about) = side.names();
+    let name = format!("{NAME}/{name}/{}-{how}", launch.transport.name());
+    Figure::new(name, "ns", kit).against(about, peer)
+}

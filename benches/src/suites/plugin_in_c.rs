@@ -1,0 +1,60 @@
+//! The graph plugin in Rust against the same plugin in C: both in one worker, called by one host
+//! through the same client. Two client types would be two copies of the code, and their places in
+//! memory differ by more than the plugins do.
+
+use anyhow::{Context, Result, ensure};
+use bench_codec::in_c;
+use graph_protocol::{Client, Protocol};
+use urom_abi::protocol::Protocol as _;
+use urom_host::{Host, Worker};
+use urom_tests::PluginDirectory;
+
+use super::loopback::round::{self, Work};
+use super::{Part, Suite};
+use crate::cores::pin;
+use crate::figure::Figure;
+use crate::launch::{DEPTH, Daemon, Launch, worker};
+use crate::statistics::in_turns;
+
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "a Rust plugin against the same plugin in C",
+    // Code and memory lie differently in each process, which makes one in a hundred of a round
+    // trip: more than the difference of the languages. The median needs fifty processes.
+    parts: &[Part { processes: 10, ..Part::new(measure) }],
+    process: None,
+};
+
+const NAME: &str = "plugin-in-c";
+
+fn measure(launch: &Launch) -> Result<Vec<Figure>> {
+    let mut plugins = PluginDirectory::with(&["worker_graph"])?;
+    plugins.add(&in_c::plugin("graph")?)?;
+    let daemon = Daemon::start(plugins, |command| command)?;
+    let service = daemon.connect()?;
+    let in_rust = service.plugin::<Protocol>()?;
+    let of_c = service.plugin_named(&in_c::name("graph"))?;
+    ensure!(of_c.version() == Protocol::VERSION, "the plugin in C has another version");
+    let in_c = Protocol::client::<Host>(of_c);
+    let worker = worker(&service, &[in_rust.plugin(), &of_c], launch.cores.worker())?;
+    pin(launch.cores.host(0))?;
+    let clients = [&in_rust, &in_c];
+    let mut figures = Vec::new();
+    for (what, depth) in [("round-trip", 1), ("in-flight", DEPTH)] {
+        let mut trips = [0; 2];
+        for (client, trips) in clients.iter().zip(&mut trips) {
+            *trips = launch.trips(each(client, &worker, 1_000, depth)?, 1_000);
+        }
+        let rounds =
+            in_turns(launch.rounds(), |side| each(clients[side], &worker, trips[side], depth))?;
+        let name = format!("{NAME}/{what}/{}/{depth}", launch.transport.name());
+        let figure = Figure::in_turns(name, "ns", "plugin in C", &rounds);
+        figures.push(figure.context("no round was measured")?);
+    }
+    Ok(figures)
+}
+
+/// Nanoseconds of a command in one round.
+fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
+    Ok(round::kit(client, worker, Work { trips, depth, single: false })?.each(trips))
+}

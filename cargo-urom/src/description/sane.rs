@@ -1,0 +1,185 @@
+//! Whether a description states what a macro may have written. The file that it comes from is not
+//! trusted.
+
+use urom_abi::describe::{Count, Field, Messages, Payload, Protocol};
+
+use super::json;
+use crate::output::plain;
+
+/// The longest message in bytes that a description may have.
+const MOST: usize = 1 << 26;
+
+/// Refuses a description that no macro writes: sizes and offsets that would make this program
+/// allocate too much or write outside of a message, and names with control characters, which would
+/// act on a terminal or in a C header.
+///
+/// # Errors
+/// A sentence on what is wrong.
+pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
+    for messages in [&protocol.commands, &protocol.notifications] {
+        let Messages { name, len, tag, header, variants, .. } = messages;
+        let fields = header.iter().chain(variants.iter().flat_map(|variant| variant.fields));
+        let fits = |field: &Field| {
+            field.offset.checked_add(field.ty.size()).is_some_and(|end| end <= *len)
+        };
+        let is_small = |payload: &Payload| {
+            let count = if let Count::Fixed(count) = payload.count { count.max(1) } else { 1 };
+            payload.ty.size().checked_mul(count).is_some_and(|bytes| bytes <= MOST) && count <= MOST
+        };
+        let mut payloads = variants.iter().flat_map(|variant| variant.payloads);
+        let is_possible = (tag.size()..=MOST).contains(len) && payloads.all(is_small);
+        if !is_possible || !fields.into_iter().all(fits) {
+            return Err(format!(
+                "its description of {} says what no message can be; build the plugin anew",
+                plain(name)
+            ));
+        }
+    }
+    match json::odd_name(&json::protocol(protocol)) {
+        Some(name) => Err(format!(
+            "its description has the name `{}`, which nothing in Rust can have; build the plugin \
+             anew",
+            plain(name)
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use urom_abi::describe::{FieldKind, Presence, Struct, Type, Variant};
+
+    use super::*;
+    use crate::output::is_plain;
+
+    const WORD: Type = Type::Int { bytes: 8, signed: false };
+    const FIELD: Field = Field {
+        name: "data",
+        docs: "",
+        kind: FieldKind::Plain,
+        ty: WORD,
+        offset: 8,
+        optional: false,
+    };
+    const PAYLOAD: Payload = Payload {
+        name: "rest",
+        docs: "",
+        ty: WORD,
+        count: Count::Fixed(1),
+        address: None,
+        presence: Presence::Always,
+        constants: &[],
+        optional: false,
+    };
+
+    /// Messages with one field and one payload.
+    fn messages(field: Field, payload: Payload) -> Messages {
+        let variant = Variant {
+            name: "Only",
+            docs: "",
+            tag: 0,
+            also: None,
+            reply: None,
+            fields: Box::leak(Box::new([field])),
+            payloads: Box::leak(Box::new([payload])),
+        };
+        let variants = Box::leak(Box::new([variant]));
+        Messages {
+            name: "Command",
+            docs: "",
+            tag: WORD,
+            len: 16,
+            union_at: 8,
+            header: &[],
+            variants,
+        }
+    }
+
+    fn verdict(commands: Messages) -> Result<(), String> {
+        let notifications = messages(FIELD, PAYLOAD);
+        sane(&Protocol { name: "worker_only", version: 1, commands, notifications })
+    }
+
+    #[test]
+    fn what_macros_write_is_sane() {
+        assert_eq!(verdict(messages(FIELD, PAYLOAD)), Ok(()));
+        for protocol in [
+            <graph_protocol::Protocol as urom_abi::protocol::Protocol>::DESCRIPTION,
+            <sandbox_protocol::Protocol as urom_abi::protocol::Protocol>::DESCRIPTION,
+        ] {
+            assert_eq!(sane(protocol), Ok(()));
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_message_can_have_are_refused() {
+        let huge = Type::Array { of: &WORD, len: MOST };
+        let hostile = [
+            Messages { len: MOST + 1, ..messages(FIELD, PAYLOAD) },
+            Messages { len: usize::MAX, ..messages(FIELD, PAYLOAD) },
+            Messages {
+                len: 7,
+                ..messages(
+                    Field { offset: 0, ty: Type::Int { bytes: 1, signed: false }, ..FIELD },
+                    PAYLOAD,
+                )
+            },
+            messages(Field { offset: 9, ..FIELD }, PAYLOAD),
+            messages(Field { offset: usize::MAX, ..FIELD }, PAYLOAD),
+            messages(Field { ty: huge, ..FIELD }, PAYLOAD),
+            Messages {
+                header: Box::leak(Box::new([Field { offset: 16, ..FIELD }])),
+                ..messages(FIELD, PAYLOAD)
+            },
+            messages(FIELD, Payload { ty: huge, ..PAYLOAD }),
+            messages(FIELD, Payload { count: Count::Fixed(MOST), ..PAYLOAD }),
+            messages(FIELD, Payload { count: Count::Fixed(usize::MAX), ..PAYLOAD }),
+            messages(
+                FIELD,
+                Payload {
+                    count: Count::Fixed(usize::MAX),
+                    ty: Type::Array { of: &WORD, len: 0 },
+                    ..PAYLOAD
+                },
+            ),
+        ];
+        for commands in hostile {
+            let why = verdict(commands).expect_err("it is not sane");
+            assert!(why.contains("Command says what no message can be"), "{commands:?}: {why}");
+        }
+    }
+
+    #[test]
+    fn names_that_would_move_a_cursor_or_end_a_line_are_refused_wherever_they_stand() {
+        const BAD: &str = "a\u{1b}[2J";
+        const BAD_STRUCT: Struct = Struct { name: "S", docs: "", size: 0, align: 1, fields: &[] };
+        let structure = |of: Struct| {
+            messages(Field { ty: Type::Struct(Box::leak(Box::new(of))), ..FIELD }, PAYLOAD)
+        };
+        let member =
+            urom_abi::describe::StructField { name: "a\nb", docs: "", offset: 0, ty: WORD };
+        let opaque = Type::Opaque { name: "\u{9b}", size: 0, align: 1 };
+        let hostile = [
+            Messages { name: BAD, ..messages(FIELD, PAYLOAD) },
+            messages(Field { name: BAD, ..FIELD }, PAYLOAD),
+            messages(Field { name: "a\u{202e}b", ..FIELD }, PAYLOAD),
+            messages(Field { kind: FieldKind::Length { of: BAD }, ..FIELD }, PAYLOAD),
+            messages(FIELD, Payload { name: BAD, ..PAYLOAD }),
+            messages(FIELD, Payload { address: Some(BAD), ..PAYLOAD }),
+            messages(FIELD, Payload { count: Count::Word(BAD), ..PAYLOAD }),
+            messages(
+                FIELD,
+                Payload { ty: Type::Array { of: Box::leak(Box::new(opaque)), len: 1 }, ..PAYLOAD },
+            ),
+            structure(Struct { name: BAD, ..BAD_STRUCT }),
+            structure(Struct { fields: Box::leak(Box::new([member])), ..BAD_STRUCT }),
+        ];
+        for commands in hostile {
+            let why = verdict(commands).expect_err("it is not sane");
+            assert!(
+                why.contains("which nothing in Rust can have") && is_plain(&why),
+                "{commands:?}: {why}"
+            );
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Which service a context connects to, and the errors when it does not answer.
+
+use std::env;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use urom_abi::DocaError;
+use urom_wire::control::{DEFAULT_PORT, Failure};
+use urom_wire::hello::HelloError;
+use urom_wire::patience::Patience;
+use urom_wire::stream::StreamError;
+
+use crate::failure::{failure, stream_code};
+use crate::service_file::{self, Local};
+
+/// The variable that names the service file.
+const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
+/// The variable with the daemon's port, for addresses without one.
+const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
+
+/// A daemon's address, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    host: String,
+    port: u16,
+    /// For messages: `from line 3 of FILE, named by DOCA_UROM_SERVICE_FILE`.
+    origin: String,
+    /// What to correct: `the file`.
+    remedy: &'static str,
+}
+
+/// What calls asked for, which goes before the environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Nothing: the environment decides.
+    #[default]
+    Environment,
+    /// A daemon.
+    Address(Address),
+    /// The embedded service, with this plugin path instead of the variable's.
+    Embedded(Option<OsString>),
+}
+
+/// The service to connect to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A daemon.
+    Daemon(Address),
+    /// The service in this process.
+    Embedded(Option<OsString>),
+}
+
+impl Address {
+    /// Reads `host:port`, `[v6]:port` or `host`, as given by a call. `None` when it is none of
+    /// these.
+    pub(super) fn parse(text: &str, origin: Option<&str>) -> Option<Address> {
+        let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
+        let (host, port) = split(text)?;
+        Some(Address { host, port: port.unwrap_or(DEFAULT_PORT), origin, remedy: "the address" })
+    }
+
+    /// A daemon of this process's own.
+    pub(super) fn embedded(address: SocketAddr) -> Address {
+        Address {
+            host: address.ip().to_string(),
+            port: address.port(),
+            origin: "the embedded service of this process".to_owned(),
+            remedy: "the plugins of UROM_PLUGIN_PATH",
+        }
+    }
+
+    fn shown(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    /// The addresses of the host.
+    pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
+        match tokio::net::lookup_host((self.host.as_str(), self.port)).await {
+            Ok(found) => Ok(found.collect()),
+            Err(error) => Err(self.unknown_host(&error.to_string())),
+        }
+    }
+
+    /// The error for a name without an address.
+    pub(super) fn unknown_host(&self, why: &str) -> Failure {
+        let Address { host, origin, remedy, .. } = self;
+        failure(
+            DocaError::NOT_FOUND,
+            format!(
+                "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}"
+            ),
+        )
+    }
+
+    /// The error for a daemon that did not answer in time.
+    pub(super) fn no_answer(&self, within: Patience) -> Failure {
+        let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
+        failure(
+            DocaError::TIME_OUT,
+            format!(
+                "no UROM daemon answers at {shown} within {within} s ({origin}): start uromd there or correct {remedy}"
+            ),
+        )
+    }
+
+    /// The error for a connection or a greeting that failed.
+    pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
+        let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
+        let tried =
+            if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
+        let at = format!("at {shown}{tried} ({origin})");
+        match error {
+            // The connection was never made.
+            StreamError::Io(error) => failure(
+                DocaError::NOT_CONNECTED,
+                format!(
+                    "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
+                ),
+            ),
+            StreamError::Hello(HelloError::NotUrom) => failure(
+                DocaError::NOT_CONNECTED,
+                format!(
+                    "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
+                ),
+            ),
+            // A service answers, and the keys differ.
+            StreamError::Key(_) => failure(
+                stream_code(error),
+                format!("this program and the UROM daemon {at} do not let each other in: {error}"),
+            ),
+            // Something else answers.
+            StreamError::Hello(_) => failure(
+                stream_code(error),
+                format!("this program and the UROM daemon {at} do not go together: {error}"),
+            ),
+            _ => failure(stream_code(error), format!("no UROM daemon answers {at}: {error}")),
+        }
+    }
+
+    /// The error for a stream that ended after the greeting, before the daemon's welcome.
+    pub(super) fn not_welcomed(&self, daemon: SocketAddr, error: &StreamError) -> Failure {
+        let Address { origin, .. } = self;
+        let code = stream_code(error);
+        let what = match error {
+            StreamError::Closed | StreamError::Io(_) => {
+                "closed the connection before it had listed its plugins: its log may say why; start it again if it has ended"
+                    .to_owned()
+            }
+            StreamError::Silent(_) => {
+                format!("listed no plugins: {error}; its log may say why")
+            }
+            error => format!("listed no plugins: {error}"),
+        };
+        failure(code, format!("the UROM daemon at {daemon} ({origin}) {what}"))
+    }
+}
+
+/// Splits an address; the port is missing when there is none.
+fn split(text: &str) -> Option<(String, Option<u16>)> {
+    let valid =
+        |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        return Some((socket.ip().to_string(), Some(socket.port())));
+    }
+    if let Ok(ip) = service_file::bare(text).parse::<std::net::IpAddr>() {
+        return Some((ip.to_string(), None));
+    }
+    match text.split_once(':') {
+        None => valid(text).then(|| (text.to_owned(), None)),
+        Some((host, port)) => {
+            let port = port.parse().ok().filter(|port| *port != 0)?;
+            valid(host).then(|| (host.to_owned(), Some(port)))
+        }
+    }
+}
+
+/// Decides: a call's wish, else the file that the environment names, else the embedded service.
+pub(super) fn decide(wish: &Wish, pci_address: Option<&str>) -> Result<Target, Failure> {
+    match wish {
+        Wish::Address(address) => return Ok(Target::Daemon(address.clone())),
+        Wish::Embedded(path) => return Ok(Target::Embedded(path.clone())),
+        Wish::Environment => {}
+    }
+    let Some(file) = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty()) else {
+        return Ok(Target::Embedded(None));
+    };
+    let port = port_variable(env::var_os(PORT_VARIABLE))?;
+    from_file(&PathBuf::from(file), port, &Local::of_this_machine(), pci_address)
+}
+
+/// The variable's port, if it has one.
+fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    value.to_str().and_then(|text| text.parse().ok()).filter(|port| *port != 0).map(Some).ok_or_else(|| {
+        failure(
+            DocaError::BAD_CONFIG,
+            format!("{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"),
+        )
+    })
+}
+
+fn from_file(
+    file: &std::path::Path,
+    port: Option<u16>,
+    local: &Local,
+    pci: Option<&str>,
+) -> Result<Target, Failure> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let code = match error.kind() {
+            std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
+            _ => DocaError::IO_FAILED,
+        };
+        failure(
+            code,
+            format!(
+                "the service file {shown}, named by {FILE_VARIABLE}, cannot be read: {error}; \
+                 correct or unset the variable"
+            ),
+        )
+    })?;
+    let entries = service_file::parse(&text).map_err(|error| {
+        failure(
+            DocaError::BAD_CONFIG,
+            format!("line {} of {shown}, named by {FILE_VARIABLE}: {}", error.line, error.reason),
+        )
+    })?;
+    let entry = entries.into_iter().find(|entry| entry.matches(local, pci)).ok_or_else(|| {
+        let device = pci.map(|pci| format!(" and device {pci}")).unwrap_or_default();
+        failure(
+            DocaError::NOT_FOUND,
+            format!(
+                "the service file {shown}, named by {FILE_VARIABLE}, has no line for {local}{device}: add one of \
+                 the form `<this host> dpu <daemon's host> <PCI address> <devices>`"
+            ),
+        )
+    })?;
+    let port_from = match port {
+        Some(_) => format!("the port from {PORT_VARIABLE}"),
+        None => format!("the port as {PORT_VARIABLE} is not set"),
+    };
+    Ok(Target::Daemon(Address {
+        origin: format!(
+            "from line {} of {shown}, named by {FILE_VARIABLE}; {port_from}",
+            entry.line
+        ),
+        host: entry.device_host,
+        port: port.unwrap_or(DEFAULT_PORT),
+        remedy: "the file or UROM_SERVICE_PORT",
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    fn local() -> Local {
+        Local { names: vec!["hosta".to_owned()], addresses: vec!["10.0.0.1".parse().unwrap()] }
+    }
+
+    #[test]
+    fn an_address_is_host_and_port() {
+        let address = |text| Address::parse(text, None).map(|address| address.shown());
+        for (text, shown) in [
+            ("localhost:5", "localhost:5"),
+            ("10.0.0.2:18701", "10.0.0.2:18701"),
+            ("[::1]:7", "[::1]:7"),
+            ("dpu-1.example", "dpu-1.example:18700"),
+            ("::1", "[::1]:18700"),
+            ("[::1]", "[::1]:18700"),
+        ] {
+            assert_eq!(address(text).as_deref(), Some(shown));
+        }
+        for text in [
+            "",
+            ":5",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:x",
+            "a b:5",
+            "[::1:5",
+            "host:5:6",
+            "[::1",
+            "[]",
+            "[1.2.3.4]",
+            "[host]:5",
+        ] {
+            assert_eq!(address(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_failed_connection_names_address_origin_and_remedy() {
+        let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
+        let failure = address.no_answer(Patience::default());
+        assert_eq!(
+            failure.text,
+            "no UROM daemon answers at 10.0.0.2:18700 within 3.5 s (from --service): start uromd there or correct \
+             the address"
+        );
+        assert_eq!(failure.code, DocaError::TIME_OUT.0);
+    }
+
+    #[test]
+    fn a_daemon_that_answers_is_not_said_to_be_missing() {
+        let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
+        let peer = "10.0.0.2:18700".parse().unwrap();
+        let version = |text: &str| text.parse().unwrap();
+        let (theirs, ours) = (version("1.20.0"), version("1.22.0"));
+        let other = HelloError::Ucx { role: urom_wire::hello::Role::Daemon, theirs, ours };
+        let failure = address.refused(peer, &other.into());
+        assert_eq!(failure.code, DocaError::UNSUPPORTED_VERSION.0);
+        assert!(
+            failure.text.starts_with("this program and the UROM daemon at 10.0.0.2:18700"),
+            "{}",
+            failure.text
+        );
+        assert!(
+            failure.text.contains("1.20.0") && failure.text.contains("1.22.0"),
+            "{}",
+            failure.text
+        );
+        for error in [StreamError::Closed, StreamError::Silent(Patience::default())] {
+            let failure = address.not_welcomed(peer, &error);
+            assert!(failure.text.starts_with("the UROM daemon at 10.0.0.2:18700 (from --service)"));
+            assert!(
+                failure.text.contains("its log") && !failure.text.contains("correct"),
+                "{}",
+                failure.text
+            );
+        }
+    }
+
+    #[test]
+    fn the_file_gives_host_line_and_name() {
+        let file = file(
+            "# services\n\nhostB dpu dpu0 03:00.0 mlx5_0:1\nHOSTA.example dpu dpu1 03:00.0 mlx5_0:1\n",
+        );
+        let Ok(Target::Daemon(address)) = from_file(file.path(), Some(99), &local(), None) else {
+            panic!()
+        };
+        assert_eq!((address.host.as_str(), address.port), ("dpu1", 99));
+        let text = address.no_answer(Patience::default()).text;
+        let named =
+            format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE;", file.path().display());
+        let remedy = "correct the file or UROM_SERVICE_PORT";
+        assert!(
+            text.contains(&named) && text.contains("the port from UROM_SERVICE_PORT"),
+            "{text}"
+        );
+        assert!(text.ends_with(remedy), "{text}");
+        let Ok(Target::Daemon(address)) = from_file(file.path(), None, &local(), None) else {
+            panic!()
+        };
+        assert_eq!(address.port, DEFAULT_PORT);
+        let text = address.no_answer(Patience::default()).text;
+        assert!(text.contains("UROM_SERVICE_PORT is not set") && text.ends_with(remedy), "{text}");
+    }
+
+    #[test]
+    fn a_file_without_a_match_says_what_was_looked_for() {
+        let file = file("hostB dpu dpu0 03:00.0 mlx5_0:1\nhostA dpu dpu1 04:00.0 mlx5_0:1\n");
+        let failure = from_file(file.path(), Some(99), &local(), Some("0000:03:00.0")).unwrap_err();
+        assert_eq!(failure.code, DocaError::NOT_FOUND.0);
+        for part in ["hosta", "10.0.0.1", "0000:03:00.0", &file.path().display().to_string()] {
+            assert!(failure.text.contains(part), "{part} in {}", failure.text);
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_or_missing_is_named() {
+        let bad = file("hostA dpu dpu1 04:00.0\n");
+        let failure = from_file(bad.path(), None, &local(), None).unwrap_err();
+        assert_eq!(failure.code, DocaError::BAD_CONFIG.0);
+        assert!(
+            failure.text.starts_with(&format!("line 1 of {}", bad.path().display())),
+            "{}",
+            failure.text
+        );
+        let missing =
+            from_file(std::path::Path::new("/nonexistent/services"), None, &local(), None)
+                .unwrap_err();
+        assert_eq!(missing.code, DocaError::NOT_FOUND.0);
+        assert!(
+            missing.text.contains("/nonexistent/services") && missing.text.contains(FILE_VARIABLE)
+        );
+    }
+
+    #[test]
+    fn the_port_variable_is_a_port_or_named_in_an_error() {
+        assert_eq!(port_variable(None), Ok(None));
+        assert_eq!(port_variable(Some("".into())), Ok(None));
+        assert_eq!(port_variable(Some("81".into())), Ok(Some(81)));
+        for bad in ["0", "65536", "x", "-1", " 5"] {
+            let failure = port_variable(Some(bad.into())).unwrap_err();
+            assert!(
+                failure.text.contains("UROM_SERVICE_PORT") && failure.text.contains(bad),
+                "{}",
+                failure.text
+            );
+        }
+    }
+
+    #[test]
+    fn a_call_wins_over_the_environment() {
+        let address = Address::parse("h:1", None).unwrap();
+        assert_eq!(decide(&Wish::Address(address.clone()), None), Ok(Target::Daemon(address)));
+        let path = Some(OsString::from("/p"));
+        assert_eq!(decide(&Wish::Embedded(path.clone()), None), Ok(Target::Embedded(path)));
+    }
+}

@@ -1,0 +1,306 @@
+//! `doca_buf`: the memory of a task's payload and response.
+
+use std::cell::{Cell, RefCell};
+use std::ptr;
+
+use urom_abi::DocaError;
+use urom_wire::frame::{MAX_CUT, Payload};
+
+use crate::memory::{Memory, copy};
+use crate::shell::Mark;
+
+/// How many bytes of a response a host can always read: the fixed part of all known notifications.
+const READABLE: usize = 64;
+const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there before it comes");
+
+/// A buffer as a host sees it: a head, a capacity, and the data within.
+#[repr(C)]
+pub(super) struct Buffer {
+    mark: Mark,
+    /// Where the data begins.
+    data: Cell<*mut u8>,
+    len: Cell<usize>,
+    /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
+    /// `set_data`.
+    refused: Cell<DocaError>,
+    /// The first byte that the host may use.
+    head: Cell<*mut u8>,
+    capacity: Cell<usize>,
+    /// Bytes from the head to the end of the memory.
+    space: Cell<usize>,
+    /// Bytes in front of the head that only the library writes.
+    room: usize,
+    memory: RefCell<Memory>,
+}
+
+impl Buffer {
+    /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there
+    /// is no memory left.
+    pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
+        debug_assert!(room.is_multiple_of(8));
+        let buffer = Buffer {
+            mark: Mark::none(),
+            data: Cell::new(ptr::null_mut()),
+            len: Cell::new(0),
+            refused: Cell::new(DocaError::SUCCESS),
+            head: Cell::new(ptr::null_mut()),
+            capacity: Cell::new(0),
+            space: Cell::new(0),
+            room,
+            memory: RefCell::new(Memory::none()),
+        };
+        buffer.renew(capacity).then_some(buffer)
+    }
+
+    /// Whether the host has it.
+    #[inline]
+    pub(super) fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// Gives its memory back.
+    pub(super) fn retire(&self) {
+        self.move_to(Memory::none(), 0);
+    }
+
+    /// Makes it like a new one with this capacity. False when there is no memory left.
+    #[must_use]
+    pub(super) fn renew(&self, capacity: usize) -> bool {
+        let memory = Memory::new(self.room + capacity);
+        memory.map(|memory| self.move_to(memory, capacity)).is_some()
+    }
+
+    fn move_to(&self, memory: Memory, capacity: usize) {
+        self.space.set(memory.len().saturating_sub(self.room));
+        // `room` bytes and the capacity are one allocation.
+        self.head.set(memory.start().wrapping_add(self.room));
+        self.capacity.set(capacity);
+        drop(self.memory.replace(memory));
+        self.reset();
+    }
+
+    /// As after allocation: the data is the whole buffer.
+    #[inline]
+    pub(super) fn reset(&self) {
+        self.data.set(self.head.get());
+        self.len.set(self.capacity.get());
+        self.refused.set(DocaError::SUCCESS);
+    }
+
+    /// Where the data begins.
+    #[inline]
+    pub(super) fn data(&self) -> *mut u8 {
+        self.data.get()
+    }
+
+    /// How long the data is.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    /// Whether the data begins at the head, right behind the room.
+    #[inline]
+    pub(super) fn is_at_head(&self) -> bool {
+        self.data.get() == self.head.get()
+    }
+
+    /// Sets the data, which must lie within the buffer.
+    #[inline]
+    pub(super) fn set_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
+        if data != self.head.get() || len > self.capacity.get() {
+            return self.set_unusual_data(data, len);
+        }
+        self.data.set(data);
+        self.len.set(len);
+        self.refused.set(DocaError::SUCCESS);
+        Ok(())
+    }
+
+    /// Data that does not begin at the head, or does not fit.
+    #[cold]
+    fn set_unusual_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
+        let offset = data.addr().wrapping_sub(self.head.get().addr());
+        let Some(room) = self.capacity.get().checked_sub(offset) else {
+            self.refused.set(DocaError::INVALID_VALUE);
+            tracing::warn!(
+                target: "urom_library",
+                "doca_buf_set_data: the data begins outside of its buffer of {} bytes: begin at what doca_buf_get_data gives",
+                self.capacity.get()
+            );
+            return Err(DocaError::INVALID_VALUE);
+        };
+        if len > room {
+            tracing::warn!(
+                target: "urom_library",
+                "doca_buf_set_data: {len} bytes where the buffer has room for {room}: \
+                 doca_urom_service_set_max_comm_msg_size and uromd's --max-msg-size set how long a message may be"
+            );
+            self.refused.set(DocaError::TOO_BIG);
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // Not the caller's pointer, which may have come from elsewhere.
+        self.data.set(self.head.get().wrapping_add(offset));
+        self.len.set(len);
+        self.refused.set(DocaError::SUCCESS);
+        Ok(())
+    }
+
+    /// The error of the last `set_data`, if it failed.
+    #[inline]
+    pub(super) fn check(&self) -> Result<(), DocaError> {
+        match self.refused.get() {
+            DocaError::SUCCESS => Ok(()),
+            code => Err(refuse(code)),
+        }
+    }
+
+    /// Writes bytes that end `before` bytes before the head.
+    #[inline]
+    pub(super) fn write_room<const LEN: usize>(&self, bytes: &[u8; LEN], before: usize) {
+        assert!(before + LEN <= self.room, "only a payload has room for a header");
+        let room = self.head.get().wrapping_sub(before + LEN);
+        // SAFETY: the memory has these bytes of room, and only the library knows of them.
+        unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), LEN) };
+    }
+
+    /// The last `ahead` bytes of the room and the data behind them as one piece, for data at the
+    /// head.
+    #[inline]
+    pub(super) fn whole(&self, ahead: usize) -> (*const u8, usize) {
+        debug_assert!(self.is_at_head() && ahead <= self.room);
+        (self.head.get().wrapping_sub(ahead), ahead + self.len.get())
+    }
+
+    /// Runs `f` with the data.
+    ///
+    /// # Safety
+    ///
+    /// The host does not write to the buffer meanwhile: true inside its call to submit.
+    #[inline]
+    pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        // SAFETY: `set_data` keeps the range within the memory, which is initialised and does not
+        // go away in this call; the caller promises that nobody writes.
+        f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
+    }
+
+    /// Copies a payload into the data, and grows if need be. False when there is no memory left.
+    /// Hosts read the first fields before they check the length, so missing ones are zero, as are
+    /// the zeros of a payload.
+    #[inline]
+    #[must_use]
+    pub(super) fn fill(&self, payload: Payload<'_>) -> bool {
+        let (bytes, len) = (payload.bytes(), payload.len());
+        if self.space.get() < len.max(READABLE) && !self.grow(len) {
+            return false;
+        }
+        let head = self.head.get();
+        // SAFETY: from the head on the memory has `space` bytes, which are `READABLE` at least:
+        // there were so many, or it grew.
+        unsafe { head.write_bytes(0, READABLE) };
+        // SAFETY: in the same way it has `len` bytes, of which `bytes` are a part. It is
+        // initialised, and nobody else uses it while a task is in flight.
+        copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
+        // No more than `space`. The zeros behind `bytes` lie in the `READABLE` ones: see `MAX_CUT`.
+        self.capacity.set(len);
+        self.reset();
+        true
+    }
+
+    #[cold]
+    fn grow(&self, len: usize) -> bool {
+        self.renew((self.room + len.max(READABLE)).next_power_of_two())
+    }
+}
+
+#[cold]
+fn refuse(code: DocaError) -> DocaError {
+    tracing::warn!(
+        target: "urom_library",
+        "a command is not sent: the last doca_buf_set_data of its payload was refused: {code}"
+    );
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_buffer_is_all_data_and_aligned() {
+        let buffer = Buffer::new(8, 100).unwrap();
+        assert_eq!((buffer.len(), buffer.data().addr() % 8), (100, 0));
+        // SAFETY: nobody else knows the buffer.
+        assert!(unsafe { buffer.with_data(|data| data.iter().all(|byte| *byte == 0)) });
+    }
+
+    #[test]
+    fn data_stays_within_the_buffer() {
+        let buffer = Buffer::new(8, 100).unwrap();
+        let head = buffer.data();
+        for (offset, len) in [(0, 0), (0, 100), (100, 0), (40, 60)] {
+            assert_eq!(buffer.set_data(head.wrapping_add(offset), len), Ok(()), "{offset} {len}");
+        }
+        for (offset, len) in [(-1, 0), (-8, 8), (101, 0), (isize::MIN, 1)] {
+            assert_eq!(
+                buffer.set_data(head.wrapping_offset(offset), len),
+                Err(DocaError::INVALID_VALUE)
+            );
+            assert_eq!(buffer.check(), Err(DocaError::INVALID_VALUE), "{offset} {len}");
+        }
+        assert_eq!((buffer.len(), buffer.data()), (60, head.wrapping_add(40)));
+    }
+
+    #[test]
+    fn too_long_data_is_remembered_until_it_is_set_right() {
+        let buffer = Buffer::new(8, 16).unwrap();
+        let head = buffer.data();
+        for (offset, len) in [(0, 17), (10, 7), (0, usize::MAX)] {
+            assert_eq!(
+                buffer.set_data(head.wrapping_add(offset), len),
+                Err(DocaError::INVALID_VALUE)
+            );
+            assert_eq!(buffer.check(), Err(DocaError::TOO_BIG));
+        }
+        assert_eq!(buffer.set_data(head, 16), Ok(()));
+        assert_eq!(buffer.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_a_short_response_lacks_is_zero() {
+        let buffer = Buffer::new(0, 0).unwrap();
+        for len in [0, 64, 3, 0] {
+            assert!(buffer.fill(Payload::whole(&vec![7; len])));
+            // SAFETY: a buffer that was filled has 64 bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE) };
+            assert!(
+                bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 })
+            );
+        }
+    }
+
+    #[test]
+    fn zeros_that_did_not_travel_are_there_whatever_was() {
+        let buffer = Buffer::new(0, 0).unwrap();
+        for (sent, zeros) in [(16, 32), (0, 64), (20, 1), (63, 1)] {
+            assert!(buffer.fill(Payload::whole(&[7; READABLE])));
+            assert!(buffer.fill(Payload::cut(&[8; READABLE][..sent], zeros).unwrap()));
+            assert_eq!((buffer.len(), buffer.capacity.get()), (sent + zeros, sent + zeros));
+            // SAFETY: nobody else knows the buffer.
+            assert!(unsafe {
+                buffer.with_data(|data| data == [vec![8; sent], vec![0; zeros]].concat())
+            });
+        }
+    }
+
+    #[test]
+    fn a_response_has_the_length_of_what_came() {
+        let buffer = Buffer::new(0, 0).unwrap();
+        for len in [0, 3, 64, 5000, 8, 4096] {
+            assert!(buffer.fill(Payload::whole(&vec![7; len])));
+            assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));
+            // SAFETY: nobody else knows the buffer.
+            assert!(unsafe { buffer.with_data(|data| data == vec![7; len]) });
+        }
+    }
+}

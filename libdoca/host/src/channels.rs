@@ -1,0 +1,85 @@
+//! The channel numbers that distinguish the connections of a progress engine.
+
+use std::collections::VecDeque;
+
+/// Connections by channel number. A number is used again only after all others, so a late frame
+/// finds no connection rather than a wrong one. A worker that is stuck in a plugin may answer long
+/// after its host left.
+pub(super) struct Channels<T> {
+    all: Vec<Option<T>>,
+    /// Places that were freed, the oldest first.
+    resting: VecDeque<u16>,
+    /// A number is a place in `all` with these bits changed, so that a stranger cannot guess one.
+    mask: u16,
+}
+
+impl<T: Clone> Channels<T> {
+    pub(super) fn new(mask: u16) -> Channels<T> {
+        Channels { all: Vec::new(), resting: VecDeque::new(), mask }
+    }
+
+    /// Gives a new connection its number. `None` when all 65536 are taken.
+    pub(super) fn open(&mut self, make: impl FnOnce(u16) -> T) -> Option<T> {
+        let place = match u16::try_from(self.all.len()) {
+            Ok(fresh) => {
+                self.all.push(None);
+                fresh
+            }
+            Err(_) => self.resting.pop_front()?,
+        };
+        let connection = make(place ^ self.mask);
+        self.all[usize::from(place)] = Some(connection.clone());
+        Some(connection)
+    }
+
+    /// Frees a number.
+    pub(super) fn close(&mut self, number: u16) {
+        let place = number ^ self.mask;
+        if self.all.get_mut(usize::from(place)).and_then(Option::take).is_some() {
+            self.resting.push_back(place);
+        }
+    }
+
+    /// Every connection.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.all.iter().flatten()
+    }
+
+    /// The connection with a number.
+    #[inline]
+    pub(super) fn get(&self, number: u16) -> Option<&T> {
+        self.all.get(usize::from(number ^ self.mask))?.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_given_again_only_after_all_others_were() {
+        for mask in [0, 0x4711, u16::MAX] {
+            let mut channels = Channels::new(mask);
+            for round in 0..2 {
+                for place in 0..=u16::MAX {
+                    assert_eq!(channels.open(|number| number), Some(place ^ mask), "round {round}");
+                    channels.close(place ^ mask);
+                    assert_eq!(channels.get(place ^ mask), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_numbers_can_be_taken_and_no_more() {
+        let mut channels = Channels::new(0x00ff);
+        for place in 0..=u16::MAX {
+            assert_eq!(channels.open(|number| number), Some(place ^ 0x00ff));
+        }
+        assert_eq!(channels.open(|number| number), None);
+        channels.close(7);
+        channels.close(7);
+        assert_eq!(channels.open(|number| number), Some(7));
+        assert_eq!(channels.open(|number| number), None);
+    }
+}

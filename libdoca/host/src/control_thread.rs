@@ -1,0 +1,65 @@
+//! The control thread: it carries every control stream of the process, so that heartbeats do not
+//! depend on a host that progresses its engines.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use urom_abi::signals;
+
+/// A thread with a runtime; it ends with the last handle.
+pub(super) struct ControlThread {
+    handle: Handle,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+static SHARED: Mutex<Weak<ControlThread>> = Mutex::new(Weak::new());
+
+impl ControlThread {
+    /// The thread of this process, started if there is none.
+    pub(super) fn shared() -> io::Result<Arc<ControlThread>> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(control) = shared.upgrade() {
+            return Ok(control);
+        }
+        let control = Arc::new(ControlThread::start()?);
+        *shared = Arc::downgrade(&control);
+        Ok(control)
+    }
+
+    fn start() -> io::Result<ControlThread> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let carry = move || {
+            // Also ends when the sender is dropped.
+            let _ = runtime.block_on(stopped);
+            // Does not wait for a name that is still being resolved.
+            runtime.shutdown_background();
+        };
+        let thread = signals::blocked(|| {
+            thread::Builder::new().name("urom-control".to_owned()).spawn(carry)
+        })?;
+        Ok(ControlThread { handle, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Runs a task on the thread.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.handle.spawn(task);
+    }
+}
+
+impl Drop for ControlThread {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != thread::current().id()
+        {
+            // A panic there was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}

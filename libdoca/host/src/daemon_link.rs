@@ -1,0 +1,409 @@
+//! The stream between a service context and its daemon.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::plugin::PluginInfo;
+use urom_wire::awake::sleep;
+use urom_wire::control::{
+    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, MAX_VARIABLES, PluginEntry, StartWorker,
+};
+use urom_wire::hello::Role;
+use urom_wire::key::Key;
+use urom_wire::patience::Patience;
+use urom_wire::stream::StreamError;
+
+use crate::address::Address;
+use crate::event::{Event, Mailbox};
+use crate::failure::{failure, invalid, stream_code};
+use crate::stream::DaemonStream;
+
+/// How long a daemon that refuses connections is tried again: scripts start it together with the
+/// program.
+const STARTING: Duration = Duration::from_secs(2);
+
+/// How long to wait after the first refusal; twice as long after each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// What contexts ask of the daemon.
+pub(super) enum Request {
+    /// Start or join a worker.
+    Start(StartWorker, oneshot::Sender<Result<Started, Failure>>),
+    /// Ask for a group.
+    Group { query: u64, gid: u32 },
+    /// Ask for the description of a plugin. The caller waits on its thread.
+    Describe { plugin: u64, answer: Described },
+}
+
+/// Takes a plugin's description, or why there is none.
+pub(super) type Described = SyncSender<Result<Arc<[u8]>, Failure>>;
+
+/// A worker that expects the host.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Started {
+    pub(super) id: u64,
+    pub(super) address: SocketAddr,
+    pub(super) ticket: u128,
+}
+
+/// What the daemon said first.
+#[derive(Debug)]
+pub(super) struct Welcome {
+    pub(super) plugins: Vec<PluginEntry>,
+    pub(super) cpus: String,
+    pub(super) max_message: u64,
+    /// Where it was found.
+    pub(super) daemon: SocketAddr,
+}
+
+impl Welcome {
+    /// The service's CPUs.
+    pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
+        self.cpus.parse().map_err(|error| {
+            let text = format!(
+                "the daemon at {} named its CPUs in a way nobody reads: {error}",
+                self.daemon
+            );
+            failure(DocaError::IO_FAILED, text)
+        })
+    }
+
+    /// The service's plugins, as hosts see them.
+    pub(super) fn plugins(&self) -> Vec<PluginInfo> {
+        let infos = self.plugins.iter().filter_map(|entry| {
+            let info = PluginInfo::new(entry.id, entry.build.version, &entry.name);
+            if info.is_none() {
+                tracing::warn!(target: "urom_library", "the plugin name {:?} is of no use: left out", entry.name);
+            }
+            info
+        });
+        infos.collect()
+    }
+}
+
+/// Which daemon to connect to, and how.
+pub(super) struct Daemon {
+    pub(super) address: Address,
+    pub(super) key: Option<Key>,
+    pub(super) patience: Patience,
+}
+
+/// Connects to a daemon, hands over its welcome, and relays requests and answers until the stream
+/// ends.
+pub(super) async fn serve(
+    to: Daemon,
+    run: u64,
+    mailbox: Arc<Mailbox>,
+    requests: mpsc::UnboundedReceiver<Request>,
+    welcomed: std::sync::mpsc::SyncSender<Result<Welcome, Failure>>,
+) {
+    let within = to.patience.at_least(CONNECT_DEADLINE);
+    let connected = within.wait(connect(&to)).await;
+    let result = connected.unwrap_or_else(|_| Err(to.address.no_answer(within)));
+    let (stream, welcome) = match result {
+        Ok(connected) => connected,
+        Err(failure) => {
+            // The starting call waits for this.
+            let _ = welcomed.send(Err(failure));
+            return;
+        }
+    };
+    let daemon = welcome.daemon;
+    if welcomed.send(Ok(welcome)).is_err() {
+        return;
+    }
+    let end = answer(stream, requests, &mailbox, run, daemon).await;
+    mailbox.post((run, Event::Ended(end)));
+}
+
+async fn connect(
+    Daemon { address, key, patience }: &Daemon,
+) -> Result<(DaemonStream, Welcome), Failure> {
+    let secret = key.as_ref().map(Key::daemon_secret);
+    let (mut waited, mut pause, mut cut_off) = (Duration::ZERO, FIRST_PAUSE, None);
+    loop {
+        let (mut last, mut again) = (None, false);
+        for candidate in address.resolve().await? {
+            match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
+                Ok(stream) => match welcome(address, stream).await {
+                    // Without a key, the daemon may have hung up before it heard this host.
+                    Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
+                        again = true;
+                        cut_off = Some(failure);
+                    }
+                    welcomed => return welcomed,
+                },
+                Err(error) => {
+                    again |= is_refusal(&error);
+                    last = Some(address.refused(candidate, &error));
+                }
+            }
+        }
+        if !again || waited + pause > STARTING {
+            return Err(cut_off
+                .or(last)
+                .unwrap_or_else(|| address.unknown_host("the name has no address")));
+        }
+        // No event tells that a port of another machine is open.
+        sleep(pause).await;
+        waited += pause;
+        pause *= 2;
+    }
+}
+
+/// Whether the port is closed, perhaps only for now.
+fn is_refusal(error: &StreamError) -> bool {
+    matches!(error, StreamError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// The daemon's first message.
+pub(super) async fn welcome(
+    address: &Address,
+    mut stream: DaemonStream,
+) -> Result<(DaemonStream, Welcome), Failure> {
+    let daemon = stream.peer;
+    match stream.next().await {
+        Ok(DaemonToHost::Welcome { plugins, cpus, max_message }) => {
+            Ok((stream, Welcome { plugins, cpus, max_message, daemon }))
+        }
+        Ok(DaemonToHost::Refused(failure)) => Err(failure),
+        Ok(other) => Err(failure(
+            DocaError::IO_FAILED,
+            format!(
+                "the daemon at {daemon} began with `{}` instead of a welcome: use the same release on both",
+                other.name()
+            ),
+        )),
+        Err(error) => Err(address.not_welcomed(daemon, &error)),
+    }
+}
+
+/// Relays requests and answers. `None` when the context dropped its end.
+pub(super) async fn answer(
+    mut stream: DaemonStream,
+    mut requests: mpsc::UnboundedReceiver<Request>,
+    mailbox: &Mailbox,
+    run: u64,
+    daemon: SocketAddr,
+) -> Option<Failure> {
+    let mut starts: HashMap<u64, oneshot::Sender<Result<Started, Failure>>> = HashMap::new();
+    let mut queries: HashMap<u64, u64> = HashMap::new();
+    let mut descriptions: HashMap<u64, Described> = HashMap::new();
+    let mut next_request = 0;
+    loop {
+        tokio::select! {
+            request = requests.recv() => match request {
+                None => {
+                    stream.close().await;
+                    return None;
+                }
+                // Fails only this start; the daemon would end the stream.
+                Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
+                    let text = format!(
+                        "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most; set fewer", env.len()
+                    );
+                    // A start that was given up needs no answer.
+                    let _ = answer.send(Err(invalid(text)));
+                }
+                Some(request) => {
+                    next_request += 1;
+                    let message = match request {
+                        Request::Start(worker, answer) => {
+                            starts.insert(next_request, answer);
+                            HostToDaemon::Start { request: next_request, worker }
+                        }
+                        Request::Group { query, gid } => {
+                            queries.insert(next_request, query);
+                            HostToDaemon::Group { request: next_request, gid }
+                        }
+                        Request::Describe { plugin, answer } => {
+                            descriptions.insert(next_request, answer);
+                            HostToDaemon::Describe { request: next_request, plugin }
+                        }
+                    };
+                    stream.send(message).await;
+                }
+            },
+            message = stream.next() => match message {
+                Ok(DaemonToHost::Started { request, id, mut address, ticket }) => {
+                    if address.ip().is_unspecified() {
+                        address.set_ip(daemon.ip());
+                    }
+                    if let Some(answer) = starts.remove(&request) {
+                        // A start that was given up finishes by itself: see `worker_link`.
+                        let _ = answer.send(Ok(Started { id, address, ticket }));
+                    }
+                }
+                Ok(DaemonToHost::Group { request, ids }) => {
+                    if let Some(query) = queries.remove(&request) {
+                        mailbox.post((run, Event::Group { query, result: Ok(ids) }));
+                    }
+                }
+                // The caller may have stopped waiting for the answer.
+                Ok(DaemonToHost::Description { request, description }) => {
+                    if let Some(answer) = descriptions.remove(&request) {
+                        let _ = answer.try_send(Ok(description));
+                    }
+                }
+                Ok(DaemonToHost::Failed { request, failure }) => {
+                    if let Some(answer) = descriptions.remove(&request) {
+                        let _ = answer.try_send(Err(failure));
+                    } else if let Some(answer) = starts.remove(&request) {
+                        let _ = answer.send(Err(failure));
+                    } else if let Some(query) = queries.remove(&request) {
+                        mailbox.post((run, Event::Group { query, result: Err(failure) }));
+                    }
+                }
+                Ok(DaemonToHost::Refused(failure)) => return Some(failure),
+                Ok(DaemonToHost::Ping | DaemonToHost::Welcome { .. }) => {}
+                Err(error) => return Some(lost(daemon, &error)),
+            },
+        }
+    }
+}
+
+fn lost(daemon: SocketAddr, error: &StreamError) -> Failure {
+    failure(
+        stream_code(error),
+        format!(
+            "the UROM daemon at {daemon} was lost: {error}; start the context again when uromd runs"
+        ),
+    )
+}
+
+/// How long a caller of start waits at most: the deadline, and a margin for the control thread
+/// itself.
+pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::duplex;
+    use tokio::net::TcpSocket;
+    use tokio::time::Instant;
+    use urom_wire::hello::Hello;
+    use urom_wire::stream::{greet, receive, send};
+
+    fn at(address: SocketAddr) -> Daemon {
+        Daemon { address: Address::embedded(address), key: None, patience: Patience::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_daemon_that_begins_to_listen_a_little_later_is_waited_for() {
+        // Bound and not listening: connections are refused.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let to = at(socket.local_addr().unwrap());
+        let daemon = async {
+            sleep(STARTING / 2).await;
+            // From here on there is real input and output to wait for.
+            tokio::time::resume();
+            let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
+            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None, Patience::default())
+                .await
+                .unwrap();
+            let welcome = DaemonToHost::Welcome {
+                plugins: Vec::new(),
+                cpus: "0-3".to_owned(),
+                max_message: 4096,
+            };
+            send(&mut host, &welcome).await.unwrap();
+            host
+        };
+        let (connected, _host) = tokio::join!(connect(&to), daemon);
+        assert_eq!(connected.unwrap().1.cpus, "0-3");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_nobody_begins_to_listen_it_is_said_within_two_seconds() {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let begin = Instant::now();
+        let to = at(socket.local_addr().unwrap());
+        let failure = connect(&to).await.map(|(_, welcome)| welcome).unwrap_err();
+        assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
+        assert!(
+            begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING,
+            "{:?}",
+            begin.elapsed()
+        );
+    }
+
+    #[tokio::test]
+    async fn what_a_daemon_says_in_the_place_of_a_welcome_is_named_and_not_shown() {
+        let somewhere = ([127, 0, 0, 1], 5000).into();
+        let failure = || Failure::new(DocaError::FULL, "hidden ".repeat(1000));
+        let words = [
+            (
+                DaemonToHost::Started {
+                    request: 1,
+                    id: 7,
+                    address: somewhere,
+                    ticket: 123_456_789,
+                },
+                "Started",
+            ),
+            (DaemonToHost::Group { request: 1, ids: vec![123_456_789; 1000] }, "Group"),
+            (DaemonToHost::Failed { request: 1, failure: failure() }, "Failed"),
+        ];
+        for (word, name) in words {
+            let (ours, mut theirs) = duplex(1 << 20);
+            send(&mut theirs, &word).await.unwrap();
+            let stream = DaemonStream::carry(ours, somewhere, Patience::default());
+            let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else {
+                panic!("{name}")
+            };
+            assert_eq!(failure.code(), DocaError::IO_FAILED);
+            assert!(failure.text.contains(name) && failure.text.len() < 200, "{failure}");
+            assert!(
+                !failure.text.contains("123456789") && !failure.text.contains("hidden"),
+                "{failure}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_worker_of_too_many_variables_is_not_asked_for_and_everything_else_goes_on() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let somewhere = ([127, 0, 0, 1], 5000).into();
+        let (ask, requests) = mpsc::unbounded_channel();
+        let start = |count| {
+            let env = Some(vec!["A=b".to_owned(); count]);
+            let (answer, answered) = oneshot::channel();
+            let worker = StartWorker { id: 1, plugins: 1, gid: 4, env, cpus: None };
+            assert!(ask.send(Request::Start(worker, answer)).is_ok());
+            answered
+        };
+        let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
+        let mailbox = Mailbox::new().unwrap();
+        let host = answer(
+            DaemonStream::carry(ours, somewhere, Patience::default()),
+            requests,
+            &mailbox,
+            1,
+            somewhere,
+        );
+        let daemon = async {
+            let failure = too_many.await.unwrap().unwrap_err();
+            assert_eq!(failure.code(), DocaError::INVALID_VALUE, "{failure}");
+            assert!(failure.text.contains("4097") && failure.text.contains("4096"), "{failure}");
+            let HostToDaemon::Start { worker, .. } =
+                receive(&mut theirs, Patience::default()).await.unwrap()
+            else {
+                panic!("a start")
+            };
+            assert_eq!(worker.env.unwrap().len(), MAX_VARIABLES);
+            drop(theirs);
+        };
+        let (end, ()) = tokio::join!(host, daemon);
+        assert_eq!(end.unwrap().code(), DocaError::CONNECTION_RESET);
+    }
+}

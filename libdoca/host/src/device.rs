@@ -1,0 +1,327 @@
+//! Devices: those that can be opened, and those that are open.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use urom_abi::DocaError;
+use urom_abi::host::{IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
+
+use crate::service_file::long_pci;
+use crate::shell::{Kind, Mark};
+
+/// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
+const VARIABLE: &str = "UROM_DEVICE";
+
+/// The PCI address that callers see of a device without one. It is never compared: such a device
+/// matches every line of the service file for this host.
+pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
+
+/// The longest name that has room for its NUL.
+const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
+
+/// The longest name of a network interface, likewise.
+const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
+
+/// A device that could be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DeviceInfo {
+    pub(super) name: String,
+    /// In the form `dddd:bb:dd.f`.
+    pub(super) pci_address: Option<String>,
+    /// The network interface of the device: itself, or the one an RDMA device sends through.
+    pub(super) interface: Option<String>,
+}
+
+impl DeviceInfo {
+    /// The PCI address that callers see.
+    pub(super) fn shown_pci_address(&self) -> &str {
+        self.pci_address.as_deref().unwrap_or(NO_PCI_ADDRESS)
+    }
+
+    /// Whether `text` is the address that callers see, in either form; `None` when it is no PCI
+    /// address.
+    pub(super) fn has_pci_address(&self, text: &str) -> Option<bool> {
+        Some(long_pci(text)? == self.shown_pci_address())
+    }
+}
+
+/// RDMA devices where there are any, else network interfaces; then those of `UROM_DEVICE`.
+pub(super) fn list() -> Vec<DeviceInfo> {
+    let mut found = of_class(Path::new("/sys/class/infiniband"), interface_of_rdma);
+    if found.is_empty() {
+        found = of_class(Path::new("/sys/class/net"), file_name);
+        if found.len() > 1 {
+            found.retain(|device| device.name != "lo");
+        }
+    }
+    let named = std::env::var_os(VARIABLE).unwrap_or_default();
+    for problem in add_named(&mut found, &named) {
+        tracing::warn!(target: "urom_library", "{problem}");
+    }
+    found
+}
+
+/// Adds the devices of the variable that do not exist. Returns what is wrong with the others.
+fn add_named(found: &mut Vec<DeviceInfo>, list: &OsStr) -> Vec<String> {
+    let Some(list) = list.to_str() else {
+        return vec![format!("{VARIABLE} is left out: {list:?} is not UTF-8")];
+    };
+    let mut problems = Vec::new();
+    for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        match named(entry) {
+            Err(why) => problems.push(format!("{VARIABLE}: `{entry}` is left out: {why}")),
+            Ok(new) => match found.iter().find(|device| device.name == new.name) {
+                None => found.push(new),
+                Some(there) if new.pci_address.is_some() && new.pci_address != there.pci_address => problems
+                    .push(format!(
+                        "{VARIABLE}: `{entry}` is left out: there is a device of that name at {} already; \
+                         choose another name",
+                        there.shown_pci_address()
+                    )),
+                Some(_) => {}
+            },
+        }
+    }
+    problems
+}
+
+/// Reads `NAME` or `NAME@PCI`.
+fn named(entry: &str) -> Result<DeviceInfo, String> {
+    let (name, pci) = entry.split_once('@').map_or((entry, None), |(name, pci)| (name, Some(pci)));
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return Err(format!("a name has 1 to {LONGEST_NAME} bytes"));
+    }
+    let long = |pci: &str| {
+        long_pci(pci).ok_or_else(|| {
+            format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0")
+        })
+    };
+    Ok(DeviceInfo {
+        name: name.to_owned(),
+        pci_address: pci.map(long).transpose()?,
+        interface: None,
+    })
+}
+
+/// The devices of a class, in the order of their names; none when the class does not exist.
+fn of_class(class: &Path, interface: impl Fn(&Path) -> Option<String>) -> Vec<DeviceInfo> {
+    let entries = fs::read_dir(class).into_iter().flatten().flatten();
+    let mut found: Vec<DeviceInfo> = entries
+        .filter_map(|entry| {
+            let path = entry.path();
+            let name = file_name(&path).filter(|name| name.len() <= LONGEST_NAME)?;
+            let interface = interface(&path).filter(|name| name.len() <= LONGEST_INTERFACE);
+            Some(DeviceInfo { pci_address: pci_address(&path.join("device")), name, interface })
+        })
+        .collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn file_name(path: &Path) -> Option<String> {
+    path.file_name()?.to_str().map(str::to_owned)
+}
+
+/// The network interface of an RDMA device's first port, else the first one of the function that
+/// both belong to.
+fn interface_of_rdma(device: &Path) -> Option<String> {
+    let of_port = fs::read_to_string(device.join("ports/1/gid_attrs/ndevs/0")).ok();
+    of_port.map(|text| text.trim().to_owned()).filter(|name| !name.is_empty()).or_else(|| {
+        let entries = fs::read_dir(device.join("device/net")).ok()?;
+        entries.flatten().filter_map(|entry| file_name(&entry.path())).min()
+    })
+}
+
+/// The PCI address of the device behind a link, or of its parent.
+fn pci_address(link: &Path) -> Option<String> {
+    let path = fs::canonicalize(link).ok()?;
+    path.ancestors().filter_map(Path::file_name).filter_map(OsStr::to_str).find_map(long_pci)
+}
+
+/// An opened device: `doca_dev`. It is never freed, because a host may keep its pointer; a closed
+/// one is opened again. The list has a handle, and every service that uses the device.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Device {
+    mark: Mark,
+    info: DeviceInfo,
+}
+
+struct Open {
+    device: Arc<Device>,
+    /// How many times it was opened and not closed.
+    times: usize,
+}
+
+/// Every device that was ever opened: no more than exist.
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+impl Device {
+    /// Opens a device; one that is open is opened once more.
+    pub(super) fn open(info: &DeviceInfo) -> *const Device {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = open.iter_mut().find(|open| open.device.info == *info) {
+            known.times += 1;
+            known.device.mark.set(Kind::Device);
+            return Arc::as_ptr(&known.device);
+        }
+        let device = Arc::new(Device { mark: Mark::none(), info: info.clone() });
+        device.mark.set(Kind::Device);
+        let pointer = Arc::as_ptr(&device);
+        open.push(Open { device, times: 1 });
+        pointer
+    }
+
+    /// Closes it once. `IN_USE` if this were the last close and a service uses the device.
+    pub(super) fn close(pointer: *const Device) -> Result<(), DocaError> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_meant = |open: &&mut Open| open.times > 0 && Arc::as_ptr(&open.device) == pointer;
+        let known = open.iter_mut().find(is_meant).ok_or(DocaError::INVALID_VALUE)?;
+        if known.times == 1 && Arc::strong_count(&known.device) > 1 {
+            return Err(DocaError::IN_USE);
+        }
+        known.times -= 1;
+        if known.times == 0 {
+            known.device.mark.clear();
+        }
+        Ok(())
+    }
+
+    /// The open device behind a host's pointer.
+    pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
+        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);
+        known.map(|open| Arc::clone(&open.device)).ok_or(DocaError::INVALID_VALUE)
+    }
+
+    pub(super) fn pci_address(&self) -> Option<&str> {
+        self.info.pci_address.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    fn names(devices: &[DeviceInfo]) -> Vec<&str> {
+        devices.iter().map(|device| device.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_class_gives_names_and_the_nearest_pci_address() {
+        let root = tempfile::tempdir().unwrap();
+        let class = root.path().join("class");
+        for (name, target) in [
+            ("mlx5_1", "devices/pci0000:00/0000:00:01.0/0000:03:00.1"),
+            ("mlx5_0", "devices/pci0000:00/0000:03:00.0"),
+            ("eth0", "devices/pci0000:00/0000:00:04.0/virtio0"),
+            ("usb0", "devices/platform/usb"),
+        ] {
+            let device = root.path().join(target);
+            fs::create_dir_all(&device).unwrap();
+            fs::create_dir_all(class.join(name)).unwrap();
+            symlink(&device, class.join(name).join("device")).unwrap();
+        }
+        fs::create_dir_all(class.join("lo")).unwrap();
+        let found = of_class(&class, file_name);
+        assert_eq!(names(&found), ["eth0", "lo", "mlx5_0", "mlx5_1", "usb0"]);
+        let addresses: Vec<_> = found.iter().map(|device| device.pci_address.as_deref()).collect();
+        let expected =
+            [Some("0000:00:04.0"), None, Some("0000:03:00.0"), Some("0000:03:00.1"), None];
+        assert_eq!(addresses, expected);
+        assert_eq!(of_class(&root.path().join("missing"), file_name), []);
+        assert_eq!(found[0].interface.as_deref(), Some("eth0"));
+    }
+
+    #[test]
+    fn an_rdma_device_has_the_interface_of_its_port_or_of_its_function() {
+        let root = tempfile::tempdir().unwrap();
+        let class = root.path();
+        for directory in
+            ["mlx5_0/ports/1/gid_attrs/ndevs", "mlx5_0/device/net/ens9", "mlx5_1/device/net/ens2"]
+        {
+            fs::create_dir_all(class.join(directory)).unwrap();
+        }
+        fs::create_dir_all(class.join("mlx5_1/device/net/ens10")).unwrap();
+        fs::create_dir_all(class.join("mlx5_2")).unwrap();
+        fs::write(class.join("mlx5_0/ports/1/gid_attrs/ndevs/0"), "ens1f0np0\n").unwrap();
+        let found = of_class(class, interface_of_rdma);
+        let interfaces: Vec<_> = found.iter().map(|device| device.interface.as_deref()).collect();
+        assert_eq!(interfaces, [Some("ens1f0np0"), Some("ens10"), None]);
+    }
+
+    #[test]
+    fn named_devices_are_added_once() {
+        let mut found = vec![named("eth0").unwrap()];
+        assert_eq!(
+            add_named(
+                &mut found,
+                "mlx5_0, mlx5_1@AF:00.1,,eth0,mlx5_0 ,mlx5_1@0000:af:00.1".as_ref()
+            ),
+            [""; 0]
+        );
+        assert_eq!(names(&found), ["eth0", "mlx5_0", "mlx5_1"]);
+        assert_eq!(found[1].shown_pci_address(), "0000:00:00.0");
+        assert_eq!(found[2].shown_pci_address(), "0000:af:00.1");
+    }
+
+    #[test]
+    fn a_named_device_that_is_wrong_is_left_out_with_the_reason() {
+        let long = "x".repeat(64);
+        for (entry, reason) in [
+            ("a@", "`` is no PCI address"),
+            ("a@03:00", "`03:00` is no PCI address"),
+            ("a@0000:03:00.0@1", "is no PCI address"),
+            ("@03:00.0", "1 to 63 bytes"),
+            (&long, "1 to 63 bytes"),
+            ("eth0@03:00.0", "at 0000:00:00.0 already"),
+        ] {
+            let mut found = vec![named("eth0").unwrap()];
+            let problems = add_named(&mut found, format!("{entry},good").as_ref());
+            assert_eq!(names(&found), ["eth0", "good"], "{entry}");
+            let [problem] = &*problems else { panic!("{entry}: {problems:?}") };
+            assert!(problem.contains(entry) && problem.contains(reason), "{problem}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_left_out_with_the_reason() {
+        let mut found = Vec::new();
+        let problems = add_named(&mut found, OsStr::from_bytes(b"good,\xff"));
+        assert_eq!(found, []);
+        assert_eq!(problems, ["UROM_DEVICE is left out: \"good,\\xFF\" is not UTF-8"]);
+    }
+
+    #[test]
+    fn a_pci_address_is_compared_in_both_forms() {
+        let device = named("a@0000:AF:1c.1").unwrap();
+        for text in ["0000:af:1c.1", "AF:1C.1", "af:1c.1"] {
+            assert_eq!(device.has_pci_address(text), Some(true), "{text}");
+        }
+        for text in ["0001:af:1c.1", "af:1c.0", "00:00.0"] {
+            assert_eq!(device.has_pci_address(text), Some(false), "{text}");
+        }
+        for text in ["", "af:1c", "0000:af:1c.1 ", "mlx5_0"] {
+            assert_eq!(device.has_pci_address(text), None, "{text}");
+        }
+        assert_eq!(named("b").unwrap().has_pci_address("00:00.0"), Some(true));
+    }
+
+    #[test]
+    fn a_device_is_closed_as_often_as_it_was_opened_and_not_while_it_is_used() {
+        let info = named("test-only").unwrap();
+        let device = Device::open(&info);
+        assert_eq!(Device::open(&info), device);
+        let user = Device::find(device).unwrap();
+        assert_eq!(Device::close(device), Ok(()));
+        assert_eq!(Device::close(device), Err(DocaError::IN_USE));
+        drop(user);
+        assert_eq!(Device::close(device), Ok(()));
+        assert_eq!(Device::close(device), Err(DocaError::INVALID_VALUE));
+        assert!(Device::find(device).is_err());
+    }
+}

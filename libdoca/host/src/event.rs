@@ -1,0 +1,49 @@
+//! What the control thread tells a progress engine.
+
+use urom_wire::control::{Failure, PluginAddress};
+use urom_wire::pass::Pass;
+
+/// Something that happened to one run of a context (from a start to the next idle).
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A worker let the host in.
+    Attached(Attached),
+    /// The worker's greeting over UCX is overdue.
+    Overdue,
+    /// The control stream ended: because the host wanted it, or for this reason.
+    Ended(Option<Failure>),
+    /// The result of a domain's start at a worker.
+    DomainStarted {
+        /// The worker's place among those of the domain.
+        worker: usize,
+        /// Whether it has the domain's table; `None` when it will never answer.
+        result: Option<Result<(), Failure>>,
+    },
+    /// The answer to a group query.
+    Group {
+        /// Which query.
+        query: u64,
+        /// The worker ids, or why there are none.
+        result: Result<Vec<u64>, Failure>,
+    },
+}
+
+/// Events of the control thread for a progress engine, each with the number of its run.
+pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
+
+/// The worker's answer when it lets the host in.
+#[derive(Debug)]
+pub(super) struct Attached {
+    /// The worker's id.
+    pub(super) id: u64,
+    /// Its UCX address.
+    pub(super) ucx_address: Vec<u8>,
+    /// Its number for the connection.
+    pub(super) channel: u16,
+    /// The message limit that holds for both.
+    pub(super) max_message: usize,
+    /// Where its plugins are reached.
+    pub(super) plugins: Vec<PluginAddress>,
+    /// The pass of messages in both directions.
+    pub(super) pass: Pass,
+}

@@ -1,0 +1,108 @@
+//! What a daemon and a worker say to a host on their control streams.
+
+use std::collections::HashSet;
+use std::io::Cursor;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc as std_mpsc};
+
+use tokio::sync::{mpsc, oneshot};
+use urom_wire::control::StartWorker;
+use urom_wire::fuzzing::memory::within;
+use urom_wire::fuzzing::{now, recent};
+use urom_wire::patience::Patience;
+
+use super::first;
+use crate::daemon_link::{self, Request};
+use crate::event::{Event, Mailbox};
+use crate::health::Health;
+use crate::order::{Order, Reply, Start};
+use crate::stream::Stream;
+use crate::worker_link;
+
+/// A message's length is believed before its bytes are there; beside it, what a stream and its
+/// queues take.
+const MEMORY: usize = (1 << 20) + (256 << 10);
+
+/// The run of the service's context, and of a domain's.
+const RUN: u64 = 3;
+
+/// The first byte says who speaks, a daemon or a worker, and whether from the beginning; the others
+/// are what it says until it closes the stream. What was asked for is answered once or never, what
+/// was not asked for is passed over, and the stream's end is told with a reason. About the
+/// beginning see [`first`].
+pub fn host_control(input: &[u8]) {
+    let Some((choice, bytes)) = input.split_first() else { return };
+    recent::note(input);
+    let said = Cursor::new(bytes.to_vec());
+    if choice % 4 == 3 {
+        first::prepare();
+    }
+    within(MEMORY + 128 * bytes.len(), || match choice % 4 {
+        0 => now(from_daemon(said)),
+        1 => now(from_worker(said)),
+        2 => first::of_daemon(bytes),
+        _ => first::of_worker(choice / 4 % 4, bytes),
+    });
+}
+
+fn mailbox() -> Arc<Mailbox> {
+    Arc::new(Mailbox::new().expect("a mailbox"))
+}
+
+/// Two starts and two queries wait for their answers.
+async fn from_daemon(said: Cursor<Vec<u8>>) {
+    let mailbox = mailbox();
+    let (ask, requests) = mpsc::unbounded_channel();
+    let worker = StartWorker { id: 1, plugins: 1, gid: 0, env: None, cpus: None };
+    let mut starts = Vec::new();
+    for query in [1, 2] {
+        let (answer, answered) = oneshot::channel();
+        starts.push(answered);
+        let asked = ask.send(Request::Start(worker.clone(), answer)).is_ok()
+            && ask.send(Request::Group { query, gid: 4 }).is_ok();
+        assert!(asked, "somebody takes requests");
+    }
+    let loopback = ([127, 0, 0, 1], 5000).into();
+    let stream =
+        Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
+    let end = daemon_link::answer(stream, requests, &mailbox, RUN, loopback).await;
+    let end = end.expect("the stream's end is told");
+    assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
+    let mut queries = HashSet::from([1, 2]);
+    for (run, event) in mailbox.take() {
+        let Event::Group { query, .. } = event else { panic!("no answer to a query: {event:?}") };
+        assert!(run == RUN && queries.remove(&query), "a query is answered once");
+    }
+    for mut answered in starts {
+        if let Ok(Ok(started)) = answered.try_recv() {
+            assert!(!started.address.ip().is_unspecified(), "an address that can be reached");
+        }
+    }
+}
+
+/// A domain starts at the worker, and another ends.
+async fn from_worker(said: Cursor<Vec<u8>>) {
+    let mailbox = mailbox();
+    let (give, mut orders) = mpsc::unbounded_channel();
+    let (done, ended) = std_mpsc::channel();
+    let reply = Reply { mailbox: Arc::clone(&mailbox), domain: 5, worker: 0, sent: false };
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let start = Order::Start(Start { table: Arc::new(vec![1; 10]), cancelled, reply });
+    let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
+    assert!(given, "somebody takes orders");
+    let loopback = ([127, 0, 0, 1], 5000).into();
+    let mut stream =
+        Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
+    let health = Health::default();
+    let (who, patience) = ("worker 9", Patience::default());
+    let end =
+        worker_link::watch(&mut stream, who, RUN, &mailbox, &mut orders, patience, &health).await;
+    let end = end.expect("the stream's end is told");
+    assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
+    drop(give);
+    drop(orders);
+    assert!(ended.try_recv().is_err(), "nothing but the end is told");
+    let events = mailbox.take();
+    assert_eq!(events.len(), 1, "a domain's start is told once: {events:?}");
+    let (5, Event::DomainStarted { worker: 0, .. }) = &events[0] else { panic!("{events:?}") };
+}

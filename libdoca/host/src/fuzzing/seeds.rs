@@ -1,0 +1,111 @@
+//! Real messages, and programs with them, as first inputs of the targets.
+
+use urom_wire::control::*;
+use urom_wire::frame;
+use urom_wire::fuzzing::corpus::{Seeds, encoded, strange};
+
+/// A plugin that does not return.
+fn stuck() -> Stuck {
+    Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
+}
+
+/// What a daemon says after its welcome, and a worker after it let the host in.
+pub(super) fn of_host_control() -> Seeds {
+    let failure = || Failure { code: 9, text: "why".to_owned() };
+    let address = "0.0.0.0:5000".parse().unwrap();
+    let daemon = [
+        encoded(&DaemonToHost::Ping),
+        encoded(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 7 }),
+        encoded(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 8 }),
+        encoded(&DaemonToHost::Group { request: 2, ids: vec![7, u64::MAX] }),
+        encoded(&DaemonToHost::Failed { request: 3, failure: failure() }),
+        encoded(&DaemonToHost::Failed { request: 4, failure: failure() }),
+    ];
+    let worker = [
+        encoded(&WorkerToHost::Ping),
+        encoded(&WorkerToHost::DomainStarted { domain: 5, result: Ok(()) }),
+        encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
+        encoded(&WorkerToHost::DomainEnded { domain: 6 }),
+        encoded(&WorkerToHost::Health(Some(stuck()))),
+        encoded(&WorkerToHost::Refused(failure())),
+    ];
+    let said = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();
+    let success = [encoded(&WorkerToHost::Refused(Failure { code: 0, text: String::new() }))];
+    let welcome = |cpus: &str| DaemonToHost::Welcome {
+        plugins: vec![
+            PluginEntry {
+                id: 1,
+                build: PluginBuild { version: 2, fingerprint: None },
+                name: "one".to_owned(),
+            },
+            PluginEntry {
+                id: 2,
+                build: PluginBuild { version: 2, fingerprint: None },
+                name: "a\0b".to_owned(),
+            },
+        ],
+        cpus: cpus.to_owned(),
+        max_message: 4096,
+    };
+    let attached = |ucx_address, max_message| {
+        let plugins = vec![PluginAddress {
+            name: "one".to_owned(),
+            build: PluginBuild { version: 2, fingerprint: Some(6) },
+            address: vec![8; 9],
+        }];
+        encoded(&WorkerToHost::Attached { ucx_address, channel: 4, max_message, plugins })
+    };
+    let (right, damaged) =
+        (attached(Vec::new(), 256), attached(b"UWA\x02 that is none".to_vec(), 256));
+    let refused = encoded(&DaemonToHost::Refused(failure()));
+    let mut seeds = vec![
+        ("daemon".to_owned(), said(0, &daemon)),
+        ("worker".to_owned(), said(1, &worker)),
+        ("refused-with-success".to_owned(), said(1, &success)),
+        ("welcome".to_owned(), said(2, &[encoded(&DaemonToHost::Ping), encoded(&welcome("0-3"))])),
+        ("welcome-cpus".to_owned(), said(2, &[encoded(&welcome("3-0"))])),
+        ("welcome-refused".to_owned(), said(2, &[refused])),
+        ("welcome-late".to_owned(), said(2, &daemon)),
+        ("attached-damaged".to_owned(), said(3, &[damaged])),
+        ("attached-short".to_owned(), said(3, &[attached(Vec::new(), 3)])),
+        ("attached-never".to_owned(), said(7, &worker)),
+    ];
+    for (how, name) in ["after", "before", "silent", "twice"].into_iter().enumerate() {
+        seeds.push((
+            format!("attached-{name}"),
+            said(3 + 4 * how as u8, std::slice::from_ref(&right)),
+        ));
+    }
+    seeds
+}
+
+/// Steps of a worker: tasks are submitted and answered.
+pub(super) fn of_host_frames() -> Seeds {
+    let answers = |statuses: [u8; 4]| {
+        let note = |(slot, status): (usize, u8)| [2 + 8 * slot as u8, status, 4 + slot as u8, 0xaa];
+        statuses.into_iter().enumerate().flat_map(note).collect::<Vec<u8>>()
+    };
+    let four = vec![0, 0, 0, 0];
+    let bytes = [&[0, 5, 8][..], &frame::command_header(0, 0, 0, 0), &[7]].concat();
+    vec![
+        ("answers".to_owned(), [four.clone(), answers([0, 20, 0x80, 0x85]), four.clone()].concat()),
+        ("two".to_owned(), vec![0, 0, 3, 0, 8, 1, 0, 0xff, 2]),
+        ("twice".to_owned(), [four, answers([1, 2, 3, 4]), answers([5, 6, 7, 8])].concat()),
+        ("damaged".to_owned(), vec![0, 0, 4, 0, 9, 1, 3, 0x40, 12, 0, 9, 1, 5, 0x07]),
+        ("lengths".to_owned(), vec![0, 0, 0, 2, 0, 0xfe, 1, 10, 0, 0xfd, 2, 18, 0, 0xff, 3]),
+        ("greets".to_owned(), vec![0, 6, 2, 0, 0, 6, 0, 6, 3, 1, 2, 3, 7]),
+        ("bytes".to_owned(), bytes),
+        ("full".to_owned(), vec![0; 12]),
+        // With the passes of others, and with the worker's.
+        (
+            "forged".to_owned(),
+            vec![0, 4, 1, 4, 9, 0, 7, 0x80, 4, 1, 4, 9, 0, 7, 0x40, 2, 1, 4, 9, 0, 7],
+        ),
+        ("strange".to_owned(), [vec![0], strange(), vec![2, 0, 4, 0, 0]].concat()),
+        // The notification waits behind four messages, and then its slot is taken by another task.
+        (
+            "behind-others".to_owned(),
+            [vec![0, 14, 0, 0, 22, 0, 0, 14, 0, 0, 22, 0, 0, 10, 3, 2, 7, 7], vec![0; 9]].concat(),
+        ),
+    ]
+}

@@ -1,0 +1,268 @@
+//! Converts between C's pointers and this library's objects.
+//!
+//! Set-up calls check that a pointer is one of this library's, so any other gives `INVALID_VALUE`.
+//! Calls of the fast path (progress, and all calls with a command task) check only the
+//! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
+//! the pointer once came from this library.
+
+use std::rc::Rc;
+
+use urom_abi::DocaError;
+use urom_abi::host;
+
+use crate::buf::Buffer;
+use crate::device::DeviceInfo;
+use crate::pe::Pe;
+use crate::pe::ctx::Context;
+use crate::pe::ctx::domain::Domain;
+use crate::pe::ctx::service::Service;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::worker::Worker;
+use crate::pe::run::task::{CmdTask, Head};
+use crate::shell::{Kind, Mark, Shell, Shells};
+
+/// An object to which hosts have a pointer, by way of its shell.
+///
+/// # Safety
+///
+/// Each type has a kind of its own.
+unsafe trait Registered {
+    const KIND: Kind;
+
+    /// The host got this pointer to it.
+    fn published(&self, _shell: *const Shell) {}
+
+    /// The host destroyed it; others may still use it.
+    fn withdrawn(&self) {}
+}
+
+// SAFETY: the only type of this kind.
+unsafe impl Registered for Context {
+    const KIND: Kind = Kind::Context;
+
+    fn published(&self, shell: *const Shell) {
+        self.known_as(shell.cast_mut().cast());
+    }
+
+    fn withdrawn(&self) {
+        self.retire();
+    }
+}
+// SAFETY: the only type of this kind.
+unsafe impl Registered for Pe {
+    const KIND: Kind = Kind::Pe;
+}
+// SAFETY: the only type of this kind.
+unsafe impl Registered for GidTask {
+    const KIND: Kind = Kind::Query;
+
+    fn published(&self, shell: *const Shell) {
+        self.pointer.set(shell.cast_mut().cast());
+    }
+}
+// SAFETY: the only type of this kind.
+unsafe impl Registered for DeviceInfo {
+    const KIND: Kind = Kind::DeviceInfo;
+}
+
+#[allow(private_bounds, reason = "called with this module's types only")]
+/// Hands an object to the host.
+pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
+    let object = Rc::into_raw(object);
+    let shell: *const Shell = Shells::all().enclose(T::KIND, object);
+    // SAFETY: from `into_raw` above, and the host cannot have destroyed it yet.
+    unsafe { &*object }.published(shell);
+    shell.cast_mut().cast()
+}
+
+#[allow(private_bounds, reason = "called with this module's types only")]
+/// The object behind a host's pointer.
+///
+/// # Safety
+///
+/// The host keeps DOCA's thread rules, and does not end the object before the last use of the
+/// result.
+pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
+    let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: the shell holds a reference to a `T`, and the caller promises that it stays.
+    Ok(unsafe { &*shell.object::<T>() })
+}
+
+#[allow(private_bounds, reason = "called with this module's types only")]
+/// The object behind a host's pointer, kept alive: for calls that run the host's own functions,
+/// which may destroy it.
+///
+/// # Safety
+///
+/// The host keeps DOCA's thread rules.
+pub(super) unsafe fn hold<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
+    let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    let object = shell.object::<T>();
+    // SAFETY: the shell holds a reference, from `Rc::into_raw`.
+    unsafe { Rc::increment_strong_count(object) };
+    // SAFETY: for the reference counted above.
+    Ok(unsafe { Rc::from_raw(object) })
+}
+
+#[allow(private_bounds, reason = "called with this module's types only")]
+/// Takes an object back from the host.
+///
+/// # Safety
+///
+/// The host keeps DOCA's thread rules.
+pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
+    let mut shells = Shells::all();
+    let shell = shells.find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
+    let object = shell.object::<T>();
+    shells.empty(shell);
+    drop(shells);
+    // SAFETY: from `publish`; the shell is empty, so nobody takes it again.
+    let object = unsafe { Rc::from_raw(object) };
+    object.withdrawn();
+    Ok(object)
+}
+
+/// A context's kinds: the context and its own part.
+macro_rules! parts {
+    ($($name:ident: $pointer:ty => $part:ty;)*) => {$(
+        /// # Safety
+        ///
+        /// As [`borrow`].
+        pub(super) unsafe fn $name<'a>(
+            pointer: *const $pointer,
+        ) -> Result<(&'a Context, &'a $part), DocaError> {
+            // SAFETY: the caller's promise.
+            let ctx: &Context = unsafe { borrow(pointer)? };
+            Ok((ctx, ctx.$name()?))
+        }
+    )*};
+}
+
+parts! {
+    service: host::Service => Service;
+    worker: host::Worker => Worker;
+    domain: host::Domain => Domain;
+}
+
+/// The object behind a pointer to a shell, quickly.
+///
+/// # Safety
+///
+/// `pointer` is null, or once came from this library; an object it stands for is of this thread.
+#[inline]
+unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
+    // SAFETY: the caller's promise.
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(T::KIND)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only shells are marked with the kind of a registered type.
+    let shell = unsafe { &*pointer.cast::<Shell>() };
+    // SAFETY: a shell that says so holds a reference to a `T`.
+    Ok(unsafe { &*shell.object::<T>() })
+}
+
+/// A worker, quickly.
+///
+/// # Safety
+///
+/// As [`quick`].
+#[inline]
+pub(super) unsafe fn live_worker<'a>(
+    pointer: *const host::Worker,
+) -> Result<(&'a Context, &'a Worker), DocaError> {
+    // SAFETY: the caller's promise.
+    let ctx: &Context = unsafe { quick(pointer) }?;
+    Ok((ctx, ctx.worker()?))
+}
+
+/// A progress engine, quickly.
+///
+/// # Safety
+///
+/// As [`quick`].
+#[inline]
+pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaError> {
+    // SAFETY: the caller's promise.
+    unsafe { quick(pointer) }
+}
+
+/// A task of either kind.
+pub(super) enum AnyTask<'a> {
+    Command(&'static CmdTask),
+    Query(&'a GidTask),
+}
+
+impl<'a> AnyTask<'a> {
+    /// What it has in common with the others.
+    #[inline]
+    pub(super) fn head(&self) -> &'a Head {
+        match self {
+            AnyTask::Command(task) => &task.head,
+            AnyTask::Query(task) => &task.head,
+        }
+    }
+}
+
+/// A task, quickly.
+///
+/// # Safety
+///
+/// `pointer` is null, or once came from this library; a task is of this thread.
+#[inline]
+pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
+    // SAFETY: the caller's promise.
+    if let Ok(task) = unsafe { command(pointer.cast()) } {
+        return Ok(AnyTask::Command(task));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { quick(pointer) }.map(AnyTask::Query)
+}
+
+/// A command task, quickly.
+///
+/// # Safety
+///
+/// As [`task`].
+#[inline]
+pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static CmdTask, DocaError> {
+    // SAFETY: the caller's promise.
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(Kind::Command)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only a command task is marked so, only while it is the host's, and it is never freed.
+    Ok(unsafe { &*pointer.cast::<CmdTask>() })
+}
+
+/// A buffer of a task, quickly.
+///
+/// # Safety
+///
+/// As [`task`].
+#[inline]
+pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
+    // SAFETY: the caller's promise.
+    let mark = unsafe { Mark::at(pointer) };
+    mark.filter(|mark| mark.is(Kind::Buffer)).ok_or(DocaError::INVALID_VALUE)?;
+    // SAFETY: only a buffer is marked so, and only while its task is the host's.
+    Ok(unsafe { &*pointer.cast::<Buffer>() })
+}
+
+/// Writes a result.
+///
+/// # Safety
+///
+/// `place` is null or can be written to.
+#[inline]
+pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {
+    if place.is_null() {
+        return Err(DocaError::INVALID_VALUE);
+    }
+    // SAFETY: not null, and the caller promises the rest.
+    unsafe { place.write(value) };
+    Ok(())
+}
+
+/// `INVALID_VALUE` for null. For places of results, checked before anything is made that would be
+/// lost.
+#[inline]
+pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
+    if place.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }
+}

@@ -1,0 +1,99 @@
+//! Memory whose address C code gets.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+/// Memory that is never freed, because it may still be in use. Leak checkers find it here.
+static KEPT: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
+
+/// Zeroed memory, 8-aligned, that never moves.
+#[derive(Debug)]
+pub(super) struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Memory {
+    /// `None` when there is no memory left.
+    pub(super) fn new(len: usize) -> Option<Memory> {
+        // Never zero bytes: the host can read at any pointer that it is given.
+        let layout = Layout::from_size_align(len.max(8), 8).ok()?;
+        // SAFETY: the layout is not empty.
+        let start = unsafe { alloc_zeroed(layout) };
+        Some(Memory { start: NonNull::new(start)?, layout })
+    }
+
+    /// No memory; nothing may be read or written.
+    pub(super) const fn none() -> Memory {
+        Memory { start: NonNull::<u64>::dangling().cast(), layout: Layout::new::<[u64; 0]>() }
+    }
+
+    /// Leaves it as it is until the process ends.
+    pub(super) fn keep(self) {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.try_reserve(1).is_ok() {
+            kept.push(self);
+        } else {
+            std::mem::forget(self);
+        }
+    }
+
+    /// How long it is, in bytes: at least what was asked for.
+    pub(super) fn len(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Where it begins.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+// SAFETY: it is the heap's, which belongs to no thread, and it is only read and written by who has
+// its address.
+unsafe impl Send for Memory {}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.layout.size() == 0 {
+            return;
+        }
+        // SAFETY: from `alloc_zeroed` with this layout, freed once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// Copies bytes to a place of their length: short ones, as nearly all commands and notifications
+/// are, without a call.
+#[inline]
+pub(super) fn copy(bytes: &[u8], place: &mut [u8]) {
+    let len = bytes.len().min(place.len());
+    // SAFETY: both have that many bytes, and one of them is borrowed exclusively.
+    unsafe { urom_abi::copy(bytes.as_ptr(), place.as_mut_ptr(), len) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_kept_can_still_be_written_to_and_is_found() {
+        let memory = Memory::new(100).unwrap();
+        let start = memory.start();
+        memory.keep();
+        // SAFETY: it has a hundred bytes, and is never given back.
+        unsafe { start.write_bytes(7, 100) };
+        assert!(KEPT.lock().unwrap().iter().any(|kept| kept.start() == start));
+    }
+
+    #[test]
+    fn a_copy_of_any_length_is_whole_and_no_more() {
+        let bytes: Vec<u8> = (1..=100).collect();
+        for len in 0..=bytes.len() {
+            let mut place = [0; 101];
+            copy(&bytes[..len], &mut place[..len]);
+            assert_eq!((&place[..len], place[len]), (&bytes[..len], 0), "{len}");
+        }
+    }
+}

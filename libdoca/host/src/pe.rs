@@ -1,0 +1,406 @@
+//! The progress engine.
+//!
+//! A call of `doca_pe_progress` delivers the oldest event that is ready. If there is none, it
+//! advances everything and then delivers at most one event. So a host gets one callback a call, in
+//! the order in which responses arrived, and 0 when nothing happened that it can see.
+
+mod complete;
+pub(crate) mod ctx;
+mod lost;
+pub(crate) mod ready;
+pub(crate) mod run;
+mod sleep;
+pub(crate) mod transport;
+mod ucx;
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use rustix::event::epoll;
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+pub(super) use self::lost::Lost;
+use crate::bell::Bell;
+use crate::channels::Channels;
+use crate::event::Mailbox;
+use crate::pe::ctx::Context;
+use crate::pe::ready::{Ready, ReadyQueue};
+use crate::pe::run::Run;
+use crate::pe::run::task::CmdTask;
+use crate::pe::transport::Transport;
+use urom_log::LineBudget;
+use urom_wire::frame;
+use urom_wire::pass::{Pass, first_channel};
+use urom_wire::queue_probe::QueueProbe;
+
+/// How many commands one call of `progress_many` completes at most: a host checks the time between
+/// calls.
+const MOST_AT_ONCE: u32 = 64;
+
+/// How often such a call progresses UCX while nothing comes. A host that waits pays for one call
+/// instead of so many.
+const LOOKS: u32 = 16;
+
+/// The result of delivering an event.
+enum Delivery {
+    /// The host saw something that counts.
+    Seen,
+    /// A callback ran that does not count.
+    Told,
+    /// It no longer applied, or the host has no use for it.
+    Nothing,
+}
+
+/// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
+pub(super) struct Pe {
+    me: Weak<Pe>,
+    mailbox: Arc<Mailbox>,
+    bell: Bell,
+    epoll: OwnedFd,
+    /// The test of UCX's receive queue after a worker that wrote into it is gone. It is dropped
+    /// before the queue.
+    probe: RefCell<QueueProbe>,
+    /// UCX, once a worker context starts.
+    transport: OnceCell<Transport>,
+    ready: ReadyQueue,
+    /// Runs that have frames to send, sends under way, or a broken endpoint.
+    to_tend: RefCell<Vec<Rc<Run>>>,
+    /// Domains whose out-of-band exchange is under way, which wakes nobody.
+    exchanging: RefCell<Vec<Rc<Context>>>,
+    /// Whether one of these two may have an entry, or something other than a command may be ready.
+    /// If not, progress handles commands only.
+    chores: Cell<bool>,
+    /// Wakes a host that sleeps meanwhile, once a domain starts.
+    timer: OnceCell<OwnedFd>,
+    runs: RefCell<HashMap<u64, Rc<Context>>>,
+    channels: RefCell<Channels<Rc<Run>>>,
+    connected: Cell<isize>,
+    busy: Cell<bool>,
+    /// The limit on log lines about messages that cannot be read.
+    unreadable: RefCell<LineBudget>,
+}
+
+/// Clears the flag on every way out.
+struct Busy<'a>(&'a Cell<bool>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl Pe {
+    /// An engine without contexts.
+    pub(super) fn new() -> std::io::Result<Rc<Pe>> {
+        let mailbox = Arc::new(Mailbox::new()?);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let bell = Bell::new()?;
+        epoll::add(
+            &epoll,
+            mailbox.wake().as_fd(),
+            epoll::EventData::new_u64(0),
+            epoll::EventFlags::IN,
+        )?;
+        epoll::add(&epoll, bell.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        Ok(Rc::new_cyclic(|me| Pe {
+            me: Weak::clone(me),
+            mailbox,
+            bell,
+            epoll,
+            transport: OnceCell::new(),
+            probe: RefCell::default(),
+            ready: ReadyQueue::new(),
+            to_tend: RefCell::default(),
+            exchanging: RefCell::default(),
+            chores: Cell::new(false),
+            timer: OnceCell::new(),
+            runs: RefCell::default(),
+            channels: RefCell::new(Channels::new(first_channel())),
+            connected: Cell::new(0),
+            busy: Cell::new(false),
+            unreadable: RefCell::default(),
+        }))
+    }
+
+    pub(super) fn handle(&self) -> Option<Rc<Pe>> {
+        self.me.upgrade()
+    }
+
+    /// Counts contexts that are connected.
+    pub(super) fn connected(&self, by: isize) {
+        self.connected.set(self.connected.get() + by);
+    }
+
+    /// `IN_USE` while contexts are connected, and inside a callback.
+    pub(super) fn may_go(&self) -> Result<(), DocaError> {
+        if self.connected.get() != 0 || self.busy.get() { Err(DocaError::IN_USE) } else { Ok(()) }
+    }
+
+    pub(super) fn mailbox(&self) -> &Arc<Mailbox> {
+        &self.mailbox
+    }
+
+    /// How many tasks of its contexts are in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        self.runs.borrow().values().map(|ctx| ctx.in_flight()).sum()
+    }
+
+    /// Registers a run for events.
+    pub(super) fn begin(&self, run: u64, ctx: Rc<Context>) {
+        self.runs.borrow_mut().insert(run, ctx);
+    }
+
+    /// Events of this run mean nothing from now on.
+    pub(super) fn end(&self, run: u64) {
+        self.runs.borrow_mut().remove(&run);
+    }
+
+    /// A channel number for a run of a worker. `None` when all are taken.
+    pub(super) fn open_channel(&self, make: impl FnOnce(u16) -> Rc<Run>) -> Option<Rc<Run>> {
+        self.channels.borrow_mut().open(make)
+    }
+
+    /// Lets go of a run that is over.
+    pub(super) fn close_channel(&self, channel: u16) {
+        self.channels.borrow_mut().close(channel);
+        self.to_tend.borrow_mut().retain(|run| run.channel() != channel);
+    }
+
+    /// Puts an event behind those that are ready.
+    pub(super) fn push(&self, ready: Ready) {
+        self.bell.ring();
+        self.chores.set(true);
+        self.ready.push(ready);
+    }
+
+    /// Puts a command that is answered behind what is ready.
+    #[inline]
+    pub(super) fn push_command(&self, task: &'static CmdTask) {
+        self.bell.ring();
+        self.ready.push_command(task);
+    }
+
+    /// Has progress make the steps of a domain's exchange.
+    pub(super) fn exchange(&self, ctx: Rc<Context>) {
+        self.bell.ring();
+        self.chores.set(true);
+        self.exchanging.borrow_mut().push(ctx);
+    }
+
+    /// Takes back changes of a context's state that the host has not seen.
+    pub(super) fn forget(&self, ctx: &Context) {
+        let is_its =
+            |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
+        self.ready.retain(|ready| !is_its(ready));
+        self.exchanging.borrow_mut().retain(|of| !std::ptr::eq(&**of, ctx));
+    }
+
+    /// Has a run looked after by the next progress.
+    pub(super) fn tend(&self, run: Rc<Run>) {
+        self.bell.ring();
+        self.chores.set(true);
+        self.to_tend.borrow_mut().push(run);
+    }
+
+    /// `doca_pe_progress`.
+    #[inline]
+    pub(super) fn progress(&self) -> u8 {
+        if self.busy.replace(true) {
+            return 0;
+        }
+        let _busy = Busy(&self.busy);
+        self.step(1)
+    }
+
+    /// Delivers what is ready. If nothing is, progresses UCX up to `looks` times.
+    #[inline(always)]
+    fn step(&self, looks: u32) -> u8 {
+        if let Some(task) = self.ready.pop_command() {
+            return self.complete_command(task);
+        }
+        if self.chores.get() {
+            return self.progress_all(false);
+        }
+        // The code below is there twice, so that the processor predicts the branches of each case
+        // separately.
+        if !self.progress_ucx(looks) {
+            return if self.is_called() { self.progress_rest() } else { 0 };
+        }
+        if self.is_called() {
+            return self.progress_rest();
+        }
+        match self.ready.pop_command() {
+            Some(task) => self.complete_command(task),
+            None => 0,
+        }
+    }
+
+    /// Whether there is work besides commands.
+    #[inline(always)]
+    fn is_called(&self) -> bool {
+        self.chores.get() || self.mailbox.has_post()
+    }
+
+    /// The rest of a progress for which UCX has had its turn.
+    #[cold]
+    fn progress_rest(&self) -> u8 {
+        self.read_all();
+        self.progress_all(true)
+    }
+
+    /// `urom_pe_progress_many`.
+    #[inline]
+    pub(super) fn progress_many(&self) -> u32 {
+        if self.busy.replace(true) {
+            return 0;
+        }
+        let _busy = Busy(&self.busy);
+        let mut count = u32::from(self.step(LOOKS));
+        while count != 0
+            && count < MOST_AT_ONCE
+            && let Some(task) = self.ready.pop_command()
+        {
+            count += u32::from(self.complete_command(task));
+        }
+        count
+    }
+
+    /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all
+    /// that is done.
+    #[inline(never)]
+    fn progress_all(&self, mut advanced: bool) -> u8 {
+        loop {
+            if let Some(task) = self.ready.pop_command() {
+                return self.complete_command(task);
+            }
+            if let Some(ready) = self.ready.pop_other() {
+                match self.deliver(ready) {
+                    Delivery::Seen => return 1,
+                    Delivery::Told => return 0,
+                    Delivery::Nothing => continue,
+                }
+            }
+            if advanced {
+                return 0;
+            }
+            self.advance();
+            advanced = true;
+        }
+    }
+
+    /// Advances everything. The host sees nothing of it.
+    fn advance(&self) {
+        self.flush();
+        let received = self.progress_ucx(1);
+        self.read_all();
+        self.try_queue(!received);
+    }
+
+    /// Reads what does not come over UCX.
+    fn read_all(&self) {
+        self.exchange_all();
+        if self.mailbox.has_post() {
+            self.read_mail();
+        }
+    }
+
+    /// Sends what waits to be sent.
+    #[inline(never)]
+    fn flush(&self) {
+        // Runs that need tending again go to the end of the list, which keeps its memory.
+        let count = self.to_tend.borrow().len();
+        for at in 0..count {
+            let run = self.to_tend.borrow().get(at).cloned();
+            if let Some(run) = run {
+                run.tend(self);
+            }
+        }
+        let mut to_tend = self.to_tend.borrow_mut();
+        to_tend.drain(..count);
+        let exchanging = !self.exchanging.borrow().is_empty();
+        let probing = self.is_probing();
+        self.chores.set(!to_tend.is_empty() || exchanging || probing || self.ready.has_others());
+    }
+
+    #[cold]
+    fn read_mail(&self) {
+        // The message may start work for UCX, which was armed before.
+        self.bell.ring();
+        for (run, event) in self.mailbox.take() {
+            let ctx = self.runs.borrow().get(&run).cloned();
+            if let Some(ctx) = ctx {
+                ctx.on_event(event);
+            }
+        }
+    }
+
+    /// One step of every domain's exchange.
+    #[cold]
+    fn exchange_all(&self) {
+        if self.exchanging.borrow().is_empty() {
+            return;
+        }
+        for ctx in self.exchanging.take() {
+            if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx)) {
+                self.exchanging.borrow_mut().push(ctx);
+            }
+        }
+    }
+
+    /// A message of notifications.
+    #[inline(never)]
+    pub(super) fn on_notifications(&self, pass: Pass, message: &[u8]) {
+        let mut channels = self.channels.borrow();
+        for notification in frame::notifications(message) {
+            let lost = match notification {
+                Ok(notification) => match channels.get(notification.channel) {
+                    Some(run) if !run.has_pass(pass) => Lost::Forged(run.id()),
+                    Some(run) => match run.on_notification(self, &notification) {
+                        Ok(()) => continue,
+                        Err(lost) => lost,
+                    },
+                    None => Lost::Nobodys(notification.channel, notification.slot, None),
+                },
+                Err(error) => Lost::Broken(error),
+            };
+            // The reader of the log may be the host, which may call back.
+            drop(channels);
+            lost.report(self);
+            channels = self.channels.borrow();
+        }
+    }
+
+    /// A worker's greeting came over UCX.
+    pub(super) fn on_greeting(&self, channel: u16) {
+        let run = self.channels.borrow().get(channel).cloned();
+        if let Some(run) = run {
+            run.on_greeting(self);
+        }
+    }
+
+    /// Delivers what is no command.
+    #[cold]
+    fn deliver(&self, ready: Ready) -> Delivery {
+        match ready {
+            Ready::Group(task) => {
+                self.complete_group(&task);
+                Delivery::Seen
+            }
+            Ready::State(ctx, next) => {
+                let told = ctx.is_watched();
+                // A host with tasks in flight takes the next event that counts for the end of one
+                // of them. The loss of something else must not count.
+                let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
+                match ctx.arrive(next) {
+                    true if !aside => Delivery::Seen,
+                    true if told => Delivery::Told,
+                    _ => Delivery::Nothing,
+                }
+            }
+        }
+    }
+}

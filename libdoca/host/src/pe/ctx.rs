@@ -1,0 +1,283 @@
+//! `doca_ctx`: the common part of service, worker and domain contexts.
+
+pub(crate) mod domain;
+pub(crate) mod service;
+pub(crate) mod worker;
+
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
+use urom_wire::control::Failure;
+
+use crate::event::Event;
+use crate::pe::Pe;
+use crate::pe::ctx::domain::Domain;
+use crate::pe::ctx::service::Service;
+use crate::pe::ctx::worker::Worker;
+
+/// A context. A host's pointer to a service, worker or domain is also its pointer to the
+/// `doca_ctx`.
+pub(crate) struct Context {
+    me: Weak<Context>,
+    /// The host's pointer; null once the host destroyed it.
+    pointer: Cell<*mut Ctx>,
+    state: Cell<CtxState>,
+    user_data: Cell<Data>,
+    state_changed: Cell<Option<StateChangedCallback>>,
+    pe: RefCell<Option<Rc<Pe>>>,
+    failure: RefCell<Option<Failure>>,
+    /// It left RUNNING by itself, and the host has not stopped it since.
+    lost: Cell<bool>,
+    kind: Kind,
+}
+
+/// The kind of a context.
+pub(crate) enum Kind {
+    /// `doca_urom_service`.
+    Service(Service),
+    /// `doca_urom_worker`.
+    Worker(Worker),
+    /// `doca_urom_domain`.
+    Domain(Domain),
+}
+
+/// Functions that give a context's own part; `INVALID_VALUE` for one of another kind.
+macro_rules! kinds {
+    ($($name:ident: $kind:ident;)*) => {$(
+        #[inline]
+        pub(crate) fn $name(&self) -> Result<&$kind, DocaError> {
+            match &self.kind {
+                Kind::$kind(own) => Ok(own),
+                _ => Err(DocaError::INVALID_VALUE),
+            }
+        }
+    )*};
+}
+
+/// A number for one run of a context, from a start to the next idle; no two runs of a process have
+/// the same.
+pub(crate) fn next_run() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Context {
+    /// An idle context.
+    pub(crate) fn new(kind: Kind) -> Rc<Context> {
+        Rc::new_cyclic(|me| Context {
+            me: Weak::clone(me),
+            pointer: Cell::new(ptr::null_mut()),
+            state: Cell::new(CtxState::IDLE),
+            user_data: Cell::new(Data { u64: 0 }),
+            state_changed: Cell::new(None),
+            pe: RefCell::new(None),
+            failure: RefCell::default(),
+            lost: Cell::new(false),
+            kind,
+        })
+    }
+
+    /// Notes the host's pointer.
+    pub(crate) fn known_as(&self, pointer: *mut Ctx) {
+        self.pointer.set(pointer);
+    }
+
+    /// The host destroyed it: it counts no more, even while something still refers to it.
+    pub(crate) fn retire(&self) {
+        self.pointer.set(ptr::null_mut());
+        match &self.kind {
+            Kind::Service(service) => service.leave_device(),
+            Kind::Worker(worker) => worker.leave_service(),
+            Kind::Domain(_) => {}
+        }
+        if let Some(pe) = self.pe.take() {
+            pe.connected(-1);
+        }
+    }
+
+    /// A handle that keeps it alive.
+    pub(crate) fn handle(&self) -> Option<Rc<Context>> {
+        self.me.upgrade()
+    }
+
+    pub(crate) fn weak(&self) -> Weak<Context> {
+        Weak::clone(&self.me)
+    }
+
+    /// As a host knows it; null once the host destroyed it.
+    pub(crate) fn as_ctx(&self) -> *mut Ctx {
+        self.pointer.get()
+    }
+
+    kinds! {
+        service: Service;
+        worker: Worker;
+        domain: Domain;
+    }
+
+    pub(crate) fn state(&self) -> CtxState {
+        self.state.get()
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, state: CtxState) -> bool {
+        self.state.get() == state
+    }
+
+    /// `BAD_STATE` unless it can be configured.
+    pub(crate) fn require_idle(&self) -> Result<(), DocaError> {
+        if self.is(CtxState::IDLE) { Ok(()) } else { Err(DocaError::BAD_STATE) }
+    }
+
+    /// `BAD_STATE` unless it runs.
+    #[inline]
+    pub(crate) fn require_running(&self) -> Result<(), DocaError> {
+        if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
+    }
+
+    #[inline]
+    pub(crate) fn user_data(&self) -> Data {
+        self.user_data.get()
+    }
+
+    pub(crate) fn set_user_data(&self, data: Data) {
+        self.user_data.set(data);
+    }
+
+    pub(crate) fn set_state_changed(&self, callback: Option<StateChangedCallback>) {
+        self.state_changed.set(callback);
+    }
+
+    /// Whether the host has a callback for changes of state.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.state_changed.get().is_some()
+    }
+
+    /// Changes the state, then tells the host.
+    pub(crate) fn set_state(&self, next: CtxState) {
+        let previous = self.state.replace(next);
+        if previous == next {
+            return;
+        }
+        if let Some(callback) = self.state_changed.get() {
+            // SAFETY: the host gave this function for exactly this call, and the context is live.
+            unsafe { callback(self.user_data.get(), self.as_ctx(), previous, next) };
+        }
+    }
+
+    /// The progress engine, or `NOT_CONNECTED`.
+    pub(crate) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
+        self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
+    }
+
+    /// Connects it to a progress engine, once.
+    pub(crate) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
+        if self.pe.borrow().is_some() {
+            return Err(DocaError::NOT_PERMITTED);
+        }
+        self.require_idle()?;
+        pe.connected(1);
+        *self.pe.borrow_mut() = Some(pe);
+        Ok(())
+    }
+
+    /// Keeps why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
+    /// and returns the code.
+    pub(crate) fn fail(&self, failure: &Failure) -> DocaError {
+        tracing::warn!(target: "urom_library", "{}", failure.text);
+        self.failure.replace(Some(failure.clone()));
+        DocaError(failure.code)
+    }
+
+    /// Runs `f` with the last failure, unless nothing failed.
+    pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
+        self.failure.borrow().as_ref().map(f)
+    }
+
+    /// `doca_ctx_start`.
+    pub(crate) fn start(&self) -> DocaError {
+        if let Err(code) = self.require_idle() {
+            return code;
+        }
+        self.failure.replace(None);
+        self.lost.set(false);
+        match &self.kind {
+            Kind::Service(service) => service.start(self),
+            Kind::Worker(worker) => worker.start(self),
+            Kind::Domain(domain) => domain.start(self),
+        }
+        .unwrap_or_else(|failure| self.fail(&failure))
+    }
+
+    /// `doca_ctx_stop`.
+    pub(crate) fn stop(&self) -> DocaError {
+        self.lost.set(false);
+        match self.state.get() {
+            CtxState::IDLE => DocaError::SUCCESS,
+            CtxState::STOPPING => DocaError::IN_PROGRESS,
+            _ => match &self.kind {
+                Kind::Service(service) => service.stop(self),
+                Kind::Worker(worker) => worker.stop(self),
+                Kind::Domain(domain) => domain.stop(self),
+            },
+        }
+    }
+
+    /// Something that happened to a run of this context.
+    pub(crate) fn on_event(&self, event: Event) {
+        match &self.kind {
+            Kind::Service(service) => service.on_event(self, event),
+            Kind::Worker(worker) => worker.on_event(self, event),
+            Kind::Domain(domain) => domain.on_event(self, event),
+        }
+    }
+
+    /// Applies a change of state from the queue, if it is still valid.
+    pub(crate) fn arrive(&self, next: CtxState) -> bool {
+        let applies = match next {
+            CtxState::RUNNING => self.is(CtxState::STARTING) && self.begins(),
+            CtxState::STOPPING => self.is(CtxState::RUNNING),
+            _ => !self.is(CtxState::IDLE),
+        };
+        if !applies {
+            return false;
+        }
+        // Only a loss comes through the queue: a stop takes effect at once.
+        self.lost.set(next == CtxState::STOPPING || self.lost.get());
+        if next == CtxState::IDLE {
+            match &self.kind {
+                Kind::Service(service) => service.ended(self),
+                Kind::Worker(worker) => worker.ended(self),
+                Kind::Domain(domain) => domain.ended(self),
+            }
+        }
+        self.set_state(next);
+        true
+    }
+
+    fn begins(&self) -> bool {
+        match &self.kind {
+            Kind::Service(_) => false,
+            Kind::Worker(worker) => worker.begins(),
+            Kind::Domain(domain) => domain.begins(),
+        }
+    }
+
+    /// Whether it goes to idle without having been stopped by the host.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get()
+    }
+
+    /// How many of its tasks are in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        match &self.kind {
+            Kind::Service(service) => service.in_flight(),
+            Kind::Worker(worker) => worker.in_flight(),
+            Kind::Domain(_) => 0,
+        }
+    }
+}

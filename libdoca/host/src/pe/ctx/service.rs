@@ -1,0 +1,427 @@
+//! `doca_urom_service`: configuration, start and stop, group queries.
+
+pub(crate) mod gid;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+
+use tokio::sync::mpsc;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::CtxState;
+use urom_abi::plugin::PluginInfo;
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
+use urom_service::daemon::PLUGIN_PATH_VARIABLE;
+use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
+use urom_service::embedded::Embedded;
+use urom_wire::awake;
+use urom_wire::control::CONNECT_DEADLINE;
+use urom_wire::control::Failure;
+use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
+use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
+
+use crate::address::{Address, Target, Wish, decide};
+use crate::control_thread::ControlThread;
+use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
+use crate::device::Device;
+use crate::event::{Event, Mailbox};
+use crate::failure::{failure, invalid};
+use crate::pe::Pe;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::ctx::{Context, next_run};
+use crate::pe::ready::Ready;
+use crate::pe::run::task::Stage;
+use crate::running::{RunningService, Shared};
+
+/// A service context.
+pub(crate) struct Service {
+    max_message: Cell<usize>,
+    max_workers: Cell<Option<u32>>,
+    device: RefCell<Option<Arc<Device>>>,
+    /// Whether it may start without a device.
+    any_device: Cell<bool>,
+    wish: RefCell<Wish>,
+    /// The key file that a call named.
+    key_file: RefCell<Option<PathBuf>>,
+    shared: Arc<Shared>,
+    /// Kept until the next start, for hosts that keep pointers.
+    plugins: RefCell<Vec<PluginInfo>>,
+    run: RefCell<Option<Rc<ServiceRun>>>,
+}
+
+/// One run of a service context, from its start to the next idle.
+pub(crate) struct ServiceRun {
+    number: u64,
+    ctx: Weak<Context>,
+    /// Queries on their way.
+    queries: RefCell<BTreeMap<u64, Rc<GidTask>>>,
+    next_query: Cell<u64>,
+    in_flight: Cell<usize>,
+    /// Queries that are not released.
+    out: Cell<usize>,
+    leaving: Cell<bool>,
+    idle_queued: Cell<bool>,
+}
+
+impl Service {
+    pub(crate) fn new() -> Service {
+        Service {
+            max_message: Cell::new(DEFAULT_MAX_MESSAGE),
+            max_workers: Cell::new(None),
+            device: RefCell::new(None),
+            any_device: Cell::new(false),
+            wish: RefCell::default(),
+            key_file: RefCell::default(),
+            shared: Arc::default(),
+            plugins: RefCell::default(),
+            run: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
+        if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
+            return Err(invalid(format!(
+                "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
+            )));
+        }
+        self.max_message.set(size);
+        Ok(())
+    }
+
+    pub(crate) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
+        if !count.is_power_of_two() {
+            return Err(invalid(format!(
+                "{count} workers cannot be the most: it must be a power of two"
+            )));
+        }
+        self.max_workers.set(Some(count));
+        Ok(())
+    }
+
+    pub(crate) fn set_device(&self, device: Arc<Device>) {
+        *self.device.borrow_mut() = Some(device);
+    }
+
+    /// Any device will do.
+    pub(crate) fn set_any_device(&self) {
+        self.any_device.set(true);
+    }
+
+    /// Releases the device.
+    pub(crate) fn leave_device(&self) {
+        drop(self.device.take());
+    }
+
+    pub(crate) fn set_wish(&self, wish: Wish) {
+        *self.wish.borrow_mut() = wish;
+    }
+
+    pub(crate) fn set_key_file(&self, path: PathBuf) {
+        *self.key_file.borrow_mut() = Some(path);
+    }
+
+    /// The key for the daemon: that of a call, else that of the environment.
+    fn key(&self) -> Result<Option<Key>, Failure> {
+        let (file, origin) = match self.key_file.borrow().clone() {
+            Some(file) => (Some(file), String::new()),
+            None => (key_file_of_environment(), format!(" (named by {KEY_FILE_VARIABLE})")),
+        };
+        file.map(|file| Key::read(&file)).transpose().map_err(|error| {
+            let code = match error.problem() {
+                KeyProblem::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    DocaError::NOT_FOUND
+                }
+                KeyProblem::Io(_) => DocaError::IO_FAILED,
+                KeyProblem::Owner { .. } | KeyProblem::Mode { .. } => DocaError::NOT_PERMITTED,
+                _ => DocaError::BAD_CONFIG,
+            };
+            failure(code, format!("{error}{origin}"))
+        })
+    }
+
+    /// Where the list of plugins begins, and its length.
+    pub(crate) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
+        ctx.require_running()?;
+        let plugins = self.plugins.borrow();
+        if plugins.is_empty() {
+            Err(DocaError::NOT_FOUND)
+        } else {
+            Ok((plugins.as_ptr(), plugins.len()))
+        }
+    }
+
+    /// The fingerprint of a plugin's description; `None` for a plugin without one.
+    pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
+        ctx.require_running()?;
+        let running = self.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let found = running.plugins.iter().find(|entry| entry.id == plugin);
+        Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
+    }
+
+    /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
+    pub(crate) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
+        let gone = |code| failure(code, "the service does not run, or its daemon was lost");
+        ctx.require_running().map_err(gone)?;
+        let running = self.shared.running().ok_or_else(|| gone(DocaError::BAD_STATE))?;
+        let (answer, answered) = sync_channel(1);
+        let request = Request::Describe { plugin, answer };
+        running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
+        awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
+            RecvTimeoutError::Timeout => {
+                let text =
+                    format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
+                Err(failure(DocaError::TIME_OUT, text))
+            }
+        })
+    }
+
+    pub(crate) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
+        ctx.require_running()?;
+        Ok(self.shared.running().ok_or(DocaError::BAD_STATE)?.cpus)
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.run.borrow().as_ref().map_or(0, |run| run.in_flight.get())
+    }
+
+    /// Connects to the service; blocks until that has succeeded or failed.
+    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+        let pe = ctx.pe().map_err(|code| {
+            failure(
+                code,
+                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            )
+        })?;
+        self.check_device()?;
+        let number = next_run();
+        let (running, welcome) = self.connect(number, pe.mailbox())?;
+        *self.plugins.borrow_mut() = welcome.plugins();
+        if self.plugins.borrow().is_empty() {
+            tracing::warn!(
+                target: "urom_library",
+                "the service at {} serves no plugins: look into its log for files that it found and does not serve; else set \
+                 {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory",
+                welcome.daemon
+            );
+        }
+        self.shared.set_running(Some(Arc::new(running)));
+        *self.run.borrow_mut() = Some(Rc::new(ServiceRun {
+            number,
+            ctx: ctx.weak(),
+            queries: RefCell::default(),
+            next_query: Cell::new(0),
+            in_flight: Cell::new(0),
+            out: Cell::new(0),
+            leaving: Cell::new(false),
+            idle_queued: Cell::new(false),
+        }));
+        if let Some(ctx) = ctx.handle() {
+            pe.begin(number, ctx);
+        }
+        ctx.set_state(CtxState::RUNNING);
+        Ok(DocaError::SUCCESS)
+    }
+
+    /// A device is required even where it decides nothing, so that the program also starts with
+    /// other libraries.
+    fn check_device(&self) -> Result<(), Failure> {
+        let is_free = self.any_device.get() || *self.wish.borrow() != Wish::Environment;
+        if is_free || self.device.borrow().is_some() {
+            return Ok(());
+        }
+        Err(failure(
+            DocaError::INVALID_VALUE,
+            "the service has no device: call doca_urom_service_set_dev",
+        ))
+    }
+
+    fn connect(
+        &self,
+        number: u64,
+        mailbox: &Arc<Mailbox>,
+    ) -> Result<(RunningService, Welcome), Failure> {
+        // Before a daemon reports that the versions differ, or an embedded one calls UCX.
+        crate::pe::transport::require_ucx()?;
+        let device = self.device.borrow();
+        let pci = device.as_ref().and_then(|device| device.pci_address());
+        let (address, key, patience, embedded) = match decide(&self.wish.borrow(), pci)? {
+            Target::Daemon(address) => {
+                let patience = Patience::of_environment().map_err(|error| {
+                    failure(
+                        DocaError::BAD_CONFIG,
+                        format!("{PATIENCE_VARIABLE}: {error}; set it so, or unset it"),
+                    )
+                })?;
+                (address, self.key()?, patience, None)
+            }
+            Target::Embedded(path) => {
+                let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
+                    let code = match error.kind() {
+                        // A variable with an invalid value.
+                        std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
+                        _ => DocaError::INITIALIZATION,
+                    };
+                    failure(code, format!("the embedded service cannot be started: {error}"))
+                })?;
+                let address = Address::embedded(embedded.address());
+                // Both ends are this process.
+                (address, Some(embedded.key().clone()), Patience::OFF, Some(embedded))
+            }
+        };
+        let control = ControlThread::shared().map_err(|error| {
+            failure(
+                DocaError::OPERATING_SYSTEM,
+                format!("the control thread cannot be started: {error}"),
+            )
+        })?;
+        let (requests, to_send) = mpsc::unbounded_channel();
+        let (report, welcomed) = sync_channel(1);
+        let mailbox = Arc::clone(mailbox);
+        let daemon = Daemon { address: address.clone(), key: key.clone(), patience };
+        control.spawn(daemon_link::serve(daemon, number, mailbox, to_send, report));
+        // The control thread has the deadline.
+        let welcome = welcomed
+            .recv()
+            .map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
+        let cpus = welcome.cpus()?;
+        let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
+        let running = RunningService {
+            requests,
+            plugins: welcome.plugins.clone(),
+            cpus,
+            max_message: self.max_message.get().min(theirs),
+            max_workers: self.max_workers.get(),
+            key,
+            patience,
+            control,
+            _embedded: embedded,
+        };
+        Ok((running, welcome))
+    }
+
+    /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+        if self.shared.is_active() {
+            return DocaError::IN_USE;
+        }
+        let run = self.run.borrow().clone();
+        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return DocaError::UNEXPECTED };
+        run.give_up(&pe, DocaError::SHUTDOWN);
+        self.shared.set_running(None);
+        if run.out.get() == 0 {
+            self.ended(ctx);
+            // Events of a lost daemon must not reach the next run.
+            pe.forget(ctx);
+            ctx.set_state(CtxState::IDLE);
+            return DocaError::SUCCESS;
+        }
+        ctx.set_state(CtxState::STOPPING);
+        DocaError::IN_PROGRESS
+    }
+
+    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
+        let run = self.run.borrow().clone();
+        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
+        match event {
+            Event::Group { query, result } => run.on_answer(&pe, query, result),
+            Event::Ended(Some(reason)) if !run.leaving.get() => {
+                let code = ctx.fail(&reason);
+                if let Some(ctx) = ctx.handle() {
+                    pe.push(Ready::State(ctx, CtxState::STOPPING));
+                }
+                run.give_up(&pe, code);
+                self.shared.set_running(None);
+                run.check_over(&pe);
+            }
+            _ => {}
+        }
+    }
+
+    /// The run is over.
+    pub(crate) fn ended(&self, ctx: &Context) {
+        let run = self.run.borrow_mut().take();
+        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+            pe.end(run.number);
+        }
+    }
+
+    /// A query for the host.
+    pub(crate) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
+        ctx.require_running()?;
+        self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
+    }
+}
+
+impl ServiceRun {
+    /// Counts a query that was given to the host.
+    pub(crate) fn allocated(&self) {
+        self.out.set(self.out.get() + 1);
+    }
+
+    /// Counts a query that came back.
+    pub(crate) fn released(&self) {
+        self.out.set(self.out.get() - 1);
+        if let Some(ctx) = self.ctx.upgrade()
+            && let Ok(pe) = ctx.pe()
+        {
+            self.check_over(&pe);
+        }
+    }
+
+    /// Sends a query. After an error it is still the caller's.
+    pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
+        let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
+        let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
+        ctx.require_running()?;
+        let running = ctx.service()?.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let query = self.next_query.replace(self.next_query.get() + 1);
+        let request = Request::Group { query, gid: task.gid.get() };
+        running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
+        task.head.stage.set(Stage::InFlight);
+        task.head.status.set(DocaError::IN_PROGRESS);
+        self.queries.borrow_mut().insert(query, task);
+        self.in_flight.set(self.in_flight.get() + 1);
+        Ok(())
+    }
+
+    fn on_answer(&self, pe: &Pe, query: u64, result: Result<Vec<u64>, Failure>) {
+        let task = self.queries.borrow_mut().remove(&query);
+        if let Some(task) = task {
+            task.answer(result.map_err(|failure| DocaError(failure.code)));
+            pe.push(Ready::Group(task));
+        }
+    }
+
+    /// Answers every query on its way with a code.
+    fn give_up(&self, pe: &Pe, code: DocaError) {
+        self.leaving.set(true);
+        for task in std::mem::take(&mut *self.queries.borrow_mut()).into_values() {
+            task.answer(Err(code));
+            pe.push(Ready::Group(task));
+        }
+    }
+
+    /// Counts a query that is about to be handed to the host.
+    pub(crate) fn completed(&self) {
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
+    /// Goes idle once nothing holds it back.
+    pub(crate) fn check_over(&self, pe: &Pe) {
+        if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
+            return;
+        }
+        if let Some(ctx) = self.ctx.upgrade() {
+            self.idle_queued.set(true);
+            pe.push(Ready::State(ctx, CtxState::IDLE));
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! `doca_urom_worker`: configuration, start and stop.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::CtxState;
+use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_wire::control::{Failure, StartWorker};
+use urom_wire::frame::MAX_SLOTS;
+
+use crate::event::Event;
+use crate::failure::{failure, invalid};
+use crate::order::Order;
+use crate::pe::Pe;
+use crate::pe::ctx::{Context, next_run};
+use crate::pe::run::{Config, Run};
+use crate::running::{Attachment, Place, Shared};
+use crate::worker_link::{self, Visit};
+
+/// How many tasks can be allocated unless the host says otherwise.
+const DEFAULT_MAX_INFLIGHT: u32 = 32;
+
+/// The bits that plugin ids can have.
+const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
+
+/// Checks that a worker's CPUs are a part of its service's.
+fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
+    if cpus.is_subset(of_service) {
+        return Ok(());
+    }
+    Err(invalid(format!("the worker's CPUs {cpus} are not all among the service's: {of_service}")))
+}
+
+/// A worker context.
+pub(crate) struct Worker {
+    service: RefCell<Option<Attachment>>,
+    id: Cell<u64>,
+    plugins: Cell<u64>,
+    cpus: Cell<Option<CpuSet>>,
+    gid: Cell<u32>,
+    max_inflight: Cell<u32>,
+    env: RefCell<Option<Vec<String>>>,
+    run: RefCell<Option<Rc<Run>>>,
+}
+
+impl Worker {
+    pub(crate) fn new() -> Worker {
+        Worker {
+            service: RefCell::new(None),
+            id: Cell::new(WORKER_ID_ANY),
+            plugins: Cell::new(0),
+            cpus: Cell::new(None),
+            gid: Cell::new(0),
+            max_inflight: Cell::new(DEFAULT_MAX_INFLIGHT),
+            env: RefCell::new(None),
+            run: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn set_service(&self, shared: Arc<Shared>) {
+        *self.service.borrow_mut() = Some(Attachment::new(shared));
+    }
+
+    /// Detaches it from its service.
+    pub(crate) fn leave_service(&self) {
+        drop(self.service.take());
+    }
+
+    pub(crate) fn set_id(&self, id: u64) {
+        self.id.set(id);
+    }
+
+    pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
+        if mask == 0 || mask & !PLUGIN_BITS != 0 {
+            return Err(invalid(format!(
+                "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
+            )));
+        }
+        self.plugins.set(mask);
+        Ok(())
+    }
+
+    pub(crate) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
+        if cpus.is_empty() {
+            return Err(invalid("a worker needs at least one CPU"));
+        }
+        if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
+            check_cpus(&cpus, &running.cpus)?;
+        }
+        self.cpus.set(Some(cpus));
+        Ok(())
+    }
+
+    pub(crate) fn set_gid(&self, gid: u32) {
+        self.gid.set(gid);
+    }
+
+    pub(crate) fn gid(&self) -> u32 {
+        self.gid.get()
+    }
+
+    pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
+        if count == 0 || count as usize > MAX_SLOTS {
+            return Err(invalid(format!(
+                "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
+            )));
+        }
+        if !count.is_power_of_two() {
+            tracing::warn!(
+                target: "urom_library",
+                "{count} tasks in flight are taken here, but DOCA asks for a power of two: write {} to be safe elsewhere",
+                count.next_power_of_two()
+            );
+        }
+        self.max_inflight.set(count);
+        Ok(())
+    }
+
+    /// Sets the environment. Each string needs a name before its first `=`.
+    pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
+        if env.is_empty() {
+            return Err(invalid("a worker's environment of no strings cannot be"));
+        }
+        if let Some(entry) = env.iter().find(|entry| entry.find('=').is_none_or(|at| at == 0)) {
+            return Err(invalid(format!(
+                "`{entry}` in a worker's environment is not of the form NAME=VALUE"
+            )));
+        }
+        *self.env.borrow_mut() = Some(env);
+        Ok(())
+    }
+
+    /// The id that was set, or the one that the service chose.
+    pub(crate) fn id(&self, ctx: &Context) -> Result<u64, DocaError> {
+        if ctx.is(CtxState::RUNNING)
+            && let Some(run) = &*self.run.borrow()
+        {
+            return Ok(run.id());
+        }
+        let id = self.id.get();
+        if id == WORKER_ID_ANY { Err(DocaError::BAD_STATE) } else { Ok(id) }
+    }
+
+    /// The run that takes tasks.
+    #[inline]
+    pub(crate) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
+        ctx.require_running()?;
+        Ref::filter_map(self.run.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.run.borrow().as_ref().map_or(0, |run| run.in_flight())
+    }
+
+    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
+        let pe = ctx.pe().map_err(|code| {
+            failure(
+                code,
+                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            )
+        })?;
+        let missing = |what: &str| invalid(format!("the worker has no {what}"));
+        let service = self.service.borrow();
+        let service = service
+            .as_ref()
+            .ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
+        let running = service.running().ok_or_else(|| {
+            failure(DocaError::BAD_STATE, "the worker's service does not run: start it first")
+        })?;
+        if self.plugins.get() == 0 {
+            return Err(missing("plugins: call doca_urom_worker_set_plugins"));
+        }
+        if let Some(cpus) = self.cpus.get() {
+            check_cpus(&cpus, &running.cpus)?;
+        }
+        let ucx_address = pe
+            .transport()?
+            .ucx()
+            .address()
+            .map_err(|error| failure(DocaError::INITIALIZATION, error.to_string()))?;
+        let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
+            failure(
+                DocaError::FULL,
+                "the service has as many workers as doca_urom_service_set_max_workers allows: stop one or raise it",
+            )
+        })?;
+        let (orders, given) = mpsc::unbounded_channel();
+        let run = self.begin(ctx, &pe, place, orders)?;
+        let visit = Visit {
+            worker: StartWorker {
+                id: self.id.get(),
+                plugins: self.plugins.get(),
+                gid: self.gid.get(),
+                env: self.env.borrow().clone(),
+                cpus: self.cpus.get().map(|cpus| cpus.to_string()),
+            },
+            ucx_address: ucx_address.as_bytes().to_vec(),
+            channel: run.channel(),
+            health: Arc::clone(run.health()),
+            max_inflight: self.max_inflight.get(),
+            max_message: running.max_message,
+            key: running.key.clone(),
+            patience: running.patience,
+            plugins: running.plugins.clone(),
+        };
+        let mailbox = Arc::clone(pe.mailbox());
+        running.control.spawn(worker_link::serve(
+            visit,
+            running.requests.clone(),
+            run.number(),
+            mailbox,
+            given,
+        ));
+        ctx.set_state(CtxState::STARTING);
+        Ok(DocaError::IN_PROGRESS)
+    }
+
+    /// Begins a run, which waits for its worker.
+    pub(crate) fn begin(
+        &self,
+        ctx: &Context,
+        pe: &Rc<Pe>,
+        place: Place,
+        orders: mpsc::UnboundedSender<Order>,
+    ) -> Result<Rc<Run>, Failure> {
+        let number = next_run();
+        let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
+        let config = Config { number, plugins, max_inflight, place, orders };
+        let handle = ctx
+            .handle()
+            .ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
+        let run = pe
+            .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(pe), channel))
+            .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
+        pe.begin(number, handle);
+        *self.run.borrow_mut() = Some(Rc::clone(&run));
+        Ok(run)
+    }
+
+    /// Always asynchronous, so that hosts that count the results of progress see the end.
+    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+        let run = self.run.borrow().clone();
+        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+            run.stop(&pe);
+        }
+        ctx.set_state(CtxState::STOPPING);
+        DocaError::IN_PROGRESS
+    }
+
+    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
+        let run = self.run.borrow().clone();
+        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
+        match event {
+            Event::Attached(attached) => run.on_attached(&pe, attached),
+            Event::Overdue => run.on_overdue(&pe),
+            Event::Ended(reason) => run.on_ended(&pe, reason),
+            Event::Group { .. } | Event::DomainStarted { .. } => {}
+        }
+    }
+
+    /// Whether the context may be seen running now; then its run takes tasks.
+    pub(crate) fn begins(&self) -> bool {
+        match &*self.run.borrow() {
+            Some(run) if !run.is_leaving() => {
+                run.running();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The run is over.
+    pub(crate) fn ended(&self, ctx: &Context) {
+        let run = self.run.borrow_mut().take();
+        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+            pe.end(run.number());
+            pe.close_channel(run.channel());
+            run.finish();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The events that a host will see, oldest first.
+//!
+//! Nearly all are commands, which are on a list of their own. Any other event knows how many
+//! commands go before it. Commands are counted only while there is another event.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use urom_abi::host::CtxState;
+
+use crate::list::Queue;
+use crate::pe::ctx::Context;
+use crate::pe::ctx::service::gid::GidTask;
+use crate::pe::run::task::CmdTask;
+
+/// An event other than a command.
+pub(crate) enum Ready {
+    /// A group query completed.
+    Group(Rc<GidTask>),
+    /// A context changes its state.
+    State(Rc<Context>, CtxState),
+}
+
+/// No other event waits.
+const NEVER: usize = usize::MAX;
+
+/// The queue.
+pub(crate) struct ReadyQueue {
+    commands: Queue<CmdTask>,
+    /// Each with the number of commands between it and the one before it.
+    others: RefCell<VecDeque<(usize, Ready)>>,
+    /// That number of the first of them.
+    due: Cell<usize>,
+}
+
+impl ReadyQueue {
+    pub(crate) fn new() -> ReadyQueue {
+        ReadyQueue { commands: Queue::new(), others: RefCell::default(), due: Cell::new(NEVER) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.commands.is_empty() && !self.has_others()
+    }
+
+    /// Whether there is anything but commands.
+    #[inline]
+    pub(crate) fn has_others(&self) -> bool {
+        self.due.get() != NEVER
+    }
+
+    /// Adds a command behind all that is ready.
+    #[inline]
+    pub(crate) fn push_command(&self, task: &'static CmdTask) {
+        self.commands.push(task);
+    }
+
+    /// Adds something else behind all that is ready.
+    pub(crate) fn push(&self, other: Ready) {
+        let mut others = self.others.borrow_mut();
+        let before: usize = others.iter().map(|(between, _)| between).sum();
+        others.push_back((self.commands.len() - before, other));
+        self.look_ahead(&others);
+    }
+
+    /// Takes the oldest of all, if that is a command.
+    #[inline]
+    pub(crate) fn pop_command(&self) -> Option<&'static CmdTask> {
+        if self.has_others() && !self.goes_before_others() {
+            return None;
+        }
+        self.commands.pop()
+    }
+
+    /// Whether a command is older than all others; then it is counted as taken.
+    #[cold]
+    fn goes_before_others(&self) -> bool {
+        let mut others = self.others.borrow_mut();
+        match others.front_mut() {
+            Some((0, _)) => return false,
+            Some((between, _)) => *between -= 1,
+            None => {}
+        }
+        self.look_ahead(&others);
+        true
+    }
+
+    /// Takes the oldest of all, if that is something else.
+    #[inline]
+    pub(crate) fn pop_other(&self) -> Option<Ready> {
+        if self.has_others() { self.pop_if_due() } else { None }
+    }
+
+    #[cold]
+    fn pop_if_due(&self) -> Option<Ready> {
+        if self.due.get() != 0 {
+            return None;
+        }
+        let mut others = self.others.borrow_mut();
+        let other = others.pop_front();
+        self.look_ahead(&others);
+        other.map(|(_, other)| other)
+    }
+
+    /// Drops the other events that `keep` refuses.
+    pub(crate) fn retain(&self, keep: impl Fn(&Ready) -> bool) {
+        let mut others = self.others.borrow_mut();
+        // The commands before one that is dropped are before the next one.
+        let mut more = 0;
+        others.retain_mut(|(between, other)| {
+            *between += more;
+            let kept = keep(other);
+            more = if kept { 0 } else { *between };
+            kept
+        });
+        self.look_ahead(&others);
+    }
+
+    fn look_ahead(&self, others: &VecDeque<(usize, Ready)>) {
+        self.due.set(others.front().map_or(NEVER, |(between, _)| *between));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pe::ctx::Kind;
+    use crate::pe::ctx::domain::Domain;
+
+    fn pop(ready: &ReadyQueue) -> String {
+        if let Some(task) = ready.pop_command() {
+            return task.slot().to_string();
+        }
+        match ready.pop_other() {
+            Some(Ready::State(_, state)) => format!("state {}", state.0),
+            Some(Ready::Group(_)) => "query".into(),
+            None => String::new(),
+        }
+    }
+
+    #[test]
+    fn everything_comes_out_in_the_order_in_which_it_went_in() {
+        let ready = ReadyQueue::new();
+        let ctx = Context::new(Kind::Domain(Domain::default()));
+        let task = |slot| CmdTask::new(slot, 8).unwrap();
+        let state = |number| Ready::State(Rc::clone(&ctx), CtxState(number));
+        let mut seen = Vec::new();
+        let mut take = |count: usize| seen.extend((0..count).map(|_| pop(&ready)));
+        ready.push(state(90));
+        ready.push_command(task(1));
+        ready.push_command(task(2));
+        take(2);
+        ready.push(state(91));
+        ready.push(state(92));
+        ready.push_command(task(3));
+        take(3);
+        ready.push(state(93));
+        take(3);
+        assert!(ready.is_empty());
+        ready.push_command(task(4));
+        take(1);
+        assert_eq!(
+            seen,
+            ["state 90", "1", "2", "state 91", "state 92", "3", "state 93", "", "4"]
+                .map(String::from)
+        );
+    }
+
+    #[test]
+    fn what_is_dropped_leaves_the_order_of_the_rest() {
+        let ready = ReadyQueue::new();
+        let ctx = Context::new(Kind::Domain(Domain::default()));
+        for number in 0..4 {
+            ready.push(Ready::State(Rc::clone(&ctx), CtxState(number)));
+            ready.push_command(CmdTask::new(10 + number as u16, 8).unwrap());
+        }
+        ready.retain(|other| matches!(other, Ready::State(_, state) if state.0 % 2 == 1));
+        let seen: Vec<String> = (0..7).map(|_| pop(&ready)).collect();
+        assert_eq!(seen, ["10", "state 1", "11", "12", "state 3", "13", ""]);
+    }
+}

@@ -1,0 +1,351 @@
+//! One run of a worker context, from its start to the next idle: the connection and its tasks.
+
+mod commands;
+pub(crate) mod flight;
+pub(crate) mod sender;
+pub(crate) mod task;
+
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use ucx::{Status, WorkerAddress};
+use urom_abi::host::CtxState;
+use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{Failure, PluginAddress};
+use urom_wire::frame::NOTIFICATION_HEADER;
+use urom_wire::pass::Pass;
+
+use crate::event::Attached;
+use crate::failure::failure;
+use crate::health::Health;
+use crate::list::Queue;
+use crate::order::Order;
+use crate::pe::Pe;
+use crate::pe::ctx::Context;
+use crate::pe::ready::Ready;
+use crate::pe::run::flight::Flight;
+use crate::pe::run::sender::Sender;
+use crate::pe::run::task::CmdTask;
+use crate::running::Place;
+
+/// A run.
+pub(crate) struct Run {
+    number: u64,
+    me: Weak<Run>,
+    // The run and these two keep each other until the run ends.
+    ctx: Rc<Context>,
+    pe: Rc<Pe>,
+    channel: u16,
+    plugins: u64,
+    /// Counts against the service's limit.
+    place: RefCell<Option<Place>>,
+    /// To the stream's task; dropped to leave the worker.
+    orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
+    /// What the worker says of its plugins.
+    health: Arc<Health>,
+    id: Cell<u64>,
+    their_channel: Cell<u16>,
+    /// What its worker's messages begin with.
+    pass: Cell<Pass>,
+    max_message: Cell<usize>,
+    /// The longest payload of a notification.
+    max_response: Cell<usize>,
+    plugin_addresses: RefCell<Vec<PluginAddress>>,
+    connected: Cell<bool>,
+    greeted: Cell<bool>,
+    /// What submit says, unless it is `SUCCESS`.
+    refusal: Cell<DocaError>,
+    /// It is over, except for what the host has yet to see or release.
+    leaving: Cell<bool>,
+    stream_over: Cell<bool>,
+    idle_queued: Cell<bool>,
+    flight: Flight,
+    sender: Sender,
+    /// Answered tasks that wait until UCX has read the payload of the first of them.
+    parked: Queue<CmdTask>,
+    broken: Cell<Option<Status>>,
+    tended: Cell<bool>,
+}
+
+/// What a run is made from.
+pub(crate) struct Config {
+    pub(crate) number: u64,
+    pub(crate) plugins: u64,
+    pub(crate) max_inflight: usize,
+    pub(crate) place: Place,
+    pub(crate) orders: mpsc::UnboundedSender<Order>,
+}
+
+impl Run {
+    pub(crate) fn new(config: Config, ctx: Rc<Context>, pe: Rc<Pe>, channel: u16) -> Rc<Run> {
+        Rc::new_cyclic(|me| Run {
+            number: config.number,
+            me: Weak::clone(me),
+            ctx,
+            pe,
+            channel,
+            plugins: config.plugins,
+            place: RefCell::new(Some(config.place)),
+            orders: RefCell::new(Some(config.orders)),
+            health: Arc::default(),
+            id: Cell::new(0),
+            their_channel: Cell::new(0),
+            pass: Cell::default(),
+            max_message: Cell::new(0),
+            max_response: Cell::new(0),
+            plugin_addresses: RefCell::default(),
+            connected: Cell::new(false),
+            greeted: Cell::new(false),
+            refusal: Cell::new(DocaError::BAD_STATE),
+            leaving: Cell::new(false),
+            stream_over: Cell::new(false),
+            idle_queued: Cell::new(false),
+            flight: Flight::new(config.max_inflight),
+            sender: Sender::default(),
+            parked: Queue::new(),
+            broken: Cell::new(None),
+            tended: Cell::new(false),
+        })
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn channel(&self) -> u16 {
+        self.channel
+    }
+
+    /// The worker's id, once it is known.
+    pub(crate) fn id(&self) -> u64 {
+        self.id.get()
+    }
+
+    /// What the worker says of its plugins.
+    pub(crate) fn health(&self) -> &Arc<Health> {
+        &self.health
+    }
+
+    /// Where the worker's plugins are reached, once it is known.
+    pub(crate) fn plugin_addresses(&self) -> Ref<'_, Vec<PluginAddress>> {
+        self.plugin_addresses.borrow()
+    }
+
+    /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
+    pub(crate) fn order(&self, order: Order) {
+        // An order that nobody takes is dropped, too.
+        let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.flight.count()
+    }
+
+    #[inline]
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.get()
+    }
+
+    /// The worker let the host in: connect UCX and greet it.
+    pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
+        if self.leaving.get() {
+            return;
+        }
+        if let Err(failure) = self.connect(pe, attached) {
+            self.lose(pe, &failure);
+        } else if self.greeted.get() {
+            self.announce(pe);
+        }
+    }
+
+    /// Whether a message with this pass comes from the worker.
+    #[inline]
+    pub(crate) fn has_pass(&self, pass: Pass) -> bool {
+        self.pass.get() == pass
+    }
+
+    fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
+        let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
+        let wrong = |code: DocaError, what: String| {
+            failure(code, format!("worker {}: {what}", WorkerId(id)))
+        };
+        if max_message <= NOTIFICATION_HEADER {
+            return Err(wrong(
+                DocaError::IO_FAILED,
+                format!("it allows messages of only {max_message} bytes"),
+            ));
+        }
+        self.id.set(id);
+        *self.plugin_addresses.borrow_mut() = plugins;
+        self.their_channel.set(channel);
+        self.max_message.set(max_message);
+        self.max_response.set(max_message - NOTIFICATION_HEADER);
+        let me = Weak::clone(&self.me);
+        let transport = pe.transport()?;
+        // SAFETY: from the worker that the service sent this host to. A service is trusted with the
+        // memory of its hosts: the guide's page on security says so.
+        let address = unsafe { WorkerAddress::from_bytes(&ucx_address) };
+        let endpoint = address.and_then(|address| {
+            let hook = move |status| {
+                if let Some(run) = me.upgrade() {
+                    run.on_broken(status);
+                }
+            };
+            transport.ucx().endpoint().on_error(hook).connect(&address)
+        });
+        let endpoint =
+            endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
+        pe.met(&endpoint);
+        self.pass.set(pass);
+        self.sender.open(endpoint, channel, pass);
+        self.connected.set(true);
+        Ok(())
+    }
+
+    /// The worker's greeting came over UCX.
+    pub(crate) fn on_greeting(&self, pe: &Pe) {
+        if !self.greeted.replace(true) && self.connected.get() && !self.leaving.get() {
+            self.announce(pe);
+        }
+    }
+
+    fn announce(&self, pe: &Pe) {
+        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::RUNNING));
+    }
+
+    /// The host is about to see the context run.
+    pub(crate) fn running(&self) {
+        self.refusal.set(DocaError::SUCCESS);
+    }
+
+    /// The greeting is overdue.
+    pub(crate) fn on_overdue(&self, pe: &Pe) {
+        // It may be waiting in the queue of a host that did not progress for long.
+        pe.drain();
+        if !self.greeted.get() && !self.leaving.get() {
+            let text = format!(
+                "worker {} let this host in but cannot be heard over UCX: check UCX_TLS and UCX_NET_DEVICES on both \
+                 sides, and firewalls between them",
+                WorkerId(self.id.get())
+            );
+            self.lose(pe, &failure(DocaError::TIME_OUT, text));
+        }
+    }
+
+    /// Whether a broken endpoint has not been handled yet.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.get().is_some()
+    }
+
+    /// UCX found the endpoint broken.
+    #[cold]
+    fn on_broken(&self, status: Status) {
+        self.broken.set(Some(status));
+        self.tend_later(&self.pe);
+    }
+
+    /// The control stream is over.
+    pub(crate) fn on_ended(&self, pe: &Pe, reason: Option<Failure>) {
+        self.stream_over.set(true);
+        if let Some(failure) = reason
+            && !self.leaving.get()
+        {
+            // The worker's last messages count.
+            pe.drain();
+            self.lose(pe, &failure);
+            pe.probe_queue();
+        }
+        self.check_over(pe);
+    }
+
+    /// The worker is gone, or never came.
+    pub(crate) fn lose(&self, pe: &Pe, reason: &Failure) {
+        if self.leaving.get() {
+            return;
+        }
+        let code = self.ctx.fail(reason);
+        if self.ctx.is(CtxState::RUNNING) {
+            pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::STOPPING));
+        }
+        self.give_up(pe, code, code, false);
+        self.check_over(pe);
+    }
+
+    /// The host stops the context.
+    pub(crate) fn stop(&self, pe: &Pe) {
+        self.give_up(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
+        self.check_over(pe);
+    }
+
+    /// Answers every task in flight with `flushed`, and leaves the worker.
+    fn give_up(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
+        self.leaving.set(true);
+        self.refusal.set(refusal);
+        self.sender.close(gracefully);
+        while let Some(task) = self.parked.pop() {
+            pe.push_command(task);
+        }
+        for task in self.flight.flush(flushed) {
+            pe.push_command(task);
+        }
+        // The stream's task takes this as the order to leave.
+        drop(self.orders.take());
+    }
+
+    /// The context is idle: releases what it holds of the service, even if something still refers
+    /// to this run.
+    pub(crate) fn finish(&self) {
+        drop(self.place.take());
+    }
+
+    /// Goes idle once nothing holds it back.
+    pub(crate) fn check_over(&self, pe: &Pe) {
+        if !self.leaving.get() || !self.stream_over.get() || self.idle_queued.get() {
+            return;
+        }
+        if !self.flight.is_over() {
+            return self.flight.report_unreleased(WorkerId(self.id.get()));
+        }
+        self.idle_queued.set(true);
+        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::IDLE));
+    }
+
+    #[cold]
+    fn tend_later(&self, pe: &Pe) {
+        if !self.tended.replace(true)
+            && let Some(me) = self.me.upgrade()
+        {
+            pe.tend(me);
+        }
+    }
+
+    /// Sends what waits, takes back what is sent, and sees to a broken endpoint.
+    pub(crate) fn tend(&self, pe: &Pe) {
+        self.tended.set(false);
+        if let Some(status) = self.broken.take() {
+            let code = if status == Status::ENDPOINT_TIMEOUT {
+                DocaError::TIME_OUT
+            } else {
+                DocaError::CONNECTION_RESET
+            };
+            pe.drain();
+            let text = format!(
+                "worker {} was lost: UCX says {status}; start it again",
+                WorkerId(self.id.get())
+            );
+            self.lose(pe, &failure(code, text));
+        }
+        if self.leaving.get() {
+            return;
+        }
+        if let Err(status) = self.sender.tend() {
+            self.broken.set(Some(status));
+        }
+        self.unpark(pe);
+        if self.is_broken() || self.sender.is_busy() {
+            self.tend_later(pe);
+        }
+    }
+}

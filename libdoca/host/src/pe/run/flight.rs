@@ -1,0 +1,223 @@
+//! The commands of a connection: which tasks the host has, which are in flight, and which are
+//! answered.
+
+use std::cell::Cell;
+
+use urom_abi::{Count, DocaError, WorkerId};
+use urom_wire::frame::Notification;
+
+use crate::pe::run::task::pool;
+use crate::pe::run::task::{CmdTask, Stage};
+use crate::slots::Slots;
+
+/// After so many answers since the last command, and with so many tasks in the host's hands, more
+/// than one command is likely to follow.
+const MANY: u64 = 8;
+
+/// A connection's tasks.
+pub(crate) struct Flight {
+    slots: Slots<CmdTask>,
+    // How many tasks were ever submitted, answered and completed: a command counts once in each.
+    submitted: Cell<u64>,
+    answered: Cell<u64>,
+    completed: Cell<u64>,
+    /// How many were answered when the last was submitted.
+    answered_before: Cell<u64>,
+    /// A log line has said that unreleased tasks delay the end.
+    reported: Cell<bool>,
+}
+
+impl Flight {
+    /// Room for `limit` tasks.
+    pub(crate) fn new(limit: usize) -> Flight {
+        Flight {
+            slots: Slots::new(limit),
+            submitted: Cell::new(0),
+            answered: Cell::new(0),
+            completed: Cell::new(0),
+            answered_before: Cell::new(0),
+            reported: Cell::new(false),
+        }
+    }
+
+    /// How many tasks are submitted and not completed.
+    pub(crate) fn count(&self) -> usize {
+        (self.submitted.get() - self.completed.get()) as usize
+    }
+
+    /// How many tasks the host has, or are in flight.
+    pub(crate) fn out(&self) -> usize {
+        self.slots.out()
+    }
+
+    /// Whether the worker owes no answer and the next command is probably not the first of many. It
+    /// is the first of many when many answers came since the last command and the host still holds
+    /// many tasks.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        let answered = self.answered.get();
+        self.submitted.get() == answered
+            && (answered - self.answered_before.get() < MANY || self.slots.out() < MANY as usize)
+    }
+
+    /// Whether every task is completed and released.
+    pub(crate) fn is_over(&self) -> bool {
+        self.count() == 0 && self.out() == 0
+    }
+
+    /// The code for a host that gets no task. Logged for debugging only: hosts may wait in this way
+    /// until a task is released.
+    #[cold]
+    pub(crate) fn full(&self, worker: WorkerId) -> DocaError {
+        tracing::debug!(
+            target: "urom_library",
+            "no task for worker {worker}: all of {} are allocated, or there is no memory; release one \
+             (doca_urom_worker_cmd_task_release), or allow more (doca_urom_worker_set_max_inflight_tasks)",
+            self.out()
+        );
+        DocaError::NO_MEMORY
+    }
+
+    /// Logs once that only tasks in the host's hands keep a worker's context from going idle.
+    pub(crate) fn report_unreleased(&self, worker: WorkerId) {
+        if self.count() == 0 && !self.reported.replace(true) {
+            tracing::warn!(
+                target: "urom_library",
+                "worker {worker} is stopping and waits for {} to be released \
+                 (doca_urom_worker_cmd_task_release)",
+                Count(self.out(), "task")
+            );
+        }
+    }
+
+    /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no
+    /// memory is left.
+    #[inline]
+    pub(crate) fn allocate(
+        &self,
+        make: impl FnOnce(u16) -> Option<&'static CmdTask>,
+    ) -> Option<&'static CmdTask> {
+        self.slots.allocate(make)
+    }
+
+    /// Takes back a task that the caller has.
+    #[inline]
+    pub(crate) fn release(&self, task: &'static CmdTask) {
+        task.withdraw();
+        self.slots.release(task);
+    }
+
+    /// Counts a task whose command was sent; its stage is `InFlight` already.
+    #[inline]
+    pub(crate) fn submitted(&self, task: &CmdTask) {
+        let serial = self.submitted.get();
+        task.serial.set(serial);
+        self.submitted.set(serial + 1);
+        self.answered_before.set(self.answered.get());
+    }
+
+    /// Finds the task a notification answers and notes the answer. `None` when there is no command
+    /// in flight in that slot. A payload longer than `limit` makes the task fail.
+    #[inline]
+    pub(crate) fn answer(
+        &self,
+        notification: &Notification<'_>,
+        limit: usize,
+    ) -> Option<&'static CmdTask> {
+        let task = self
+            .slots
+            .get(notification.slot)
+            .filter(|task| task.head.stage.get() == Stage::InFlight)?;
+        match notification.payload {
+            Some(payload) if payload.len() > limit => task.answer(DocaError::TOO_BIG, None),
+            payload => task.answer(notification.status, payload),
+        }
+        self.answered.set(self.answered.get() + 1);
+        Some(task)
+    }
+
+    /// Answers every task in flight with a code; the tasks, in the order of their submission.
+    pub(crate) fn flush(&self, code: DocaError) -> Vec<&'static CmdTask> {
+        let lost = self.slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight);
+        let mut lost: Vec<_> = lost.collect();
+        lost.sort_by_key(|task| task.serial.get());
+        for task in &lost {
+            task.answer(code, None);
+        }
+        self.answered.set(self.submitted.get());
+        lost
+    }
+
+    /// Counts a task that is about to be handed to the host.
+    #[inline]
+    pub(crate) fn completed(&self) {
+        self.completed.set(self.completed.get() + 1);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.slots.iter().for_each(pool::rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn submit(flight: &Flight) -> &'static CmdTask {
+        let task = flight.allocate(|slot| pool::take(slot, 8)).unwrap();
+        task.head.stage.set(Stage::InFlight);
+        flight.submitted(task);
+        task
+    }
+
+    fn answer(flight: &Flight, task: &'static CmdTask) {
+        let (slot, status) = (task.slot(), DocaError::SUCCESS);
+        let notification = Notification { channel: 0, slot, status, payload: None };
+        assert!(flight.answer(&notification, 8).is_some_and(|found| std::ptr::eq(found, task)));
+        task.head.stage.set(Stage::Done);
+        flight.completed();
+    }
+
+    #[test]
+    fn each_of_commands_that_follow_one_another_is_alone() {
+        let flight = Flight::new(4);
+        let mut last = None;
+        for _ in 0..10 {
+            assert!(flight.is_alone());
+            let task = submit(&flight);
+            assert!(!flight.is_alone(), "there is one in flight");
+            // The host may keep a task until it has submitted the next.
+            last.replace(task).into_iter().for_each(|last| flight.release(last));
+            answer(&flight, task);
+        }
+    }
+
+    #[test]
+    fn a_command_that_follows_many_answers_is_not_alone_while_the_host_holds_many_tasks() {
+        let flight = Flight::new(MANY as usize);
+        let tasks = [(); MANY as usize].map(|()| submit(&flight));
+        tasks.iter().for_each(|task| answer(&flight, task));
+        // A host that submits as it goes through its answers has released the first, ...
+        flight.release(tasks[0]);
+        let next = flight.allocate(|_| None).unwrap();
+        assert!(!flight.is_alone());
+        // ... and one that has released more has gone through them.
+        flight.release(tasks[1]);
+        assert!(flight.is_alone());
+        tasks[2..].iter().for_each(|task| flight.release(task));
+        flight.release(next);
+    }
+
+    #[test]
+    fn a_command_that_follows_few_answers_is_alone_however_many_tasks_the_host_holds() {
+        let flight = Flight::new(4 * MANY as usize);
+        let held = [(); 2 * MANY as usize].map(|()| submit(&flight));
+        held.iter().for_each(|task| answer(&flight, task));
+        let before = submit(&flight);
+        answer(&flight, before);
+        assert!(flight.is_alone());
+        held.iter().chain([&before]).for_each(|task| flight.release(task));
+    }
+}

@@ -1,0 +1,351 @@
+//! Tasks: the common head of all kinds, and commands.
+
+pub(crate) mod pool;
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+use urom_abi::DocaError;
+use urom_abi::host::{CmdTaskCallback, CmdTaskEnd, Data};
+use urom_wire::frame::{CommandStart, HEADER_LEN, Payload};
+use urom_wire::pass::Pass;
+
+use crate::buf::Buffer;
+use crate::list::Linked;
+use crate::pe::run::Run;
+use crate::shell::{Kind, Mark};
+
+/// Where a task is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Free for the next allocation.
+    Free,
+    /// Submitted, without a response.
+    InFlight,
+    /// Answered, and about to complete.
+    Answered,
+    /// With the caller, not submitted.
+    Held,
+    /// With the caller again, completed.
+    Done,
+}
+
+/// The common part of all tasks.
+pub(crate) struct Head {
+    pub(crate) stage: Cell<Stage>,
+    pub(crate) status: Cell<DocaError>,
+    pub(crate) user_data: Cell<Data>,
+}
+
+impl Head {
+    pub(crate) fn new() -> Head {
+        Head {
+            stage: Cell::new(Stage::Free),
+            status: Cell::new(DocaError::BAD_STATE),
+            user_data: Cell::new(Data { u64: 0 }),
+        }
+    }
+
+    /// Hands the task to a caller, as new.
+    #[inline]
+    pub(crate) fn hold(&self) {
+        self.stage.set(Stage::Held);
+        self.status.set(DocaError::BAD_STATE);
+        self.user_data.set(Data { u64: 0 });
+    }
+
+    /// The status that a host sees: none before completion.
+    #[inline]
+    pub(crate) fn shown_status(&self) -> DocaError {
+        match self.stage.get() {
+            Stage::InFlight | Stage::Answered => DocaError::IN_PROGRESS,
+            _ => self.status.get(),
+        }
+    }
+
+    /// Whether the caller may submit or release it.
+    #[inline]
+    pub(crate) fn is_callers(&self) -> Result<(), DocaError> {
+        match self.stage.get() {
+            Stage::Held | Stage::Done => Ok(()),
+            stage => Err(stage.refusal()),
+        }
+    }
+}
+
+impl Stage {
+    /// The code for a task that the caller does not have.
+    #[cold]
+    fn refusal(self) -> DocaError {
+        if self == Stage::Free { DocaError::INVALID_VALUE } else { DocaError::NOT_PERMITTED }
+    }
+}
+
+/// The end of a task that has not ended, or has no response.
+const NO_END: CmdTaskEnd =
+    CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 };
+
+/// A command: one slot of a connection. It is made once and never freed, only [used
+/// again](crate::pe::run::task::pool).
+///
+/// The fields that a command uses from its submission to its end are in the first cache lines.
+#[repr(C, align(64))]
+pub(crate) struct CmdTask {
+    mark: Mark,
+    pub(crate) head: Head,
+    slot: Cell<u16>,
+    /// UCX reads the payload in place. This stays set if the connection ends meanwhile, and then no
+    /// host gets the payload.
+    pub(crate) sending: Cell<bool>,
+    /// Its connection ended while UCX read the payload, which is freed when UCX is done.
+    orphan: Cell<bool>,
+    /// The frame's header without the length; `None` without a plugin that the worker has.
+    start: Cell<Option<CommandStart>>,
+    pub(crate) callback: Cell<Option<CmdTaskCallback>>,
+    /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
+    run: Cell<*const Run>,
+    /// The next task on the list of free tasks, or of ready ones.
+    next: Cell<Option<&'static CmdTask>>,
+    /// Orders tasks by their submission.
+    pub(crate) serial: Cell<u64>,
+    /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
+    end: Cell<CmdTaskEnd>,
+    pub(crate) payload: Buffer,
+    pub(crate) response: Buffer,
+    user_area: UnsafeCell<[u64; 4]>,
+}
+
+impl Linked for CmdTask {
+    #[inline]
+    fn next(&self) -> &Cell<Option<&'static CmdTask>> {
+        &self.next
+    }
+}
+
+impl CmdTask {
+    /// A new free task, of no connection, with room for payloads of `capacity` bytes. `None` when
+    /// there is no memory left.
+    pub(crate) fn new(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
+        Some(Box::leak(Box::new(CmdTask {
+            mark: Mark::none(),
+            head: Head::new(),
+            slot: Cell::new(slot),
+            sending: Cell::new(false),
+            orphan: Cell::new(false),
+            start: Cell::new(None),
+            callback: Cell::new(None),
+            run: Cell::new(ptr::null()),
+            next: Cell::new(None),
+            serial: Cell::new(0),
+            end: Cell::new(NO_END),
+            payload: Buffer::new(ROOM, capacity)?,
+            response: Buffer::new(0, 0)?,
+            user_area: UnsafeCell::new([0; 4]),
+        })))
+    }
+
+    /// Makes a [retired](CmdTask::retire) task into another slot. False when there is no memory
+    /// left.
+    #[must_use]
+    pub(crate) fn renew(&self, slot: u16, capacity: usize) -> bool {
+        self.slot.set(slot);
+        self.payload.renew(capacity) && self.response.renew(0)
+    }
+
+    /// Makes it a slot of a connection.
+    ///
+    /// # Safety
+    ///
+    /// The run calls [`rest`](crate::pe::run::task::pool::rest) with the task before it goes away.
+    pub(crate) unsafe fn join(&self, run: *const Run) {
+        self.run.set(run);
+    }
+
+    /// The connection it is a slot of; `None` once that is gone.
+    #[inline]
+    pub(crate) fn run(&self) -> Option<&Run> {
+        // SAFETY: `join` asks of a run that it takes itself out of its tasks before it goes away.
+        // It does not go away under this reference either: the engine lets go of a run when it
+        // delivers the context's last event, which it does between two calls of the host, and
+        // callbacks are inside such a call.
+        unsafe { self.run.get().as_ref() }
+    }
+
+    /// The slot number of its commands.
+    #[inline]
+    pub(crate) fn slot(&self) -> u16 {
+        self.slot.get()
+    }
+
+    /// Removes it from its connection. Returns whether UCX is done with its payload.
+    pub(crate) fn leave(&self) -> bool {
+        self.withdraw();
+        self.run.set(ptr::null());
+        self.start.set(None);
+        self.orphan.set(self.sending.get());
+        !self.sending.get()
+    }
+
+    /// UCX is done with the payload of an orphan.
+    #[cold]
+    fn sent(&'static self) {
+        self.sending.set(false);
+        if self.orphan.get() {
+            pool::rest_at_last(self);
+        }
+    }
+
+    /// Frees the memory of a free task.
+    pub(crate) fn retire(&self) {
+        self.payload.retire();
+        self.response.retire();
+    }
+
+    /// Hands the task to a caller, as new.
+    #[inline]
+    pub(crate) fn hold(&self, start: Option<CommandStart>) {
+        self.mark.set(Kind::Command);
+        self.payload.mark().set(Kind::Buffer);
+        self.response.mark().set(Kind::Buffer);
+        self.head.hold();
+        self.start.set(start);
+        self.callback.set(None);
+        self.payload.reset();
+        self.end.set(NO_END);
+        // SAFETY: the task was free, so no host has the area's address any more.
+        unsafe { *self.user_area.get() = [0; 4] };
+    }
+
+    /// Takes the task from its caller: calls with pointers to it or to its buffers fail from now
+    /// on.
+    #[inline]
+    pub(crate) fn withdraw(&self) {
+        self.head.stage.set(Stage::Free);
+        self.mark.clear();
+        self.payload.mark().clear();
+        self.response.mark().clear();
+    }
+
+    /// Changes which plugin it is for.
+    pub(crate) fn set_plugin(&self, plugin: u64) {
+        let start =
+            |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
+        self.start.set(self.run().and_then(start));
+    }
+
+    /// The frame's header without the length; `None` without a plugin that the worker has.
+    #[inline]
+    pub(crate) fn start(&self) -> Option<CommandStart> {
+        self.start.get()
+    }
+
+    /// The caller's 32 bytes.
+    #[inline]
+    pub(crate) fn user_area(&self) -> *mut [u64; 4] {
+        self.user_area.get()
+    }
+
+    /// Notes how the command ended; `response` is the plugin's notification.
+    #[inline]
+    pub(crate) fn answer(&self, status: DocaError, response: Option<Payload<'_>>) {
+        let end = match response {
+            Some(payload) if self.response.fill(payload) => {
+                CmdTaskEnd { status, response: self.response.data().cast(), length: payload.len() }
+            }
+            Some(_) => CmdTaskEnd { status: DocaError::NO_MEMORY, ..NO_END },
+            None => CmdTaskEnd { status, ..NO_END },
+        };
+        self.head.status.set(end.status);
+        self.end.set(end);
+        self.head.stage.set(Stage::Answered);
+    }
+
+    /// Whether the host has it again with a notification in [`response`](CmdTask::response).
+    #[inline]
+    pub(crate) fn has_response(&self) -> bool {
+        self.head.stage.get() == Stage::Done && !self.end.get().response.is_null()
+    }
+
+    /// Where a host reads how the task ended. The address never changes.
+    pub(crate) fn end(&self) -> *const CmdTaskEnd {
+        self.end.as_ptr()
+    }
+}
+
+/// Bytes in front of a payload, for the connection's pass and the frame's header; a multiple of 8.
+const ROOM: usize = (Pass::LEN + HEADER_LEN).next_multiple_of(8);
+
+/// A command's frame in its own memory, lent to UCX.
+pub(crate) struct InPlace {
+    task: &'static CmdTask,
+    start: *const u8,
+    len: usize,
+}
+
+impl InPlace {
+    /// The payload of a task that is in flight, behind the connection's pass and the frame's
+    /// header.
+    #[inline]
+    pub(crate) fn new(task: &'static CmdTask, header: [u8; HEADER_LEN], pass: Pass) -> InPlace {
+        task.payload.write_room(&header, 0);
+        task.payload.write_room(pass.as_bytes(), HEADER_LEN);
+        let (start, len) = task.payload.whole(Pass::LEN + HEADER_LEN);
+        InPlace { task, start, len }
+    }
+}
+
+impl Drop for InPlace {
+    #[inline]
+    fn drop(&mut self) {
+        if self.task.sending.get() {
+            self.task.sent();
+        }
+    }
+}
+
+// SAFETY: the payload's memory belongs to the task, and is never replaced while UCX has this value:
+// a connection that goes meanwhile leaves it to `drop`. Only UCX and the host touch it, both by
+// pointers and on the thread of the engine, so never at the same time. The task is completed after
+// UCX is done with it, and until then the host may not write to it. The exception is a connection
+// that ends with the send unfinished: the task completes, and UCX may go on reading for as long as
+// it keeps this value. The task is then never allocated again, and `get_payload` gives no buffer. A
+// host that writes all the same, by a pointer from before, writes to memory that is still there,
+// between two reads of UCX's: until the forced close of the endpoint has cancelled the send, the
+// worker may be sent a command with what was written, or with a part of it where a device reads
+// meanwhile.
+unsafe impl ucx::Buffer for InPlace {
+    #[inline]
+    fn start(&self) -> *const u8 {
+        self.start
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_payload_of_a_task_whose_connection_goes_stays_until_ucx_is_done() {
+        let task = CmdTask::new(1, 100).unwrap();
+        task.hold(None);
+        let in_place = InPlace::new(task, [0; HEADER_LEN], Pass::default());
+        task.sending.set(true);
+        assert!(!task.leave());
+        assert_eq!(task.payload.len(), 100);
+        drop(in_place);
+        assert_eq!(task.payload.len(), 0);
+    }
+
+    #[test]
+    fn a_task_without_a_connection_has_no_plugin() {
+        let task = CmdTask::new(1, 100).unwrap();
+        task.set_plugin(1);
+        assert!(task.start().is_none() && task.run().is_none());
+        assert!(task.leave());
+    }
+}

@@ -1,0 +1,207 @@
+//! What a host's pointers point to: memory that is never freed.
+//!
+//! A host may use a pointer after it destroyed the object, or pass it to a function for another
+//! kind. To detect this without reading freed memory, everything that a host has a pointer to
+//! begins with a [`Mark`], a word that stays readable until the process ends. A context, an engine,
+//! a query and a device's description are behind a [`Shell`], which outlives them and is reused
+//! later. Tasks and devices have a mark of their own and are never freed.
+
+use std::collections::{HashSet, VecDeque};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// How many shells rest before the first is reused, so that an old pointer finds no object rather
+/// than a wrong one.
+const RESTING: usize = 256;
+
+/// Pointers below this are null or small numbers: no memory is there.
+const NUMBERS: usize = 4096;
+
+/// What a pointer stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Context,
+    Pe,
+    Query,
+    DeviceInfo,
+    Device,
+    Command,
+    Buffer,
+}
+
+impl Kind {
+    /// Less than 2^31: the processor compares a word in memory with such a number in one
+    /// instruction.
+    const fn word(self) -> u64 {
+        u32::from_le_bytes(match self {
+            Kind::Context => *b"ctx:",
+            Kind::Pe => *b"pe::",
+            Kind::Query => *b"gid:",
+            Kind::DeviceInfo => *b"inf:",
+            Kind::Device => *b"dev:",
+            Kind::Command => *b"cmd:",
+            Kind::Buffer => *b"buf:",
+        }) as u64
+    }
+}
+
+/// The first word of everything that a host has a pointer to: its kind while the host has it, else
+/// nothing.
+///
+/// Atomic, as a wrong pointer may belong to another thread.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(super) struct Mark(AtomicU64);
+
+impl Mark {
+    /// Nothing.
+    pub(super) const fn none() -> Mark {
+        Mark(AtomicU64::new(0))
+    }
+
+    /// From now on the host has it.
+    #[inline]
+    pub(super) fn set(&self, kind: Kind) {
+        self.0.store(kind.word(), Ordering::Relaxed);
+    }
+
+    /// From now on the host does not have it.
+    #[inline]
+    pub(super) fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is(&self, kind: Kind) -> bool {
+        self.0.load(Ordering::Relaxed) == kind.word()
+    }
+
+    /// The mark at a pointer of a host; `None` where no mark can be.
+    ///
+    /// # Safety
+    ///
+    /// `pointer` is null, or one that this library once gave to the host.
+    #[inline]
+    pub(super) unsafe fn at<'a, C>(pointer: *const C) -> Option<&'a Mark> {
+        let mark = pointer.cast::<Mark>();
+        if mark.addr() < NUMBERS || !mark.is_aligned() {
+            return None;
+        }
+        // SAFETY: not null; whatever else a host is given begins with a mark, and that stays for
+        // ever.
+        Some(unsafe { &*mark })
+    }
+}
+
+/// Stands for an object that may be freed while the host still has a pointer.
+#[repr(C)]
+pub(super) struct Shell {
+    mark: Mark,
+    object: AtomicPtr<()>,
+}
+
+impl Shell {
+    /// The object behind it; meaningless unless the mark says that there is one.
+    #[inline]
+    pub(super) fn object<T>(&self) -> *const T {
+        self.object.load(Ordering::Relaxed).cast()
+    }
+}
+
+/// All shells.
+#[derive(Default)]
+pub(super) struct Shells {
+    known: HashSet<usize>,
+    resting: VecDeque<&'static Shell>,
+}
+
+impl Shells {
+    /// Those of this process.
+    pub(super) fn all() -> MutexGuard<'static, Shells> {
+        static ALL: LazyLock<Mutex<Shells>> = LazyLock::new(Mutex::default);
+        ALL.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A shell around an object.
+    pub(super) fn enclose<T>(&mut self, kind: Kind, object: *const T) -> &'static Shell {
+        let rested = if self.resting.len() > RESTING { self.resting.pop_front() } else { None };
+        let shell = rested.unwrap_or_else(|| {
+            let new = Shell { mark: Mark::none(), object: AtomicPtr::new(ptr::null_mut()) };
+            let shell: &'static Shell = Box::leak(Box::new(new));
+            self.known.insert(ptr::from_ref(shell).addr());
+            shell
+        });
+        shell.object.store(object.cast_mut().cast(), Ordering::Relaxed);
+        shell.mark.set(kind);
+        shell
+    }
+
+    /// The shell at an address that may be anything, if an object of this kind is in it.
+    pub(super) fn find<C>(&self, kind: Kind, pointer: *const C) -> Option<&'static Shell> {
+        if !self.known.contains(&pointer.addr()) {
+            return None;
+        }
+        // SAFETY: there is a shell, which is never freed.
+        let shell = unsafe { &*pointer.cast::<Shell>() };
+        shell.mark.is(kind).then_some(shell)
+    }
+
+    /// Removes the object from the shell.
+    pub(super) fn empty(&mut self, shell: &'static Shell) {
+        shell.mark.clear();
+        self.resting.push_back(shell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_is_of_one_kind_and_nothing_once_it_is_empty() {
+        let mut shells = Shells::default();
+        let object = 7;
+        let shell = shells.enclose(Kind::Pe, &object);
+        let pointer = ptr::from_ref(shell);
+        assert_eq!(shell.object::<i32>(), &raw const object);
+        assert!(
+            shells.find(Kind::Pe, pointer).is_some() && shells.find(Kind::Query, pointer).is_none()
+        );
+        assert!(
+            shells.find(Kind::Pe, &object).is_none()
+                && shells.find(Kind::Pe, ptr::null::<u8>()).is_none()
+        );
+        shells.empty(shell);
+        assert!(shells.find(Kind::Pe, pointer).is_none());
+        // SAFETY: a shell.
+        assert!(!unsafe { Mark::at(pointer) }.unwrap().is(Kind::Pe));
+    }
+
+    #[test]
+    fn a_shell_rests_before_it_serves_again() {
+        let mut shells = Shells::default();
+        let first = shells.enclose(Kind::Pe, &1);
+        shells.empty(first);
+        let mut others = 0;
+        while !ptr::eq(first, shells.enclose(Kind::Query, &2)) {
+            others += 1;
+            let next = shells.enclose(Kind::Pe, &3);
+            shells.empty(next);
+            assert!(others <= RESTING);
+        }
+        assert_eq!(others, RESTING);
+        assert!(first.mark.is(Kind::Query));
+    }
+
+    #[test]
+    fn no_mark_is_where_none_can_be() {
+        // SAFETY: null, and what is no mark's address.
+        assert!(unsafe { Mark::at(ptr::null::<u8>()) }.is_none());
+        // SAFETY: a number.
+        assert!(unsafe { Mark::at(ptr::without_provenance::<u8>(8)) }.is_none());
+        let words = [0_u64; 2];
+        // SAFETY: refused before it is read.
+        assert!(unsafe { Mark::at(ptr::from_ref(&words).cast::<u8>().wrapping_add(1)) }.is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! One control stream of a host: opened, greeted, and carried by a task of its own.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use urom_wire::awake::sleep;
+use urom_wire::control::{DaemonToHost, HostToDaemon, HostToWorker, WorkerToHost};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::relay::{self, BACKLOG, Message};
+use urom_wire::stream::{StreamError, greet, prepare};
+
+/// How many long messages may wait to leave.
+const IN_TURN: usize = 4;
+
+/// How long to wait before a service that hung up is tried again, and before the last attempt.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_millis(800);
+
+/// A stream under way.
+pub(super) struct Stream<In, Out> {
+    incoming: mpsc::Receiver<In>,
+    outgoing: mpsc::Sender<Out>,
+    carrier: JoinHandle<Option<StreamError>>,
+    /// The other end.
+    pub(super) peer: SocketAddr,
+}
+
+/// A host's stream to a daemon.
+pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
+
+/// A host's stream to a worker.
+pub(super) type WorkerStream = Stream<WorkerToHost, HostToWorker>;
+
+impl<In, Out> Stream<In, Out>
+where
+    In: Message + DeserializeOwned + Send + 'static,
+    Out: Message + Serialize + Send + Sync + 'static,
+{
+    /// Connects, greets, and proves to hold the secret. A service that hung up in the middle of
+    /// this was too busy, and is tried again.
+    pub(super) async fn open(
+        address: SocketAddr,
+        expected: Role,
+        secret: Option<&Secret>,
+        patience: Patience,
+    ) -> Result<Stream<In, Out>, StreamError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match Self::try_open(address, expected, secret, patience).await {
+                Err(StreamError::CutOff(_)) if pause <= LAST_PAUSE => {
+                    sleep(pause).await;
+                    pause *= 2;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn try_open(
+        address: SocketAddr,
+        expected: Role,
+        secret: Option<&Secret>,
+        patience: Patience,
+    ) -> Result<Stream<In, Out>, StreamError> {
+        let mut tcp = TcpStream::connect(address).await?;
+        prepare(&tcp);
+        let peer = tcp.peer_addr()?;
+        greet(&mut tcp, Hello::new(Role::Host), expected, secret, patience).await?;
+        Ok(Stream::carry(tcp, peer, patience))
+    }
+
+    /// Takes over a stream whose ends have greeted each other.
+    pub(super) fn carry<S>(stream: S, peer: SocketAddr, patience: Patience) -> Stream<In, Out>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (outgoing, to_send) = mpsc::channel(BACKLOG);
+        let (received, incoming) = mpsc::channel(BACKLOG);
+        let carry = async move {
+            relay::run(stream, to_send, &received, patience, |message: In| message).await
+        };
+        let carrier = tokio::spawn(carry);
+        Stream { incoming, outgoing, carrier, peer }
+    }
+
+    /// Sends a message. [`next`](Stream::next) tells when the stream has ended.
+    pub(super) async fn send(&self, message: Out) {
+        // An error is the end of the carrier, which the next `next` reports.
+        let _ = self.outgoing.send(message).await;
+    }
+
+    /// The same, once nearly all earlier messages have left: for many long messages.
+    pub(super) async fn send_in_turn(&self, message: Out) {
+        // The places are given back at once; an error is the end of the carrier.
+        drop(self.outgoing.reserve_many(BACKLOG - IN_TURN).await);
+        self.send(message).await;
+    }
+
+    /// The next message other than a heartbeat. The future may be dropped at any time.
+    pub(super) async fn next(&mut self) -> Result<In, StreamError> {
+        match self.incoming.recv().await {
+            Some(message) => Ok(message),
+            None => Err((&mut self.carrier).await.ok().flatten().unwrap_or(StreamError::Closed)),
+        }
+    }
+
+    /// Ends the stream and waits for the peer to notice, or for a short time.
+    pub(super) async fn close(mut self) {
+        drop(self.outgoing);
+        while self.incoming.recv().await.is_some() {}
+        let _ = (&mut self.carrier).await;
+    }
+}

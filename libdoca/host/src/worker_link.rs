@@ -1,0 +1,253 @@
+//! The stream between a worker context and its worker: attaching to it, and then watching it.
+
+use std::ffi::OsStr;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{
+    Attach, CONNECT_DEADLINE, Failure, HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry,
+    StartWorker, WorkerToHost,
+};
+use urom_wire::hello::Role;
+use urom_wire::key::Key;
+use urom_wire::pass::Pass;
+use urom_wire::patience::Patience;
+use urom_wire::stream::StreamError;
+
+use crate::daemon_link::{Request, Started};
+use crate::event::{Attached, Event, Mailbox};
+use crate::failure::{failure, stream_code};
+use crate::health::Health;
+use crate::order::{Order, Orders};
+use crate::stream::WorkerStream;
+
+/// How long a worker's greeting over UCX may take once the control stream works.
+const GREET_DEADLINE: Duration = Duration::from_secs(5);
+
+/// What a worker context attaches with.
+pub(super) struct Visit {
+    pub(super) worker: StartWorker,
+    pub(super) ucx_address: Vec<u8>,
+    pub(super) channel: u16,
+    pub(super) max_inflight: u32,
+    pub(super) max_message: usize,
+    /// The key that the daemon was shown.
+    pub(super) key: Option<Key>,
+    pub(super) patience: Patience,
+    /// Where the worker's reports about its plugins go.
+    pub(super) health: Arc<Health>,
+    /// The plugins that the daemon listed.
+    pub(super) plugins: Vec<PluginEntry>,
+}
+
+/// Asks the daemon for a worker, attaches to it, and watches it until it is lost or the senders of
+/// orders are gone.
+pub(super) async fn serve(
+    visit: Visit,
+    requests: mpsc::UnboundedSender<Request>,
+    run: u64,
+    mailbox: Arc<Mailbox>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+) {
+    let (patience, health) = (visit.patience, Arc::clone(&visit.health));
+    let mut entering = Box::pin(enter(visit, requests));
+    let entered = tokio::select! {
+        entered = &mut entering => entered,
+        () = left(&mut orders) => {
+            mailbox.post((run, Event::Ended(None)));
+            // Attaches and leaves at once: otherwise the worker would wait for this host.
+            if let Ok((stream, _)) = entering.await {
+                stream.close().await;
+            }
+            return;
+        }
+    };
+    let end = match entered {
+        Err(failure) => Some(failure),
+        Ok((mut stream, attached)) => {
+            let who = Who { id: attached.id, stream: &stream }.to_string();
+            mailbox.post((run, Event::Attached(attached)));
+            let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience, &health).await;
+            if end.is_none() {
+                stream.close().await;
+            }
+            end
+        }
+    };
+    mailbox.post((run, Event::Ended(end)));
+}
+
+/// Waits until the senders of orders are gone. There are no orders before the worker runs.
+async fn left(orders: &mut mpsc::UnboundedReceiver<Order>) {
+    while orders.recv().await.is_some() {}
+}
+
+struct Who<'a> {
+    id: u64,
+    stream: &'a WorkerStream,
+}
+
+impl std::fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "worker {} at {}", WorkerId(self.id), self.stream.peer)
+    }
+}
+
+async fn enter(
+    visit: Visit,
+    requests: mpsc::UnboundedSender<Request>,
+) -> Result<(WorkerStream, Attached), Failure> {
+    let gone = || {
+        failure(
+            DocaError::CONNECTION_RESET,
+            "the service was stopped, or its daemon lost, before the worker was started: start the service again",
+        )
+    };
+    let wanted = visit.worker.plugins;
+    let (answer, answered) = oneshot::channel();
+    requests.send(Request::Start(visit.worker, answer)).map_err(|_| gone())?;
+    drop(requests);
+    let started = answered.await.map_err(|_| gone())??;
+    let Started { id, address, ticket } = started;
+    let secret = visit.key.map(|key| key.worker_secret(id));
+    let attach = async {
+        let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.patience)
+            .await
+            .map_err(|error| match error {
+                // Not the error for a closed port.
+                StreamError::Key(_) => failure(
+                    stream_code(&error),
+                    format!(
+                        "this program and worker {} at {address} do not let each other in: {error}",
+                        WorkerId(id)
+                    ),
+                ),
+                error => no_answer(id, address, stream_code(&error), &error.to_string()),
+            })?;
+        let attach = Attach {
+            ticket,
+            ucx_address: visit.ucx_address,
+            channel: visit.channel,
+            max_inflight: visit.max_inflight,
+            max_message: visit.max_message as u64,
+            program: program(),
+        };
+        stream.send(HostToWorker::Attach(attach)).await;
+        let attached =
+            admission(&mut stream, id, address, visit.max_message, Pass::new(ticket)).await?;
+        let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
+        same_builds(id, wanted, &attached.plugins)?;
+        Ok((stream, attached))
+    };
+    let within = visit.patience.at_least(CONNECT_DEADLINE);
+    within.wait(attach).await.unwrap_or_else(|_| {
+        let why = format!("no answer within {within} s");
+        Err(no_answer(id, address, DocaError::TIME_OUT, &why))
+    })
+}
+
+/// What a worker's log calls this program.
+fn program() -> String {
+    let file = std::env::current_exe().ok();
+    let name = file.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("a program"));
+    let process = format!(", process {}", std::process::id());
+    let mut name = name.to_string_lossy().into_owned();
+    while name.len() + process.len() > LONGEST_PROGRAM {
+        name.pop();
+    }
+    name + &process
+}
+
+/// The worker's first message: it lets the host in, with messages of at most `max_message` bytes,
+/// or says why not.
+pub(super) async fn admission(
+    stream: &mut WorkerStream,
+    id: u64,
+    address: SocketAddr,
+    max_message: usize,
+    pass: Pass,
+) -> Result<Attached, Failure> {
+    match stream.next().await {
+        Ok(WorkerToHost::Attached { ucx_address, channel, max_message: theirs, plugins }) => {
+            let max_message = usize::try_from(theirs).unwrap_or(usize::MAX).min(max_message);
+            Ok(Attached { id, ucx_address, channel, max_message, plugins, pass })
+        }
+        Ok(WorkerToHost::Refused(failure)) => Err(failure),
+        Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
+        Err(error) => Err(no_answer(id, address, stream_code(&error), &error.to_string())),
+    }
+}
+
+/// Checks that a worker loaded the builds that the daemon listed: a file may have been replaced
+/// before the worker started, or since, if the worker ran already.
+fn same_builds<'a>(
+    id: u64,
+    listed: impl Iterator<Item = &'a PluginEntry>,
+    loaded: &[PluginAddress],
+) -> Result<(), Failure> {
+    for PluginEntry { name, build, .. } in listed {
+        if loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build) {
+            let text = format!(
+                "worker {} runs another build of the plugin `{name}` than the daemon listed when this host connected: its \
+                 file was replaced; connect to the service again, and stop workers that still run the old file",
+                WorkerId(id)
+            );
+            return Err(failure(DocaError::UNSUPPORTED_VERSION, text));
+        }
+    }
+    Ok(())
+}
+
+fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
+    let text = format!(
+        "worker {}, started by the daemon, cannot be reached at {address}: {why}; open that port",
+        WorkerId(id)
+    );
+    failure(code, text)
+}
+
+/// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
+pub(super) async fn watch(
+    stream: &mut WorkerStream,
+    who: &str,
+    run: u64,
+    mailbox: &Mailbox,
+    orders: &mut mpsc::UnboundedReceiver<Order>,
+    patience: Patience,
+    health: &Health,
+) -> Option<Failure> {
+    let mut domains = Orders::default();
+    let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
+    let mut waiting = true;
+    loop {
+        tokio::select! {
+            () = &mut overdue, if waiting => {
+                waiting = false;
+                mailbox.post((run, Event::Overdue));
+            }
+            order = orders.recv() => domains.execute(order?, stream, orders).await,
+            message = stream.next() => {
+                let lost = match message {
+                    Ok(WorkerToHost::Refused(failure)) => failure,
+                    Ok(WorkerToHost::Health(stuck)) => {
+                        health.hear(stuck);
+                        continue;
+                    }
+                    Ok(message) => {
+                        domains.hear(message);
+                        continue;
+                    }
+                    Err(error) => {
+                        failure(stream_code(&error), format!("{who} was lost: {error}; start it again"))
+                    }
+                };
+                domains.lose(&lost);
+                return Some(lost);
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The service that the environment names. One test: a process has one environment.
+
+#[path = "../../../urom-service/tests/plugins/compile.rs"]
+mod compile;
+
+#[allow(unreachable_pub, dead_code, reason = "shared with the other tests of the library")]
+#[macro_use]
+#[path = "library/support.rs"]
+mod support;
+#[allow(unreachable_pub, dead_code, reason = "shared with the other tests of the library")]
+#[path = "library/processes.rs"]
+mod processes;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use processes::{Plugins, Uromd, op};
+use support::{At, Engine, OK, TestService, TestWorker, command, failure, new_service, take_done};
+use urom_abi::DocaError;
+
+fn set(name: &str, value: impl AsRef<std::ffi::OsStr>) {
+    // SAFETY: the only test of this process; what else runs does not read the environment now.
+    unsafe { std::env::set_var(name, value) };
+}
+
+/// Starts a service that must fail, and gives its reason.
+fn failed_start() -> (DocaError, String) {
+    let engine = Engine::new();
+    let service = new_service(&At::Environment);
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    let code = c!(doca_ctx_start(service.ctx));
+    let text = failure(service.ctx);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    (code, text)
+}
+
+fn one_command() {
+    let engine = Engine::new();
+    let service = TestService::start(&At::Environment, &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 1);
+    worker.submit(&command(op::ECHO, 1));
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, OK);
+    worker.end(&engine);
+    service.end();
+}
+
+#[test]
+fn the_environment_names_the_service() {
+    let plugins = Plugins::obedient();
+    let directory = tempfile::tempdir().unwrap();
+    let file: &Path = &directory.path().join("services");
+    let shown = file.display().to_string();
+
+    // Nothing is named: the embedded service, with the plugins of the variable.
+    set("UROM_PLUGIN_PATH", plugins.path());
+    one_command();
+
+    // A file that is not there, one that is wrong, one that names others.
+    set("DOCA_UROM_SERVICE_FILE", file);
+    let (code, text) = failed_start();
+    assert!(code == DocaError::NOT_FOUND && text.contains(&shown), "{text}");
+    std::fs::write(file, "# our services\nlocalhost dpu\n").unwrap();
+    let (code, text) = failed_start();
+    assert!(
+        code == DocaError::BAD_CONFIG && text.contains(&format!("line 2 of {shown}")),
+        "{text}"
+    );
+    std::fs::write(file, "some.other.host dpu 127.0.0.1 03:00.0 eth0\n").unwrap();
+    let (code, text) = failed_start();
+    assert!(code == DocaError::NOT_FOUND && text.contains("DOCA_UROM_SERVICE_FILE"), "{text}");
+
+    // A daemon.
+    let uromd = Uromd::start(&plugins);
+    std::fs::write(
+        file,
+        "other dpu 192.0.2.1 03:00.0 eth0\n127.0.0.1 dpu 127.0.0.1 03:00.0 eth0:1\n",
+    )
+    .unwrap();
+    set("UROM_SERVICE_PORT", uromd.address.port().to_string());
+    one_command();
+
+    // A key, which a daemon without one is not shown, and which has to be one.
+    let key = directory.path().join("key");
+    std::fs::write(&key, [7; 32]).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    set("UROM_KEY_FILE", &key);
+    let (code, text) = failed_start();
+    assert!(code == DocaError::AUTHENTICATION && text.contains("asks for no key"), "{text}");
+    set("UROM_KEY_FILE", directory.path());
+    let (code, text) = failed_start();
+    assert!(code == DocaError::BAD_CONFIG && text.ends_with("(named by UROM_KEY_FILE)"), "{text}");
+    // A service in this process needs none.
+    set("DOCA_UROM_SERVICE_FILE", "");
+    one_command();
+    set("DOCA_UROM_SERVICE_FILE", file);
+    set("UROM_KEY_FILE", "");
+    one_command();
+
+    // A daemon that is gone, and a port that is none.
+    let address = uromd.address;
+    drop(uromd);
+    let (_, text) = failed_start();
+    let expected = format!(
+        "no UROM daemon answers at {address} (from line 2 of {shown}, named by DOCA_UROM_SERVICE_FILE; the port from \
+         UROM_SERVICE_PORT)"
+    );
+    assert!(
+        text.starts_with(&expected) && text.ends_with("correct the file or UROM_SERVICE_PORT"),
+        "{text}"
+    );
+    set("UROM_SERVICE_PORT", "0");
+    let (code, text) = failed_start();
+    assert!(code == DocaError::BAD_CONFIG && text.contains("UROM_SERVICE_PORT"), "{text}");
+}

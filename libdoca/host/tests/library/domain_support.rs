@@ -1,0 +1,213 @@
+//! Domains in the words of the table, and what the seeker plugin finds of them.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::time::Instant;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, CtxState, Domain, Service};
+
+use crate::processes::{Plugins, Uromd};
+use crate::rally::Party;
+use crate::support::{
+    At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state, take_done,
+};
+
+/// The seeker plugin's operations, as in `tests/plugins/seeker.c`.
+pub mod op {
+    pub const OWN: u64 = 0;
+    pub const ADDR: u64 = 1;
+    pub const SEG: u64 = 2;
+    pub const MEMH: u64 = 3;
+    pub const MKEY: u64 = 4;
+    pub const KEEP: u64 = 5;
+    pub const KEPT: u64 = 6;
+    pub const NULLS: u64 = 7;
+    pub const HUNT: u64 = 8;
+    pub const RETURN: u64 = 9;
+}
+
+/// The same body for a daemon of its own and for the embedded service.
+pub fn with_seekers(body: impl Fn(&At<'_>)) {
+    let plugins = Plugins::seekers();
+    let uromd = Uromd::start(&plugins);
+    body(&At::Address(uromd.address));
+    body(&At::Embedded(plugins.path()));
+}
+
+/// An engine with a service and a worker.
+pub fn with_one(body: impl FnOnce(&Engine, &TestService, TestWorker)) {
+    let plugins = Plugins::seekers();
+    let engine = Engine::new();
+    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    let worker = seeker(service.raw, &engine, 1);
+    body(&engine, &service, worker);
+    worker.end(&engine);
+    service.end();
+}
+
+/// A domain context.
+#[derive(Clone, Copy)]
+pub struct TestDomain {
+    pub raw: *mut Domain,
+    pub ctx: *mut Ctx,
+}
+
+impl TestDomain {
+    /// Connected, and without anything else.
+    pub fn bare(engine: &Engine) -> TestDomain {
+        let mut raw = null_mut();
+        assert_eq!(c!(doca_urom_domain_create(&mut raw)), OK);
+        let ctx = c!(doca_urom_domain_as_ctx(raw));
+        assert_eq!(c!(doca_pe_connect_ctx(engine.0, ctx)), OK);
+        TestDomain { raw, ctx }
+    }
+
+    /// With functions and workers. Everything it is given is gone, or overwritten, when this
+    /// returns.
+    pub fn new(engine: &Engine, party: &Party, workers: &[(u64, TestWorker)]) -> TestDomain {
+        let domain = TestDomain::bare(engine);
+        let mut oob = party.oob();
+        assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);
+        (oob.allgather, oob.req_test, oob.req_free) = (None, None, None);
+        std::hint::black_box(&oob);
+        assert_eq!(domain.set_workers(workers), OK);
+        domain
+    }
+
+    pub fn set_workers(&self, workers: &[(u64, TestWorker)]) -> DocaError {
+        let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
+        let mut raw: Vec<_> = workers.iter().map(|(_, worker)| worker.raw).collect();
+        let code = c!(doca_urom_domain_set_workers(
+            self.raw,
+            ids.as_mut_ptr(),
+            raw.as_mut_ptr(),
+            ids.len()
+        ));
+        ids.fill(u64::MAX);
+        raw.fill(null_mut());
+        code
+    }
+
+    pub fn set_count(&self, count: usize) -> DocaError {
+        c!(doca_urom_domain_set_buffers_count(self.raw, count))
+    }
+
+    pub fn add(&self, va: usize, len: usize, memh: &[u8], mkey: &[u8]) -> DocaError {
+        let (mut memh, mut mkey) = (memh.to_vec(), mkey.to_vec());
+        let (h, k): (*mut c_void, *mut c_void) =
+            (memh.as_mut_ptr().cast(), mkey.as_mut_ptr().cast());
+        let va = std::ptr::without_provenance_mut(va);
+        let code = c!(doca_urom_domain_add_buffer(self.raw, va, len, h, memh.len(), k, mkey.len()));
+        memh.fill(0xee);
+        mkey.fill(0xee);
+        code
+    }
+
+    pub fn start(&self) {
+        assert_eq!(c!(doca_ctx_start(self.ctx)), DocaError::IN_PROGRESS, "{}", failure(self.ctx));
+        assert_eq!(state(self.ctx), CtxState::STARTING);
+    }
+
+    /// Starts and waits until it runs.
+    pub fn run(&self, engine: &Engine) {
+        self.start();
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(self.ctx), CtxState::RUNNING, "{}", failure(self.ctx));
+    }
+
+    /// Starts and waits until that fails; why.
+    pub fn fail(&self, engine: &Engine) -> (DocaError, String) {
+        self.start();
+        assert_eq!(engine.next(), 1);
+        self.reason()
+    }
+
+    /// Why it is idle.
+    pub fn reason(&self) -> (DocaError, String) {
+        assert_eq!(state(self.ctx), CtxState::IDLE);
+        let get = crate::support::api().extensions.unwrap().urom_ctx_get_failure_code;
+        // SAFETY: a live context.
+        (unsafe { get(self.ctx) }, failure(self.ctx))
+    }
+
+    pub fn stop(&self) {
+        assert_eq!(c!(doca_ctx_stop(self.ctx)), OK);
+        assert_eq!(state(self.ctx), CtxState::IDLE);
+    }
+
+    pub fn destroy(self) {
+        assert_eq!(c!(doca_urom_domain_destroy(self.raw)), OK);
+    }
+
+    pub fn end(self) {
+        self.stop();
+        self.destroy();
+    }
+}
+
+/// Progresses engines of this thread in turn, until each domain runs; each gives one nonzero
+/// progress.
+pub fn meet(all: &[(&Engine, &TestDomain)]) {
+    let seen = together(all);
+    for ((_, domain), seen) in all.iter().zip(seen) {
+        assert_eq!((state(domain.ctx), seen), (CtxState::RUNNING, 1), "{}", failure(domain.ctx));
+    }
+}
+
+/// Progresses engines of this thread in turn, until no domain is starting; how many nonzero calls
+/// each had.
+pub fn together(all: &[(&Engine, &TestDomain)]) -> Vec<u32> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut seen = vec![0; all.len()];
+    while all.iter().any(|(_, domain)| state(domain.ctx) == CtxState::STARTING) {
+        assert!(Instant::now() < deadline, "the exchange does not end");
+        for (at, (engine, _)) in all.iter().enumerate() {
+            seen[at] += u32::from(engine.progress());
+        }
+    }
+    seen
+}
+
+/// A worker with all three seekers.
+pub fn seeker(service: *mut Service, engine: &Engine, id: u64) -> TestWorker {
+    let worker = TestWorker::new(service, engine, id, 8);
+    assert_eq!(c!(doca_urom_worker_set_plugins(worker.raw, 7)), OK);
+    worker.run(engine);
+    worker
+}
+
+/// What a plugin of a worker answers.
+pub fn ask_plugin(
+    engine: &Engine,
+    worker: &TestWorker,
+    plugin: u64,
+    words: [u64; 3],
+) -> (DocaError, Vec<u8>) {
+    let task = worker.task(&words.map(u64::to_le_bytes).concat());
+    c!(doca_urom_worker_cmd_task_set_plugin(task, plugin));
+    assert_eq!(c!(doca_task_submit(crate::support::as_task(task))), OK);
+    assert_eq!(engine.next(), 1);
+    let done = take_done().remove(0);
+    (done.status, done.response.unwrap())
+}
+
+/// What the first plugin of a worker answers.
+pub fn ask(engine: &Engine, worker: &TestWorker, op: u64, a: u64, b: u64) -> (DocaError, Vec<u8>) {
+    ask_plugin(engine, worker, 1, [op, a, b])
+}
+
+/// The segment that a look-up finds.
+pub fn segment(engine: &Engine, worker: &TestWorker, id: u64, va: u64) -> Result<i32, DocaError> {
+    let (code, bytes) = ask(engine, worker, op::SEG, id, va);
+    code.check()?;
+    Ok(i32::from_le_bytes(bytes.try_into().unwrap()))
+}
+
+/// What a look-up of a handle should answer: length, sum, first bytes.
+pub fn handle(bytes: &[u8]) -> (DocaError, Vec<u8>) {
+    let step = |total: u64, byte: &u8| total.wrapping_mul(31).wrapping_add(u64::from(*byte));
+    let sum = bytes.iter().fold(0, step);
+    let head = [(bytes.len() as u64).to_le_bytes(), sum.to_le_bytes()].concat();
+    (OK, [&head[..], &bytes[..bytes.len().min(64)]].concat())
+}

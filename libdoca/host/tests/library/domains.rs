@@ -1,0 +1,275 @@
+//! Domains as contexts: states, setters, and what stops of every kind leave behind.
+
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, CtxState, Data};
+
+use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers};
+use crate::rally::{Fault, ROUNDS, Rally};
+use crate::support::{Engine, OK, TestService, failure, state};
+
+const INVALID: DocaError = DocaError::INVALID_VALUE;
+const BAD: DocaError = DocaError::BAD_STATE;
+
+thread_local! {
+    static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
+}
+
+unsafe extern "C" fn note_change(_: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState) {
+    assert_eq!(state(ctx), next);
+    CHANGES.with_borrow_mut(|changes| changes.push((previous, next)));
+}
+
+#[test]
+fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
+    with_seekers(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = seeker(service.raw, &engine, 1);
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::new(&engine, &party, &[(7, worker)]);
+        CHANGES.take();
+        assert_eq!(c!(doca_ctx_set_state_changed_cb(domain.ctx, Some(note_change))), OK);
+        for times in 1..=3 {
+            domain.run(&engine);
+            // Nothing more is to be seen until a task completes.
+            engine.is_quiet(20_000);
+            assert_eq!(party.counts(), (ROUNDS * times, ROUNDS * times));
+            assert_eq!(c!(doca_ctx_start(domain.ctx)), BAD);
+            assert_eq!(c!(doca_urom_domain_destroy(domain.raw)), DocaError::NOT_PERMITTED);
+            domain.stop();
+            assert_eq!(c!(doca_ctx_stop(domain.ctx)), OK);
+            engine.is_quiet(1000);
+        }
+        use CtxState as S;
+        let once = [(S::IDLE, S::STARTING), (S::STARTING, S::RUNNING), (S::RUNNING, S::IDLE)];
+        assert_eq!(CHANGES.take(), once.repeat(3));
+        assert!(party.is_called_by_this_thread());
+        domain.destroy();
+        worker.end(&engine);
+        service.end();
+    });
+}
+
+#[test]
+fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
+    with_one(|engine, service, worker| {
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::bare(engine);
+        // Functions.
+        for change in 0..5 {
+            let mut oob = party.oob();
+            match change {
+                0 => oob.allgather = None,
+                1 => oob.req_test = None,
+                2 => oob.req_free = None,
+                3 => oob.oob_index = 1,
+                _ => oob.n_oob_indexes = 0,
+            }
+            assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), INVALID, "{change}");
+        }
+        let null = std::ptr::null_mut();
+        assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, null)), INVALID);
+        // Workers.
+        let other = seeker(service.raw, engine, 2);
+        assert_eq!(domain.set_workers(&[]), INVALID);
+        assert_eq!(domain.set_workers(&[(1, worker), (1, other)]), INVALID);
+        assert!(failure(domain.ctx).contains("have the id 1"), "{}", failure(domain.ctx));
+        assert_eq!(domain.set_workers(&[(1, worker), (2, worker)]), INVALID);
+        assert!(
+            failure(domain.ctx).contains("two ids in the domain, 1 and 2"),
+            "{}",
+            failure(domain.ctx)
+        );
+        let mut ids = [1, 2];
+        let mut raw = [worker.raw, std::ptr::null_mut()];
+        assert_eq!(
+            c!(doca_urom_domain_set_workers(domain.raw, ids.as_mut_ptr(), raw.as_mut_ptr(), 2)),
+            INVALID
+        );
+        raw[1] = service.raw.cast();
+        assert_eq!(
+            c!(doca_urom_domain_set_workers(domain.raw, ids.as_mut_ptr(), raw.as_mut_ptr(), 2)),
+            INVALID
+        );
+        let count = usize::MAX;
+        assert_eq!(
+            c!(doca_urom_domain_set_workers(domain.raw, ids.as_mut_ptr(), raw.as_mut_ptr(), count)),
+            INVALID
+        );
+        assert_eq!(domain.set_workers(&[(1, worker), (u64::MAX, other)]), OK);
+        // Buffers.
+        assert_eq!(domain.add(0x1000, 16, b"h", b"k"), BAD, "before there is a count");
+        assert_eq!(domain.set_count(0), INVALID);
+        assert_eq!(domain.set_count(usize::MAX), INVALID);
+        assert_eq!(domain.set_count(2), OK);
+        assert_eq!(domain.add(0, 16, b"h", b"k"), INVALID);
+        assert_eq!(domain.add(0x1000, 0, b"h", b"k"), INVALID);
+        assert_eq!(domain.add(usize::MAX, 2, b"h", b"k"), INVALID);
+        assert!(
+            failure(domain.ctx).contains("2 bytes at 0xffffffffffffffff"),
+            "{}",
+            failure(domain.ctx)
+        );
+        let va = std::ptr::without_provenance_mut(0x1000);
+        assert_eq!(
+            c!(doca_urom_domain_add_buffer(domain.raw, va, 16, null.cast(), 1, null.cast(), 0)),
+            INVALID
+        );
+        assert_eq!(
+            c!(doca_urom_domain_add_buffer(domain.raw, va, 16, null.cast(), 0, null.cast(), 1)),
+            INVALID
+        );
+        assert_eq!(domain.add(usize::MAX, 1, b"", b""), OK);
+        assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
+        assert_eq!(domain.add(0x2000, 16, b"h", b"k"), DocaError::FULL);
+        assert!(failure(domain.ctx).contains("has its 2 buffers"), "{}", failure(domain.ctx));
+        // Too late.
+        let mut oob = party.oob();
+        assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);
+        domain.start();
+        for _ in 0..2 {
+            assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), BAD);
+            assert_eq!(domain.set_workers(&[(1, worker)]), BAD);
+            assert_eq!(domain.set_count(1), BAD);
+            assert_eq!(domain.add(0x1000, 16, b"h", b"k"), BAD);
+            while state(domain.ctx) == CtxState::STARTING {
+                engine.progress();
+            }
+        }
+        assert_eq!(state(domain.ctx), CtxState::RUNNING);
+        // A service or worker is no domain.
+        assert_eq!(c!(doca_urom_domain_destroy(worker.raw.cast())), INVALID);
+        assert_eq!(c!(doca_urom_worker_destroy(domain.raw.cast())), INVALID);
+        domain.end();
+        assert_eq!(c!(doca_urom_domain_destroy(domain.raw)), INVALID);
+        other.end(engine);
+    });
+}
+
+#[test]
+fn a_start_without_what_it_needs_says_what_and_stays_idle() {
+    with_one(|engine, service, worker| {
+        let refused = |domain: &TestDomain, code: DocaError, words: &str| {
+            assert_eq!(c!(doca_ctx_start(domain.ctx)), code, "{}", failure(domain.ctx));
+            assert!(failure(domain.ctx).contains(words), "{}", failure(domain.ctx));
+            assert_eq!(state(domain.ctx), CtxState::IDLE);
+            engine.is_quiet(100);
+            domain.stop();
+        };
+        let party = Rally::new(1).party(0);
+        let mut oob = party.oob();
+        let mut raw = std::ptr::null_mut();
+        assert_eq!(c!(doca_urom_domain_create(&mut raw)), OK);
+        let lonely = TestDomain { raw, ctx: c!(doca_urom_domain_as_ctx(raw)) };
+        refused(&lonely, DocaError::NOT_CONNECTED, "doca_pe_connect_ctx");
+        lonely.destroy();
+        let domain = TestDomain::bare(engine);
+        refused(&domain, INVALID, "doca_urom_domain_set_oob");
+        assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);
+        refused(&domain, INVALID, "doca_urom_domain_set_workers");
+        let elsewhere = Engine::new();
+        let strange = seeker(service.raw, &elsewhere, 4);
+        assert_eq!(domain.set_workers(&[(4, strange)]), OK);
+        refused(&domain, INVALID, "worker 4 belongs to another progress engine");
+        strange.end(&elsewhere);
+        assert_eq!(domain.set_workers(&[(1, worker)]), OK);
+        assert_eq!(domain.set_count(3), OK);
+        assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
+        refused(&domain, INVALID, "1 of the domain's 3 buffers");
+        assert_eq!(party.counts(), (0, 0), "nothing was called");
+        assert_eq!(domain.set_count(1), OK);
+        assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
+        domain.run(engine);
+        assert_eq!(failure(domain.ctx), "");
+        domain.end();
+    });
+}
+
+#[test]
+fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
+    with_seekers(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = seeker(service.raw, &engine, 1);
+        for round in 0..ROUNDS {
+            let mut party = Rally::new(1).party(0);
+            party.fault = Some(Fault::Never(round));
+            let domain = TestDomain::new(&engine, &party, &[(1, worker)]);
+            domain.start();
+            engine.is_quiet(1000);
+            // Others go on.
+            for _ in 0..100 {
+                ask(&engine, &worker, op::OWN, 0, 0);
+            }
+            let third = seeker(service.raw, &engine, 2);
+            third.end(&engine);
+            assert_eq!(
+                (state(domain.ctx), party.counts()),
+                (CtxState::STARTING, (round + 1, round))
+            );
+            domain.stop();
+            assert_eq!(party.counts(), (round + 1, round + 1), "the request is given back, once");
+            domain.destroy();
+            engine.is_quiet(1000);
+            assert_eq!(party.counts(), (round + 1, round + 1), "nothing is called after a stop");
+            assert!(party.is_called_by_this_thread());
+        }
+        // Before the first progress nothing was called at all.
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::new(&engine, &party, &[(1, worker)]);
+        domain.start();
+        domain.end();
+        engine.is_quiet(1000);
+        assert_eq!(party.counts(), (0, 0));
+        worker.end(&engine);
+        service.end();
+    });
+}
+
+#[test]
+fn functions_may_progress_and_stop_the_domain_they_belong_to() {
+    with_one(|engine, _, worker| {
+        let mut party = Rally::new(1).party(0);
+        let domain = TestDomain::new(engine, &party, &[(1, worker)]);
+        let (pe, ctx) = (engine.0.expose_provenance(), domain.ctx.expose_provenance());
+        party.inside = Some(Box::new(move || {
+            assert_eq!(c!(doca_pe_progress(std::ptr::with_exposed_provenance_mut(pe))), 0);
+            let ctx = std::ptr::with_exposed_provenance_mut(ctx);
+            assert_eq!(c!(doca_ctx_stop(ctx)), OK);
+            assert_eq!(state(ctx), CtxState::IDLE);
+        }));
+        domain.start();
+        engine.is_quiet(1000);
+        assert_eq!((state(domain.ctx), party.counts()), (CtxState::IDLE, (1, 1)));
+        party.inside = None;
+        party.gathers.store(0, Ordering::Relaxed);
+        domain.run(engine);
+        domain.end();
+    });
+}
+
+#[test]
+fn a_start_that_was_stopped_leaves_nothing_behind_for_the_next() {
+    with_one(|engine, _, worker| {
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::new(engine, &party, &[(1, worker)]);
+        // Stopped after ever more steps: in an exchange, with the table under way, with the answer
+        // waiting.
+        for steps in (0..60).chain([1000, 10_000]) {
+            party.gathers.store(0, Ordering::Relaxed);
+            domain.start();
+            for _ in 0..steps {
+                engine.progress();
+            }
+            domain.stop();
+            party.gathers.store(0, Ordering::Relaxed);
+            domain.run(engine);
+            engine.is_quiet(100);
+            domain.stop();
+        }
+        domain.destroy();
+    });
+}

@@ -1,0 +1,210 @@
+//! The event handle: a host that sleeps is woken by everything it waits for, and by nothing for
+//! long.
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use crate::processes::{Plugins, Uromd, op, with_both};
+use crate::support::{
+    At, Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done,
+};
+
+fn handle(engine: &Engine) -> i32 {
+    let mut fd = -1;
+    assert_eq!(c!(doca_pe_get_notification_handle(engine.0, &mut fd)), OK);
+    fd
+}
+
+/// Whether the handle becomes readable in time.
+fn is_readable(fd: i32, within: Duration) -> bool {
+    // SAFETY: the engine's descriptor, which is open as long as the engine.
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    let timeout =
+        Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap() == 1
+}
+
+/// Sleeps once, but not longer than this; whether the host was woken.
+pub fn nap(engine: &Engine, longest: Duration) -> bool {
+    let fd = handle(engine);
+    assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+    let woken = is_readable(fd, longest);
+    assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+    woken
+}
+
+/// Sleeps until `done`, as a host does; how often it was woken.
+fn sleep_until(engine: &Engine, done: impl Fn() -> bool) -> usize {
+    let (fd, deadline) = (handle(engine), Instant::now() + PATIENCE);
+    let mut woken = 0;
+    loop {
+        while engine.progress() == 1 {}
+        if done() {
+            return woken;
+        }
+        assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+        assert!(
+            is_readable(fd, deadline.saturating_duration_since(Instant::now())),
+            "nobody wakes the host"
+        );
+        woken += 1;
+        assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+    }
+}
+
+#[test]
+fn a_host_that_sleeps_sees_starts_answers_and_stops() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::new(service.raw, &engine, 1, 8);
+        assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::IN_PROGRESS);
+        sleep_until(&engine, || state(worker.ctx) != CtxState::STARTING);
+        assert_eq!(state(worker.ctx), CtxState::RUNNING, "{}", failure(worker.ctx));
+        for word in 0..100 {
+            for _ in 0..word % 8 + 1 {
+                worker.submit(&command(op::ECHO, word));
+            }
+            sleep_until(&engine, || engine.in_flight() == 0);
+            assert_eq!(take_done().len() as u64, word % 8 + 1);
+        }
+        assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
+        sleep_until(&engine, || state(worker.ctx) == CtxState::IDLE);
+        worker.destroy();
+        service.end();
+    });
+}
+
+#[test]
+fn an_idle_engine_lets_its_host_sleep() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+        let (fd, begin) = (handle(&engine), Instant::now());
+        let mut woken = 0;
+        // Over several heartbeats.
+        while begin.elapsed() < Duration::from_millis(2500) {
+            assert_eq!(engine.progress(), 0);
+            assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            if is_readable(fd, Duration::from_millis(500)) {
+                woken += 1;
+                assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+            }
+        }
+        assert!(woken < 20, "woken {woken} times");
+        worker.end(&engine);
+        service.end();
+    });
+}
+
+#[test]
+fn what_is_ready_already_wakes_at_once() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+        for _ in 0..3 {
+            worker.submit(&command(op::HOLD, 0));
+        }
+        worker.submit(&command(op::RELEASE, 0));
+        assert_eq!(engine.next(), 1);
+        // Three completions are left, and no new event will come for them.
+        let fd = handle(&engine);
+        for left in (0..3).rev() {
+            assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            assert!(is_readable(fd, PATIENCE));
+            assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+            assert_eq!(engine.next(), 1);
+            assert_eq!(engine.in_flight(), left);
+        }
+        // A stop whose last event is made by the host's own release.
+        take_done();
+        let kept = worker.allocate().unwrap();
+        assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
+        engine.is_quiet(100_000);
+        assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+        assert_eq!(c!(doca_urom_worker_cmd_task_release(kept)), OK);
+        assert!(is_readable(fd, PATIENCE));
+        sleep_until(&engine, || state(worker.ctx) == CtxState::IDLE);
+        worker.destroy();
+        service.end();
+    });
+}
+
+#[test]
+fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long() {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+        let fd = handle(&engine);
+        // What is left of the start.
+        engine.is_quiet(1000);
+        for word in 0..50 {
+            assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            // The second waits for company while the first is unanswered.
+            worker.submit(&command(op::HOLD, word));
+            worker.submit(&command(op::RELEASE, word));
+            // DOCA's order: request, submit, wait. Nothing but the two answers ends this.
+            while engine.in_flight() > 0 {
+                assert!(is_readable(fd, PATIENCE), "nobody wakes the host");
+                assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+                while engine.progress() == 1 {}
+                assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            }
+            assert_eq!(take_done().len(), 2);
+            assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+        }
+        worker.end(&engine);
+        service.end();
+    });
+}
+
+#[test]
+fn answers_that_a_progress_after_the_request_left_wake_the_host() {
+    let plugins = Plugins::obedient();
+    // As on this machine, and over TCP, whose descriptor is quiet once everything is received.
+    for (listen, tcp) in [("127.0.0.1:0", false), ("127.0.0.2:0", true)] {
+        let uromd = Uromd::start_at(listen, &plugins, &[]);
+        let engine = Engine::new();
+        let service = TestService::start(&At::Address(uromd.address), &engine);
+        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+        let fd = handle(&engine);
+        for _ in 0..20 {
+            for _ in 0..3 {
+                worker.submit(&command(op::HOLD, 0));
+            }
+            worker.submit(&command(op::RELEASE, 0));
+            assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+            assert_eq!(engine.next(), 1);
+            let left = engine.in_flight();
+            assert!(left > 0);
+            // A progress in the meantime, by another part of the program, took more than it
+            // delivered. At once: some event that has nothing to do with it comes sooner or later.
+            assert!(
+                is_readable(fd, Duration::ZERO),
+                "{left} answers wait, and nobody wakes the host (tcp: {tcp})"
+            );
+            assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
+            sleep_until(&engine, || engine.in_flight() == 0);
+            assert_eq!(take_done().len(), 4);
+        }
+        worker.end(&engine);
+        service.end();
+    }
+}
+
+#[test]
+fn a_handle_of_something_else_cannot_be_cleared() {
+    let engine = Engine::new();
+    assert_eq!(
+        c!(doca_pe_clear_notification(engine.0, handle(&engine) + 1)),
+        DocaError::INVALID_VALUE
+    );
+    assert_eq!(c!(doca_pe_clear_notification(engine.0, handle(&engine))), OK);
+}

@@ -1,0 +1,406 @@
+//! The exchange of a domain that starts: of any size, with functions that fail, and with
+//! participants that send nonsense.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+
+use crate::domain_support::{
+    TestDomain, ask, handle, meet, op, seeker, segment, together, with_one, with_seekers,
+};
+use crate::rally::{Fault, Rally, Tamper};
+use crate::support::{Engine, OK, PATIENCE, TestService, TestWorker, state};
+
+const INVALID: DocaError = DocaError::INVALID_VALUE;
+
+#[test]
+fn a_function_that_fails_ends_the_start_and_is_named() {
+    with_one(|engine, _, worker| {
+        let faults: [fn(usize) -> Fault; 3] = [Fault::Allgather, Fault::Test, Fault::Free];
+        let names = ["allgather", "req_test", "req_free"];
+        let codes = [DocaError::IO_FAILED, DocaError::CONNECTION_RESET, DocaError::DRIVER];
+        for (round, what) in [(0, "sizes"), (1, "blobs"), (2, "verdicts")] {
+            for ((fault, name), code) in faults.iter().zip(names).zip(codes) {
+                let mut party = Rally::new(1).party(0);
+                party.fault = Some(fault(round));
+                let domain = TestDomain::new(engine, &party, &[(1, worker)]);
+                let (failed, text) = domain.fail(engine);
+                assert_eq!(failed, code, "{text}");
+                assert!(
+                    text.contains(&format!("`{name}` failed in the round of {what}")),
+                    "{text}"
+                );
+                let (gathers, frees) = party.counts();
+                assert_eq!(gathers, frees, "{name} {round}");
+                engine.is_quiet(1000);
+                domain.stop();
+                // With what works it works.
+                party.fault = None;
+                party.gathers.store(0, Ordering::Relaxed);
+                domain.run(engine);
+                domain.end();
+            }
+        }
+    });
+}
+
+/// Two participants in this thread, of which the second sends what `tamper` makes of it; how the
+/// first ended.
+fn tampered(
+    (engine, worker): (&Engine, TestWorker),
+    (other, there): (&Engine, TestWorker),
+    tamper: impl Fn(usize, &mut Vec<u8>) + Send + Sync + 'static,
+) -> Result<(), (DocaError, String)> {
+    let rally = Rally::new(2);
+    let (party, mut bad) = (rally.party(0), rally.party(1));
+    bad.tamper = Some(Box::new(tamper));
+    let domain = TestDomain::new(engine, &party, &[(1, worker)]);
+    let counterpart = TestDomain::new(other, &bad, &[(2, there)]);
+    assert_eq!(counterpart.set_count(1), OK);
+    assert_eq!(counterpart.add(0x10_0000, 4096, &[1; 100], &[2; 30]), OK);
+    domain.start();
+    counterpart.start();
+    // For one that gave up in the first round the other waits for ever: its host has to stop it.
+    let deadline = Instant::now() + PATIENCE;
+    let mut seen = 0;
+    while state(domain.ctx) == CtxState::STARTING {
+        assert!(Instant::now() < deadline, "the exchange does not end");
+        other.progress();
+        seen += engine.progress();
+    }
+    assert_eq!(seen, 1);
+    assert_eq!(party.counts().0, party.counts().1);
+    let result = if state(domain.ctx) == CtxState::RUNNING { Ok(()) } else { Err(domain.reason()) };
+    domain.end();
+    counterpart.end();
+    result
+}
+
+#[test]
+fn what_another_participant_sends_is_not_believed() {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        let run = |tamper: Tamper| tampered((engine, worker), (&other, there), tamper);
+        assert_eq!(run(Box::new(|_, _| {})), Ok(()));
+        let io = DocaError::IO_FAILED;
+        let in_round = |wanted: usize, change: fn(&mut Vec<u8>)| -> Tamper {
+            Box::new(move |round, bytes: &mut Vec<u8>| {
+                if round == wanted {
+                    change(bytes)
+                }
+            })
+        };
+        for (round, change, code) in [
+            (0, (|bytes| bytes.fill(0)) as fn(&mut Vec<u8>), io),
+            (0, |bytes| bytes[0] ^= 1, io),
+            (0, |bytes| bytes[8..].fill(0), io),
+            (0, |bytes| bytes[8..].fill(0xff), DocaError::TOO_BIG),
+            (
+                0,
+                |bytes| bytes[8..16].copy_from_slice(&(1_u64 << 26).to_le_bytes()),
+                DocaError::TOO_BIG,
+            ),
+            (1, |bytes| bytes.fill(0), io),
+            (1, |bytes| bytes.fill(0xff), io),
+            (1, |bytes| bytes[0] = 0x7f, io),
+            (2, |bytes| bytes.fill(0), io),
+            (2, |bytes| bytes[8] = 7, DocaError::NO_MEMORY),
+            (2, |bytes| bytes[15] = 1, io),
+        ] {
+            let (failed, text) = run(in_round(round, change)).unwrap_err();
+            assert_eq!(failed, code, "{text}");
+            assert!(text.contains("participant 1"), "{text}");
+        }
+        // A size that is too short, or too long, for what comes.
+        for by in [-1_i64, 1] {
+            let (failed, text) = run(Box::new(move |round, bytes: &mut Vec<u8>| {
+                if round == 0 {
+                    let len = i64::from_le_bytes(bytes[8..].try_into().unwrap());
+                    bytes[8..].copy_from_slice(&(len + by).to_le_bytes());
+                }
+            }))
+            .unwrap_err();
+            assert_eq!(failed, io, "{text}");
+        }
+        // Any byte of the description. It is a valid one or a failure, and always one or the other.
+        let mut ran = 0;
+        for at in 0..150 {
+            let result = run(Box::new(move |round, bytes: &mut Vec<u8>| {
+                if round == 1 {
+                    let len = bytes.len();
+                    bytes[at % len] ^= 0x81;
+                }
+            }));
+            ran += u32::from(result.is_ok());
+        }
+        assert!((1..150).contains(&ran), "{ran} of them were still descriptions");
+        there.end(&other);
+    });
+}
+
+#[test]
+fn an_id_that_two_participants_use_is_refused_and_both_are_named() {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let here = TestDomain::new(engine, &parties[0], &[(42, worker)]);
+        let elsewhere = TestDomain::new(&other, &parties[1], &[(42, there)]);
+        here.start();
+        elsewhere.start();
+        together(&[(engine, &here), (&other, &elsewhere)]);
+        for domain in [here, elsewhere] {
+            let (code, text) = domain.reason();
+            assert_eq!(code, INVALID);
+            assert!(text.contains("id 42 is used by participant 0 and by participant 1"), "{text}");
+            domain.end();
+        }
+        there.end(&other);
+    });
+}
+
+#[test]
+fn an_index_that_is_not_this_participants_is_found() {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let domains = [
+            TestDomain::new(engine, &parties[0], &[(1, worker)]),
+            TestDomain::new(&other, &parties[1], &[(2, there)]),
+        ];
+        for (domain, (party, index)) in domains.iter().zip(parties.iter().zip([1, 0])) {
+            let mut oob = party.oob();
+            oob.oob_index = index;
+            assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);
+        }
+        assert_eq!(domains[0].set_count(1), OK);
+        assert_eq!(domains[0].add(0x1000, 16, b"h", b"k"), OK);
+        domains.each_ref().into_iter().for_each(TestDomain::start);
+        together(&[(engine, &domains[0]), (&other, &domains[1])]);
+        for domain in domains {
+            let (code, text) = domain.reason();
+            assert_eq!(code, DocaError::IO_FAILED);
+            assert!(text.contains("oob_index"), "{text}");
+            domain.end();
+        }
+        there.end(&other);
+    });
+}
+
+#[test]
+fn megabytes_of_handles_are_exchanged_and_found() {
+    with_seekers(|at| {
+        let engines = [Engine::new(), Engine::new()];
+        let services = [0, 1].map(|at_| TestService::start(at, &engines[at_]));
+        let workers = [0, 1].map(|at| seeker(services[at].raw, &engines[at], at as u64));
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let domains = [0, 1]
+            .map(|at| TestDomain::new(&engines[at], &parties[at], &[(at as u64, workers[at])]));
+        // The first would not fit a control message, the last is a small part of one.
+        let memh = |at: usize, which: usize| vec![(at * 10 + which + 1) as u8; (1 << 20) >> which];
+        let mkey = |at: usize, which: usize| format!("key {which} of {at}").into_bytes();
+        for (at, domain) in domains.iter().enumerate() {
+            assert_eq!(domain.set_count(5), OK);
+            for which in 0..5 {
+                let va = 0x10_0000 * (which + 1);
+                assert_eq!(domain.add(va, 0x1000, &memh(at, which), &mkey(at, which)), OK);
+            }
+            domain.start();
+        }
+        meet(&[(&engines[0], &domains[0]), (&engines[1], &domains[1])]);
+        for (engine, worker) in engines.iter().zip(&workers) {
+            engine.is_quiet(1000);
+            for (at, which) in [(0, 0), (0, 4), (1, 0), (1, 4)] {
+                let id = at as u64;
+                assert_eq!(
+                    segment(engine, worker, id, 0x10_0fff + 0x10_0000 * which as u64),
+                    Ok(which as i32)
+                );
+                assert_eq!(
+                    ask(engine, worker, op::MEMH, id, which as u64),
+                    handle(&memh(at, which))
+                );
+                assert_eq!(
+                    ask(engine, worker, op::MKEY, id, which as u64),
+                    handle(&mkey(at, which))
+                );
+            }
+        }
+        for (at, domain) in domains.into_iter().enumerate() {
+            domain.end();
+            workers[at].end(&engines[at]);
+        }
+        services.into_iter().for_each(TestService::end);
+    });
+}
+
+#[test]
+fn more_than_a_domain_can_hold_is_refused_by_everyone() {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let small = TestDomain::new(engine, &parties[0], &[(1, worker)]);
+        let large = TestDomain::new(&other, &parties[1], &[(2, there)]);
+        assert_eq!(large.set_count(1), OK);
+        assert_eq!(large.add(0x1000, 16, &vec![7; 64 << 20], b"k"), OK);
+        small.start();
+        large.start();
+        together(&[(engine, &small), (&other, &large)]);
+        for domain in [small, large] {
+            let (code, text) = domain.reason();
+            assert_eq!(code, DocaError::TOO_BIG);
+            assert!(text.contains("participant 1"), "{text}");
+            domain.end();
+        }
+        there.end(&other);
+    });
+}
+
+#[test]
+fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
+    with_one(|engine, _, worker| {
+        let rally = Rally::new(2);
+        let party = rally.party(0);
+        let domain = TestDomain::new(engine, &party, &[(1, worker)]);
+        domain.start();
+        let begin = Instant::now();
+        let mut woken = 0;
+        while begin.elapsed() < Duration::from_millis(500) {
+            assert_eq!(engine.progress(), 0);
+            assert!(crate::events::nap(engine, Duration::from_secs(1)), "nobody wakes the host");
+            woken += 1;
+        }
+        // Once a millisecond, on a machine that may be busy with other things.
+        assert!((20..=600).contains(&woken), "{woken}");
+        domain.end();
+        engine.is_quiet(1000);
+        let stray =
+            (0..10).filter(|_| crate::events::nap(engine, Duration::from_millis(50))).count();
+        assert!(stray <= 3, "{stray}");
+        // One that is over at once, by a host that only sleeps.
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::new(engine, &party, &[(1, worker)]);
+        domain.start();
+        while state(domain.ctx) == CtxState::STARTING {
+            assert!(crate::events::nap(engine, Duration::from_secs(10)), "nobody wakes the host");
+            engine.progress();
+        }
+        assert_eq!(state(domain.ctx), CtxState::RUNNING);
+        domain.end();
+    });
+}
+
+/// Two participants in this thread, with a worker each.
+fn with_two(body: impl FnOnce(&TestService, [(&Engine, TestWorker); 2])) {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        body(service, [(engine, worker), (&other, there)]);
+        there.end(&other);
+    });
+}
+
+#[test]
+fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
+    with_two(|_, [(engine, worker), (other, there)]| {
+        // The second's worker knows the first's id otherwise.
+        let alone = Rally::new(1).party(0);
+        let before = TestDomain::new(other, &alone, &[(1, there)]);
+        before.run(other);
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let domains = [
+            TestDomain::new(engine, &parties[0], &[(1, worker)]),
+            TestDomain::new(other, &parties[1], &[(2, there)]),
+        ];
+        let meeting = [(engine, &domains[0]), (other, &domains[1])];
+        domains.each_ref().into_iter().for_each(TestDomain::start);
+        assert_eq!(together(&meeting), [1, 1]);
+        let (code, text) = domains[0].reason();
+        assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
+        assert!(text.contains("participant 1") && text.contains("worker 1 is known"), "{text}");
+        let (code, text) = domains[1].reason();
+        assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
+        assert!(text.starts_with("the domain could not start at worker 2"), "{text}");
+        engine.is_quiet(1000);
+        other.is_quiet(1000);
+        // It was there at the first's worker, for a moment.
+        let deadline = Instant::now() + PATIENCE;
+        while ask(engine, &worker, op::ADDR, 2, 0).0 != DocaError::NOT_FOUND {
+            assert!(Instant::now() < deadline, "it is still there");
+        }
+        before.end();
+        domains.each_ref().into_iter().for_each(TestDomain::start);
+        meet(&meeting);
+        assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
+        domains.into_iter().for_each(TestDomain::end);
+    });
+}
+
+#[test]
+fn a_domain_runs_nowhere_before_all_workers_of_all_participants_have_its_table() {
+    with_two(|_, [(engine, worker), (other, there)]| {
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        let here = TestDomain::new(engine, &parties[0], &[(1, worker)]);
+        let elsewhere = TestDomain::new(other, &parties[1], &[(2, there)]);
+        here.start();
+        elsewhere.start();
+        // The second makes all steps but the last.
+        let deadline = Instant::now() + PATIENCE;
+        while parties[1].counts().1 < 2 {
+            assert!(Instant::now() < deadline, "the exchange does not go on");
+            assert_eq!((engine.progress(), other.progress()), (0, 0));
+        }
+        engine.is_quiet(10_000);
+        assert_eq!(state(here.ctx), CtxState::STARTING);
+        meet(&[(engine, &here), (other, &elsewhere)]);
+        here.end();
+        elsewhere.end();
+    });
+}
+
+#[test]
+fn a_start_that_is_taken_back_half_way_leaves_the_worker_to_others() {
+    with_one(|engine, _, worker| {
+        let parties = [0, 1].map(|_| Rally::new(1).party(0));
+        let long = TestDomain::new(engine, &parties[0], &[(1, worker)]);
+        assert_eq!(long.set_count(1), OK);
+        assert_eq!(long.add(0x1000, 16, &vec![7; 48 << 20], b"k"), OK);
+        let short = TestDomain::new(engine, &parties[1], &[(2, worker)]);
+        for _ in 0..3 {
+            parties.iter().for_each(|party| party.gathers.store(0, Ordering::Relaxed));
+            parties.iter().for_each(|party| party.frees.store(0, Ordering::Relaxed));
+            // The table of one is on its way, that of the other is next.
+            long.start();
+            while parties[0].counts() != (2, 2) {
+                engine.progress();
+            }
+            short.start();
+            while parties[1].counts() != (2, 2) {
+                engine.progress();
+            }
+            long.stop();
+            let deadline = Instant::now() + PATIENCE;
+            while state(short.ctx) == CtxState::STARTING {
+                assert!(Instant::now() < deadline, "the second domain does not start");
+                engine.progress();
+            }
+            assert_eq!(state(short.ctx), CtxState::RUNNING, "{:?}", short.reason());
+            assert_eq!(state(worker.ctx), CtxState::RUNNING);
+            assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
+            short.stop();
+        }
+        long.destroy();
+        short.destroy();
+    });
+}

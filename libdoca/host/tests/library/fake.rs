@@ -1,0 +1,465 @@
+//! A daemon and a worker that do as a test wants, and what the library makes of them.
+
+use std::cell::RefCell;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::Instant;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use ucx::{AmFlags, Endpoint, WorkerAddress};
+use urom_abi::DocaError;
+use urom_abi::host::CtxState;
+use urom_wire::control::{
+    Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginBuild, PluginEntry,
+    WorkerToHost,
+};
+use urom_wire::frame::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, commands, notification_header};
+use urom_wire::hello::{Hello, Role};
+use urom_wire::pass::Pass;
+use urom_wire::patience::Patience;
+use urom_wire::stream;
+use urom_wire::ucx_context::context;
+use zerocopy::IntoBytes;
+
+use crate::support::{
+    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state,
+    take_done,
+};
+
+/// What the fake daemon gives as the ticket, and the pass that follows from it.
+const TICKET: u128 = 77;
+const PASS: [u8; Pass::LEN] = [77, 0, 0, 0];
+
+/// The fake's side of a conversation: blocking, on a thread of its own.
+struct Fake {
+    runtime: Runtime,
+    listener: TcpListener,
+}
+
+impl Fake {
+    fn new() -> (Fake, SocketAddr) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let address = listener.local_addr().unwrap();
+        (Fake { runtime, listener }, address)
+    }
+
+    fn accept(&self, hello: Hello) -> TcpStream {
+        self.runtime.block_on(async {
+            let (mut stream, _) = self.listener.accept().await.unwrap();
+            // A host that does not like the hello says so in its own way.
+            let _ = stream::greet(&mut stream, hello, Role::Host, None, Patience::default()).await;
+            stream
+        })
+    }
+
+    /// Hangs up on the next host in the middle of its greeting.
+    fn cut_off(&self, role: Role) {
+        self.runtime.block_on(async {
+            let (mut stream, _) = self.listener.accept().await.unwrap();
+            stream.write_all(Hello::new(role).as_bytes()).await.unwrap();
+        });
+    }
+
+    fn welcome(&self) -> TcpStream {
+        self.welcome_with(4096)
+    }
+
+    fn welcome_with(&self, max_message: u64) -> TcpStream {
+        let mut stream = self.accept(Hello::new(Role::Daemon));
+        let plugins = vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 1, fingerprint: None },
+            name: "fake".to_owned(),
+        }];
+        self.send(
+            &mut stream,
+            &DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message },
+        );
+        stream
+    }
+
+    fn send<T: serde::Serialize>(&self, stream: &mut TcpStream, message: &T) {
+        self.runtime.block_on(stream::send(stream, message)).unwrap();
+    }
+
+    /// Answers the next start with an address.
+    fn start_at(&self, stream: &mut TcpStream, address: SocketAddr) {
+        loop {
+            match self.runtime.block_on(stream::receive(stream, Patience::default())).unwrap() {
+                HostToDaemon::Ping => {}
+                HostToDaemon::Start { request, .. } => {
+                    return self.send(
+                        stream,
+                        &DaemonToHost::Started { request, id: 9, address, ticket: TICKET },
+                    );
+                }
+                other => panic!("a start, not {other:?}"),
+            }
+        }
+    }
+
+    /// Lets the host in as a worker does, without greeting it over UCX.
+    fn attach(&self) -> Attached {
+        self.attach_with(4096)
+    }
+
+    fn attach_with(&self, max_message: u64) -> Attached {
+        let mut stream = self.accept(Hello::new(Role::Worker));
+        let HostToWorker::Attach(attach) =
+            self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
+        else {
+            panic!("an Attach")
+        };
+        assert_eq!(attach.ticket, TICKET);
+        let worker = context().build().unwrap().worker().unwrap();
+        let ucx_address = worker.address().unwrap().as_bytes().to_vec();
+        let slots: Rc<RefCell<Vec<u16>>> = Rc::default();
+        let seen = Rc::clone(&slots);
+        worker
+            .set_am_handler(AM_COMMANDS, move |message| {
+                let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
+                let frames = bytes.strip_prefix(&PASS).expect("a host sends its pass");
+                seen.borrow_mut().extend(commands(frames).map(|command| command.unwrap().slot));
+            })
+            .unwrap();
+        worker.set_am_handler(AM_GREET, |_| {}).unwrap();
+        self.send(
+            &mut stream,
+            &WorkerToHost::Attached { ucx_address, channel: 5, max_message, plugins: vec![] },
+        );
+        // SAFETY: from the library in this process.
+        let address = unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.unwrap();
+        let endpoint = worker.endpoint().connect(&address).unwrap();
+        Attached { stream, attach, worker, endpoint, slots }
+    }
+}
+
+struct Attached {
+    stream: TcpStream,
+    attach: Attach,
+    worker: ucx::Worker,
+    endpoint: Endpoint,
+    /// The slots of the commands that came.
+    slots: Rc<RefCell<Vec<u16>>>,
+}
+
+impl Attached {
+    fn greet(&self) {
+        let channel = self.attach.channel.to_le_bytes();
+        self.endpoint.am_send_with(AM_GREET, &channel, (), AmFlags::EAGER).detach();
+    }
+
+    fn send(&self, bytes: Vec<u8>) {
+        self.send_raw([PASS.as_slice(), &bytes].concat());
+    }
+
+    fn send_raw(&self, bytes: Vec<u8>) {
+        let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER).wait();
+    }
+
+    /// Progresses until so many commands have come in all.
+    fn wait_for(&self, count: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.slots.borrow().len() < count {
+            assert!(Instant::now() < deadline, "no command comes");
+            self.worker.progress();
+        }
+    }
+
+    fn frame(&self, slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
+        let (header, len, sent) = notification_header(self.attach.channel, slot, status, payload);
+        [&header[..len], &payload.unwrap_or_default()[..sent]].concat()
+    }
+}
+
+#[test]
+fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        let mut host = fake.attach();
+        host.greet();
+        host.wait_for(4);
+        let [a, b, c, d] = host.slots.borrow()[..] else { panic!("four commands") };
+        // Not even a header; another's channel; slots that are nobody's.
+        host.send(vec![0xff; 5]);
+        let mut other = host.frame(a, OK, Some(b"other"));
+        other[0] ^= 0x40;
+        host.send(other);
+        host.send(host.frame(999, OK, Some(b"nobody")));
+        host.send(vec![]);
+        // What does not begin as the connection's messages do.
+        for pass in [&[1; 4][..], &[0; 4], &[]] {
+            let forged = host.frame(a, OK, Some(b"forged"));
+            host.send_raw([pass, &forged].concat());
+        }
+        host.send_raw(vec![1; 3]);
+        // Two answers to one command, and a message that breaks off behind them.
+        let twice =
+            [host.frame(a, OK, Some(b"one")), host.frame(a, OK, Some(b"two")), vec![1; 7]].concat();
+        host.send(twice);
+        host.send(host.frame(b, OK, Some(&[0; 4065])));
+        host.send(host.frame(c, DocaError(300), None));
+        // A second Attached, which says nothing new, and then the end for this host.
+        let again = WorkerToHost::Attached {
+            ucx_address: vec![1; 20],
+            channel: 6,
+            max_message: 1,
+            plugins: vec![],
+        };
+        fake.send(&mut host.stream, &again);
+        host.wait_for(5);
+        assert_eq!(host.slots.borrow()[4], a);
+        let enough =
+            Failure { code: DocaError::AUTHENTICATION.0, text: "enough of you".to_owned() };
+        fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
+        let _ = d;
+        // Until the host has seen the end.
+        while fake
+            .runtime
+            .block_on(stream::receive::<HostToWorker>(&mut host.stream, Patience::default()))
+            .is_ok()
+        {}
+        daemon
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::start(service.raw, &engine, 9, 4);
+    let tasks: Vec<usize> = (0..4).map(|_| context.submit(b"command").addr()).collect();
+    let expected = [
+        (tasks[0], OK, Some(b"one".to_vec())),
+        (tasks[1], DocaError::TOO_BIG, None),
+        (tasks[2], DocaError(300), None),
+    ];
+    for (at, (task, status, response)) in expected.into_iter().enumerate() {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.task, done.status, done.response), (task, status, response));
+        if at == 0 {
+            // In the slot that is answered twice.
+            assert_eq!(context.submit(b"another").addr(), tasks[0]);
+        }
+    }
+    for task in [tasks[3], tasks[0]] {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.task, done.status), (task, DocaError::AUTHENTICATION));
+    }
+    assert_eq!(failure(context.ctx), "enough of you");
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(context.ctx), CtxState::IDLE);
+    context.destroy();
+    let daemon = worker.join().unwrap();
+    service.end();
+    drop(daemon);
+}
+
+#[test]
+fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        fake.cut_off(Role::Daemon);
+        // A daemon without a key may be full only after it has greeted.
+        drop(fake.accept(Hello::new(Role::Daemon)));
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        fake.cut_off(Role::Worker);
+        let host = fake.attach();
+        host.greet();
+        host.wait_for(1);
+        host.send(host.frame(0, OK, Some(b"in")));
+        (daemon, host.stream)
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::start(service.raw, &engine, 9, 4);
+    context.submit(b"command");
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).response, Some(b"in".to_vec()));
+    drop(worker.join().unwrap());
+    while state(context.ctx) != CtxState::IDLE || state(service.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    context.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
+#[test]
+fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_host() {
+    const LONG: usize = (16 << 20) - 1;
+    let (fake, address) = Fake::new();
+    let (submitted, go) = std::sync::mpsc::channel();
+    let (answered, look) = std::sync::mpsc::channel();
+    let (stopped, end) = std::sync::mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome_with(LONG as u64);
+        let mut hosts = Vec::new();
+        for _ in 0..2 {
+            fake.start_at(&mut daemon, address);
+            let host = fake.attach_with(LONG as u64);
+            host.greet();
+            hosts.push(host);
+        }
+        go.recv().unwrap();
+        // Its commands were not received yet, and do not fit what UCX keeps for a receiver.
+        hosts[0].send([hosts[0].frame(0, OK, None), hosts[0].frame(1, OK, None)].concat());
+        hosts[1].wait_for(1);
+        hosts[1].send(hosts[1].frame(0, OK, Some(b"other")));
+        answered.send(()).unwrap();
+        end.recv().unwrap();
+        (daemon, hosts.into_iter().map(|host| host.stream).collect::<Vec<_>>())
+    });
+    let engine = Engine::new();
+    let service = TestService::start_with(&At::Address(address), &engine, LONG);
+    let slow = TestWorker::start(service.raw, &engine, 9, 4);
+    let other = TestWorker::start(service.raw, &engine, 9, 4);
+    let overtaken = slow.task(&vec![1; LONG - 100]);
+    assert_eq!(c!(doca_task_submit(as_task(overtaken))), OK);
+    let behind = slow.submit(b"behind");
+    let free = other.submit(b"free").addr();
+    submitted.send(()).unwrap();
+    assert_eq!(engine.next(), 1);
+    let done = take_done().remove(0);
+    assert_eq!((done.task, done.response), (free, Some(b"other".to_vec())));
+    look.recv().unwrap();
+    engine.is_quiet(1000);
+    // UCX reads the payload, so nobody may write it.
+    assert!(c!(doca_urom_worker_cmd_task_get_payload(overtaken)).is_null());
+    assert_eq!(c!(doca_ctx_stop(slow.ctx)), DocaError::IN_PROGRESS);
+    for task in [overtaken, behind] {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        // The answers it had got count.
+        assert_eq!((done.task, done.status), (task.addr(), OK));
+    }
+    stopped.send(()).unwrap();
+    let streams = worker.join().unwrap();
+    drop(streams);
+    while state(slow.ctx) != CtxState::IDLE || state(other.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    slow.destroy();
+    other.destroy();
+    while state(service.ctx) != CtxState::IDLE {
+        engine.next();
+    }
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
+#[test]
+fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
+    let (fake, address) = Fake::new();
+    let worker = std::thread::spawn(move || {
+        let mut daemon = fake.welcome();
+        fake.start_at(&mut daemon, address);
+        let mut host = fake.attach();
+        // Alive on its streams, silent over UCX, until the host closes.
+        fake.runtime.block_on(async {
+            let ping = async |host: &mut TcpStream, daemon: &mut TcpStream| {
+                let mut beat = tokio::time::interval(urom_wire::control::HEARTBEAT);
+                loop {
+                    beat.tick().await;
+                    let _ = stream::send(daemon, &DaemonToHost::Ping).await;
+                    if stream::send(host, &WorkerToHost::Ping).await.is_err() {
+                        return;
+                    }
+                }
+            };
+            ping(&mut host.stream, &mut daemon).await;
+        });
+        daemon
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::new(service.raw, &engine, 9, 4);
+    assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(context.ctx), CtxState::IDLE);
+    assert!(failure(context.ctx).contains("UCX_TLS"), "{}", failure(context.ctx));
+    context.destroy();
+    let daemon = worker.join().unwrap();
+    service.end();
+    drop(daemon);
+}
+
+#[test]
+fn a_worker_that_cannot_be_reached_is_named() {
+    let (fake, address) = Fake::new();
+    let closed =
+        std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let daemon = std::thread::spawn(move || {
+        let mut daemon = fake.welcome();
+        // An address that stands for the daemon's own.
+        let unspecified = SocketAddr::from((Ipv4Addr::UNSPECIFIED, closed.port()));
+        fake.start_at(&mut daemon, unspecified);
+        (fake, daemon)
+    });
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(address), &engine);
+    let context = TestWorker::new(service.raw, &engine, 9, 4);
+    assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(context.ctx), CtxState::IDLE);
+    let text = failure(context.ctx);
+    assert!(text.contains("worker 9") && text.contains(&closed.to_string()), "{text}");
+    context.destroy();
+    service.end();
+    drop(daemon.join().unwrap());
+}
+
+/// How a service start ends with a daemon that says this.
+fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaError, String) {
+    let (fake, address) = Fake::new();
+    let daemon = std::thread::spawn(move || {
+        let stream = say(&fake);
+        (fake, stream)
+    });
+    let engine = Engine::new();
+    let service = new_service(&At::Address(address));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    let code = c!(doca_ctx_start(service.ctx));
+    assert_eq!(state(service.ctx), CtxState::IDLE);
+    let text = failure(service.ctx);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    drop(daemon.join().unwrap());
+    (code, text)
+}
+
+#[test]
+fn a_daemon_with_another_ucx_is_refused_and_both_versions_named() {
+    let (code, text) = start_with(|fake| {
+        let other = ucx::Version { major: 1, minor: 99, patch: 3 };
+        fake.accept(Hello::with_ucx(Role::Daemon, other))
+    });
+    assert_eq!(code, DocaError::UNSUPPORTED_VERSION);
+    assert!(text.contains("1.99.3") && text.contains(&ucx::version().to_string()), "{text}");
+}
+
+#[test]
+fn a_daemon_that_begins_with_something_else_is_refused() {
+    let (code, text) = start_with(|fake| {
+        let mut stream = fake.accept(Hello::new(Role::Daemon));
+        fake.send(&mut stream, &DaemonToHost::Group { request: 1, ids: vec![] });
+        stream
+    });
+    assert_eq!(code, DocaError::IO_FAILED, "{text}");
+    let (code, text) = start_with(|fake| {
+        let mut stream = fake.accept(Hello::new(Role::Daemon));
+        let cpus = "all of them".to_owned();
+        fake.send(&mut stream, &DaemonToHost::Welcome { plugins: vec![], cpus, max_message: 4096 });
+        stream
+    });
+    assert_eq!(code, DocaError::IO_FAILED, "{text}");
+    assert!(text.contains("all of them"), "{text}");
+}
+
+#[test]
+fn a_worker_where_the_daemon_should_be_is_refused() {
+    let (code, text) = start_with(|fake| fake.accept(Hello::new(Role::Worker)));
+    assert_eq!(code, DocaError::UNSUPPORTED_VERSION, "{text}");
+    assert!(text.contains("daemon") && text.contains("worker"), "{text}");
+}

@@ -1,0 +1,340 @@
+//! Peers that are killed or stopped: every task ends with an error, contexts leave RUNNING, the
+//! rest goes on.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use urom_abi::DocaError;
+use urom_abi::host::{CtxState, GidTask};
+use urom_wire::test_queues::{Queues, ran_alone};
+
+use crate::processes::{Plugins, Uromd, op};
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state,
+    take_done,
+};
+
+/// The process of a worker with the obedient plugin.
+pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
+    worker.submit(&command(op::PID, 0));
+    assert_eq!(engine.next(), 1);
+    let pid = take_done().remove(0).response.unwrap();
+    Pid::from_raw(u64::from_le_bytes(pid.try_into().unwrap()) as i32).unwrap()
+}
+
+/// 16 tasks in flight, and `end` for the process they are at: all complete with `code` within
+/// `limit`.
+fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 32);
+    let other = TestWorker::start(service.raw, &engine, 2, 1);
+    let pid = pid_of(&engine, &worker);
+    let tasks: Vec<usize> =
+        (0..16).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
+    let unused = worker.allocate().unwrap();
+    engine.is_quiet(10_000);
+    end(pid);
+    let begin = Instant::now();
+    let mut code = OK;
+    for task in tasks {
+        assert_eq!(engine.next(), 1);
+        let done = take_done();
+        assert_eq!(done.len(), 1);
+        assert_eq!((done[0].task, done[0].response.as_deref()), (task, None));
+        assert!(codes.contains(&done[0].status), "{:?}", done[0].status);
+        assert_eq!(state(worker.ctx), CtxState::STOPPING);
+        code = done[0].status;
+    }
+    assert!(begin.elapsed() < limit, "{:?}", begin.elapsed());
+    assert_eq!(c!(doca_task_submit(as_task(unused))), code);
+    assert!(failure(worker.ctx).contains("worker 1"), "{}", failure(worker.ctx));
+    engine.is_quiet(1000);
+    assert_eq!(c!(doca_urom_worker_cmd_task_release(unused)), OK);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(worker.ctx), CtxState::IDLE);
+    engine.is_quiet(1000);
+    // The rest of the service works.
+    other.submit(&command(op::ECHO, 3));
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, OK);
+    let _ = kill_process(pid, Signal::KILL);
+    let next = TestWorker::start(service.raw, &engine, urom_abi::WORKER_ID_ANY, 1);
+    next.end(&engine);
+    other.end(&engine);
+    worker.destroy();
+    service.end();
+}
+
+#[test]
+fn a_killed_worker_is_noticed_within_a_second() {
+    let kill = |pid| kill_process(pid, Signal::KILL).unwrap();
+    lose(kill, &[DocaError::CONNECTION_RESET], Duration::from_secs(1));
+}
+
+#[test]
+fn a_stopped_worker_is_noticed_within_five_seconds() {
+    let stop = |pid| kill_process(pid, Signal::STOP).unwrap();
+    // The daemon kills what does not answer it, and may be the first to notice.
+    lose(stop, &[DocaError::TIME_OUT, DocaError::CONNECTION_RESET], Duration::from_secs(5));
+}
+
+#[test]
+fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
+    let plugins = Plugins::obedient();
+    let limit = (1 << 20).to_string();
+    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
+    let engine = Engine::new();
+    let service = new_service(&At::Address(uromd.address));
+    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
+    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let worker = TestWorker::start(service.raw, &engine, 1, 16);
+    let pid = pid_of(&engine, &worker);
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut payload = command(op::HOLD, 0);
+    payload.resize(1_000_000, 1);
+    let tasks: Vec<usize> = (0..16).map(|_| worker.submit(&payload).addr()).collect();
+    let begin = Instant::now();
+    for task in tasks {
+        assert_eq!(engine.next(), 1);
+        let done = take_done().remove(0);
+        assert_eq!((done.task, done.response), (task, None));
+        assert_ne!(done.status, OK);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(worker.ctx), CtxState::IDLE);
+    // The next one is served by the same engine.
+    let next = TestWorker::start(service.raw, &engine, 2, 1);
+    next.submit(&payload[8..]);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, OK);
+    next.end(&engine);
+    worker.destroy();
+    service.end();
+    let begin = Instant::now();
+    drop(engine);
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn answers_that_came_before_the_loss_are_delivered() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 32);
+    let pid = pid_of(&engine, &worker);
+    for word in 0..15 {
+        worker.submit(&command(op::HOLD, word));
+    }
+    engine.is_quiet(100_000);
+    worker.submit(&command(op::RELEASE, 0));
+    // Sends it. This host does not look before the worker is gone; another shows that the worker
+    // has answered.
+    assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
+    let other_engine = Engine::new();
+    let other = TestWorker::start(service.raw, &other_engine, 1, 1);
+    for word in 0..10 {
+        other.submit(&command(op::ECHO, word));
+        assert_eq!(other_engine.next(), 1);
+    }
+    take_done();
+    kill_process(pid, Signal::KILL).unwrap();
+    wait_gone(pid);
+    for _ in 0..16 {
+        assert_eq!(engine.next(), 1);
+        let done = take_done();
+        assert_eq!((done.len(), done[0].status), (1, OK));
+    }
+    for (engine, worker) in [(&engine, worker), (&other_engine, other)] {
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(worker.ctx), CtxState::IDLE);
+        worker.destroy();
+    }
+    service.end();
+}
+
+fn wait_gone(pid: Pid) {
+    let deadline = Instant::now() + crate::support::PATIENCE;
+    let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    while let Ok(text) = std::fs::read_to_string(&stat) {
+        if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') {
+            return;
+        }
+        assert!(Instant::now() < deadline, "process {pid:?} does not end");
+        std::thread::yield_now();
+    }
+}
+
+unsafe extern "C" fn expect_loss(
+    task: *mut GidTask,
+    _: urom_abi::host::Data,
+    _: urom_abi::host::Data,
+) {
+    let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));
+    assert_eq!(c!(doca_task_get_status(as_task)), DocaError::TIME_OUT);
+    assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_get_workers_count(task)), 0);
+    assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_release(task)), OK);
+}
+
+#[test]
+fn a_service_whose_daemon_is_killed_goes_idle_with_a_reason() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    engine.is_quiet(100);
+    uromd.signal(Signal::KILL);
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(service.ctx), CtxState::IDLE);
+    let text = failure(service.ctx);
+    assert!(text.contains(&uromd.address.to_string()), "{text}");
+    engine.is_quiet(1000);
+    // Nobody is there now.
+    assert_ne!(c!(doca_ctx_start(service.ctx)), OK);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
+/// Has the worker answer the one command that it holds.
+fn let_go(engine: &Engine, worker: &TestWorker) {
+    worker.submit(&command(op::RELEASE, 0));
+    for _ in 0..2 {
+        assert_eq!(engine.next(), 1);
+        assert_eq!(take_done().remove(0).status, OK);
+    }
+}
+
+/// A host that takes the first 1 for the end of its task must not take the loss of something else
+/// for it.
+#[test]
+fn a_loss_is_not_taken_for_the_end_of_a_task() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let other_uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let other_service = TestService::start(&At::Address(other_uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 2);
+    let other = TestWorker::start(other_service.raw, &engine, 1, 1);
+    let pid = pid_of(&engine, &other);
+    worker.submit(&command(op::HOLD, 0));
+    engine.is_quiet(10_000);
+    kill_process(pid, Signal::KILL).unwrap();
+    engine.quiet_until(|| state(other.ctx) == CtxState::IDLE);
+    other_uromd.signal(Signal::KILL);
+    engine.quiet_until(|| state(other_service.ctx) == CtxState::IDLE);
+    let_go(&engine, &worker);
+    other.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(other_service.raw)), OK);
+    worker.end(&engine);
+    service.end();
+}
+
+/// The host's own stop counts, even if what it stops was lost before.
+#[test]
+fn a_lost_worker_that_is_stopped_counts_as_progress() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = TestWorker::start(service.raw, &engine, 1, 2);
+    let other = TestWorker::start(service.raw, &engine, 2, 1);
+    let pid = pid_of(&engine, &other);
+    let unused = other.allocate().unwrap();
+    worker.submit(&command(op::HOLD, 0));
+    kill_process(pid, Signal::KILL).unwrap();
+    engine.quiet_until(|| state(other.ctx) == CtxState::STOPPING);
+    assert_eq!(c!(doca_ctx_stop(other.ctx)), DocaError::IN_PROGRESS);
+    assert_eq!(c!(doca_urom_worker_cmd_task_release(unused)), OK);
+    assert_eq!(engine.next(), 1);
+    assert_eq!((state(other.ctx), engine.in_flight()), (CtxState::IDLE, 1));
+    other.destroy();
+    let_go(&engine, &worker);
+    worker.end(&engine);
+    service.end();
+}
+
+#[test]
+fn a_query_at_a_stopped_daemon_ends_within_five_seconds() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    uromd.signal(Signal::STOP);
+    let task = service.query(0, expect_loss);
+    let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));
+    assert_eq!(c!(doca_task_submit(as_task)), OK);
+    let begin = Instant::now();
+    assert_eq!(engine.next(), 1);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(engine.next(), 1);
+    assert_eq!(state(service.ctx), CtxState::IDLE);
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
+#[test]
+fn a_worker_that_starts_when_the_daemon_dies_ends_idle() {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let worker = TestWorker::new(service.raw, &engine, 1, 1);
+    uromd.signal(Signal::STOP);
+    assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::IN_PROGRESS);
+    uromd.signal(Signal::KILL);
+    for _ in 0..2 {
+        assert_eq!(engine.next(), 1);
+    }
+    assert_eq!((state(worker.ctx), state(service.ctx)), (CtxState::IDLE, CtxState::IDLE));
+    assert_ne!(failure(worker.ctx), "");
+    worker.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+}
+
+#[test]
+fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works() {
+    if ran_alone(
+        "loss::workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_one_works",
+    ) {
+        return;
+    }
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let dying = TestWorker::start(service.raw, &engine, 1, 8);
+    let waiting = TestWorker::start(service.raw, &engine, 2, 8);
+    let pid = pid_of(&engine, &dying);
+    let echo = |worker: &TestWorker| {
+        worker.submit(&command(op::ECHO, 1));
+        assert_eq!(engine.next(), 1);
+        assert_eq!(take_done().remove(0).status, OK);
+    };
+    let queues = Queues::now();
+    (0..5).for_each(|_| echo(&dying));
+    (0..3).for_each(|_| echo(&waiting));
+    // Both answer into this host's queue.
+    queues.block(8);
+    waiting.submit(&command(op::ECHO, 2));
+    kill_process(pid, Signal::KILL).unwrap();
+    let begin = Instant::now();
+    assert_eq!(engine.next(), 1);
+    assert_eq!(take_done().remove(0).status, DocaError::CONNECTION_RESET);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(failure(waiting.ctx).contains("UCX's receive queue"), "{}", failure(waiting.ctx));
+
+    for worker in [dying, waiting] {
+        while state(worker.ctx) != CtxState::IDLE {
+            assert_eq!(engine.next(), 1);
+        }
+        worker.destroy();
+    }
+    let next = TestWorker::start(service.raw, &engine, 3, 8);
+    echo(&next);
+    next.end(&engine);
+    service.end();
+}

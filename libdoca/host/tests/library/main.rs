@@ -1,0 +1,30 @@
+//! The host library against a real daemon, real worker processes and a C plugin, and against the
+//! embedded service; every call goes through the table of DOCA's functions.
+
+#![allow(unreachable_pub, reason = "a test has no outside")]
+
+#[macro_use]
+mod support;
+
+mod builds;
+#[path = "../../../../urom-service/tests/plugins/compile.rs"]
+mod compile;
+mod contexts;
+mod domain_support;
+mod domains;
+mod events;
+mod exchanges;
+mod extensions;
+mod fake;
+mod keys;
+mod logged;
+mod lookups;
+mod loss;
+mod one_sided;
+mod processes;
+mod progress;
+mod queries;
+mod rally;
+mod reasons;
+mod states;
+mod tasks;

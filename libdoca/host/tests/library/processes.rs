@@ -1,0 +1,144 @@
+//! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of
+//! one's own.
+
+#[path = "../../../../urom-service/tests/sanitized/mod.rs"]
+mod sanitized;
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::compile::compile;
+pub(crate) use crate::compile::op;
+use crate::support::{At, Engine, TestService, TestWorker};
+
+/// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
+pub struct Plugins {
+    directory: tempfile::TempDir,
+}
+
+impl Plugins {
+    pub fn obedient() -> Plugins {
+        Plugins::compile(&[("obedient", "obedient.c", &[])])
+    }
+
+    /// Three plugins that make look-ups, ids 1, 2 and 4 in this order: two with addresses, one
+    /// without.
+    pub fn seekers() -> Plugins {
+        Plugins::compile(&[
+            ("seeker", "seeker.c", &[]),
+            ("seeker_two", "seeker.c", &[]),
+            ("seeker_unreachable", "seeker.c", &["-DUNREACHABLE"]),
+        ])
+    }
+
+    /// A directory without any.
+    pub fn empty() -> Plugins {
+        Plugins::compile(&[])
+    }
+
+    /// Names, sources and flags.
+    fn compile(all: &[(&str, &str, &[&str])]) -> Plugins {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, source, flags) in all {
+            compile(directory.path(), name, Path::new(source), flags);
+        }
+        Plugins { directory }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Puts another build of an obedient plugin in the place of one that is there.
+    pub fn replace(&self, name: &str, flags: &[&str]) {
+        let aside = tempfile::tempdir().unwrap();
+        let built = compile(aside.path(), name, Path::new("obedient.c"), flags);
+        let place = self.path().join(format!("{name}.so"));
+        // A new file: workers go on with the old one.
+        std::fs::remove_file(&place).unwrap();
+        std::fs::copy(built, &place).unwrap();
+    }
+}
+
+/// The `uromd` that was built beside this test.
+fn uromd() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let file = program.ancestors().nth(2).unwrap().join("uromd");
+    assert!(
+        file.exists(),
+        "{} is not there: run the tests with `cargo xtask test`, which builds it first",
+        file.display()
+    );
+    file
+}
+
+/// A daemon with a process of its own; killed when dropped.
+pub struct Uromd {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Uromd {
+    pub fn start(plugins: &Plugins) -> Uromd {
+        Uromd::start_with(plugins, &[])
+    }
+
+    pub fn start_with(plugins: &Plugins, args: &[&str]) -> Uromd {
+        Uromd::start_at("127.0.0.1:0", plugins, args)
+    }
+
+    pub fn start_at(listen: &str, plugins: &Plugins, args: &[&str]) -> Uromd {
+        let mut command = Command::new(uromd());
+        command.env("UROM_PLUGIN_PATH", plugins.path()).args(["--listen", listen]).args(args);
+        sanitized::for_workers(&mut command);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address =
+            line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
+        Uromd { child, address }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for Uromd {
+    fn drop(&mut self) {
+        // Its workers end with it; a process that is gone already is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The same body for a daemon of its own and for the embedded service.
+pub fn with_both(body: impl Fn(&At<'_>)) {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    body(&At::Address(uromd.address));
+    body(&At::Embedded(plugins.path()));
+}
+
+/// An engine with a running service, with a daemon of its own.
+pub fn with_service(body: impl FnOnce(&Engine, &TestService)) {
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start(&plugins);
+    let engine = Engine::new();
+    let service = TestService::start(&At::Address(uromd.address), &engine);
+    body(&engine, &service);
+    service.end();
+}
+
+/// The same with a worker for so many tasks.
+pub fn with_worker(max_inflight: u32, body: impl FnOnce(&Engine, &TestService, &TestWorker)) {
+    with_service(|engine, service| {
+        let worker = TestWorker::start(service.raw, engine, 5, max_inflight);
+        body(engine, service, &worker);
+        worker.end(engine);
+    });
+}

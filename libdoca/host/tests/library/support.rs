@@ -1,0 +1,333 @@
+//! A host in the words of DOCA's C interface, as short as tests want it. It checks nothing that a
+//! test should.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_void};
+use std::net::SocketAddr;
+use std::ptr::null_mut;
+use std::time::Instant;
+
+pub use libdoca_host::api;
+use urom_abi::DocaError;
+use urom_abi::host::{CmdTask, Ctx, CtxState, Data, GidTask, Pe, Service, Task, Worker};
+use urom_abi::plugin::PluginInfo;
+
+/// How long anything may take before a test gives up.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Calls a function of the table.
+macro_rules! c {
+    ($name:ident($($arg:expr),* $(,)?)) => {{
+        let function = $crate::support::api().$name;
+        // SAFETY: the tests give live objects and places, or null.
+        unsafe { function($($arg),*) }
+    }};
+}
+
+pub const OK: DocaError = DocaError::SUCCESS;
+
+/// A progress engine.
+pub struct Engine(pub *mut Pe);
+
+impl Engine {
+    pub fn new() -> Engine {
+        let mut pe = null_mut();
+        assert_eq!(c!(doca_pe_create(&mut pe)), OK);
+        Engine(pe)
+    }
+
+    /// One call.
+    pub fn progress(&self) -> u8 {
+        c!(doca_pe_progress(self.0))
+    }
+
+    /// Calls until something happened; returns what the last call did.
+    pub fn next(&self) -> u8 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.progress() {
+                0 => assert!(Instant::now() < deadline, "nothing happens"),
+                seen => return seen,
+            }
+        }
+    }
+
+    /// Calls `count` times, and asserts that nothing happens.
+    pub fn is_quiet(&self, count: usize) {
+        for call in 0..count {
+            assert_eq!(self.progress(), 0, "call {call}");
+        }
+    }
+
+    /// Calls until `done`, and asserts that nothing happens that counts.
+    pub fn quiet_until(&self, done: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !done() {
+            assert_eq!(self.progress(), 0);
+            assert!(Instant::now() < deadline, "nothing happens");
+        }
+    }
+
+    pub fn in_flight(&self) -> usize {
+        let mut count = usize::MAX;
+        assert_eq!(c!(doca_pe_get_num_inflight_tasks(self.0, &mut count)), OK);
+        count
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(c!(doca_pe_destroy(self.0)), OK);
+        }
+    }
+}
+
+pub fn state(ctx: *mut Ctx) -> CtxState {
+    let mut state = CtxState(99);
+    assert_eq!(c!(doca_ctx_get_state(ctx, &mut state)), OK);
+    state
+}
+
+pub fn failure(ctx: *mut Ctx) -> String {
+    let get = api().extensions.unwrap().urom_ctx_get_failure;
+    let mut text = vec![0_u8; 1000];
+    // SAFETY: a live context and a place of that length.
+    let len = unsafe { get(ctx, text.as_mut_ptr().cast(), text.len()) };
+    text.truncate(len);
+    String::from_utf8(text).unwrap()
+}
+
+/// Where a service context is to find its service.
+pub enum At<'a> {
+    Address(SocketAddr),
+    Embedded(&'a std::path::Path),
+    Environment,
+}
+
+/// A service context that runs.
+pub struct TestService {
+    pub raw: *mut Service,
+    pub ctx: *mut Ctx,
+}
+
+pub fn new_service(at: &At<'_>) -> TestService {
+    let mut raw = null_mut();
+    assert_eq!(c!(doca_urom_service_create(&mut raw)), OK);
+    let extensions = api().extensions.unwrap();
+    let code = match at {
+        At::Address(address) => {
+            let text = CString::new(address.to_string()).unwrap();
+            // SAFETY: a live service and a C string.
+            unsafe {
+                (extensions.urom_service_set_address)(raw, text.as_ptr(), c"the test".as_ptr())
+            }
+        }
+        At::Embedded(path) => {
+            let text = CString::new(path.to_str().unwrap()).unwrap();
+            // SAFETY: a live service and a C string.
+            unsafe { (extensions.urom_service_set_embedded)(raw, text.as_ptr()) }
+        }
+        // SAFETY: a live service.
+        At::Environment => unsafe { (extensions.urom_service_set_any_device)(raw) },
+    };
+    assert_eq!(code, OK);
+    TestService { raw, ctx: c!(doca_urom_service_as_ctx(raw)) }
+}
+
+impl TestService {
+    pub fn start(at: &At<'_>, engine: &Engine) -> TestService {
+        TestService::start_with(at, engine, 4096)
+    }
+
+    /// With messages of up to so many bytes.
+    pub fn start_with(at: &At<'_>, engine: &Engine, max_message: usize) -> TestService {
+        let service = new_service(at);
+        assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, max_message)), OK);
+        assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+        assert_eq!(c!(doca_ctx_start(service.ctx)), OK, "{}", failure(service.ctx));
+        assert_eq!(state(service.ctx), CtxState::RUNNING);
+        service
+    }
+
+    pub fn plugins(&self) -> Vec<PluginInfo> {
+        let (mut first, mut count) = (std::ptr::null(), 0);
+        assert_eq!(c!(doca_urom_service_get_plugins_list(self.raw, &mut first, &mut count)), OK);
+        // SAFETY: the library's list.
+        unsafe { std::slice::from_raw_parts(first, count) }.to_vec()
+    }
+
+    pub fn query(&self, gid: u32, callback: urom_abi::host::GidTaskCallback) -> *mut GidTask {
+        let mut task = null_mut();
+        let code = c!(doca_urom_service_get_workers_by_gid_task_allocate_init(
+            self.raw,
+            gid,
+            Some(callback),
+            &mut task
+        ));
+        assert_eq!(code, OK);
+        task
+    }
+
+    /// Stops and destroys.
+    pub fn end(self) {
+        assert_eq!(c!(doca_ctx_stop(self.ctx)), OK);
+        assert_eq!(c!(doca_urom_service_destroy(self.raw)), OK);
+    }
+}
+
+/// A worker context.
+#[derive(Clone, Copy)]
+pub struct TestWorker {
+    pub raw: *mut Worker,
+    pub ctx: *mut Ctx,
+}
+
+/// A completion as a callback saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    pub task: usize,
+    pub task_data: u64,
+    pub ctx_data: u64,
+    pub status: DocaError,
+    pub response: Option<Vec<u8>>,
+}
+
+thread_local! {
+    /// What completed on this thread, oldest first.
+    static DONE: RefCell<Vec<Done>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What completed on this thread since the last call.
+pub fn take_done() -> Vec<Done> {
+    DONE.take()
+}
+
+pub fn response(task: *mut CmdTask) -> Option<Vec<u8>> {
+    let buf = c!(doca_urom_worker_cmd_task_get_response(task));
+    if buf.is_null() {
+        return None;
+    }
+    let (mut data, mut len) = (null_mut(), usize::MAX);
+    assert_eq!(c!(doca_buf_get_data(buf, &mut data)), OK);
+    assert_eq!(c!(doca_buf_get_data_len(buf, &mut len)), OK);
+    assert_eq!(data.addr() % 8, 0);
+    // SAFETY: the task's own memory.
+    Some(unsafe { std::slice::from_raw_parts(data.cast(), len) }.to_vec())
+}
+
+fn note(task: *mut CmdTask, task_data: Data, ctx_data: Data) -> Done {
+    // SAFETY: every bit pattern is a number.
+    let task_data = unsafe { task_data.u64 };
+    // SAFETY: as above.
+    let ctx_data = unsafe { ctx_data.u64 };
+    let status = c!(doca_task_get_status(as_task(task)));
+    Done { task: task.addr(), task_data, ctx_data, status, response: response(task) }
+}
+
+/// Notes the completion and releases the task.
+pub unsafe extern "C" fn note_and_release(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
+    let done = note(task, task_data, ctx_data);
+    assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
+    DONE.with_borrow_mut(|all| all.push(done));
+}
+
+/// Notes the completion and keeps the task.
+pub unsafe extern "C" fn note_and_keep(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
+    let done = note(task, task_data, ctx_data);
+    DONE.with_borrow_mut(|all| all.push(done));
+}
+
+pub fn as_task(task: *mut CmdTask) -> *mut Task {
+    c!(doca_urom_worker_cmd_task_as_task(task))
+}
+
+/// The bytes of a command of the obedient plugin.
+pub fn command(op: u64, word: u64) -> Vec<u8> {
+    [op.to_le_bytes(), word.to_le_bytes()].concat()
+}
+
+impl TestWorker {
+    /// A worker with the first plugin.
+    pub fn new(service: *mut Service, engine: &Engine, id: u64, max_inflight: u32) -> TestWorker {
+        let mut raw = null_mut();
+        assert_eq!(c!(doca_urom_worker_create(&mut raw)), OK);
+        let ctx = c!(doca_urom_worker_as_ctx(raw));
+        assert_eq!(c!(doca_urom_worker_set_service(raw, service)), OK);
+        assert_eq!(c!(doca_pe_connect_ctx(engine.0, ctx)), OK);
+        assert_eq!(c!(doca_urom_worker_set_id(raw, id)), OK);
+        assert_eq!(c!(doca_urom_worker_set_max_inflight_tasks(raw, max_inflight)), OK);
+        assert_eq!(c!(doca_urom_worker_set_plugins(raw, 1)), OK);
+        TestWorker { raw, ctx }
+    }
+
+    pub fn start(service: *mut Service, engine: &Engine, id: u64, max_inflight: u32) -> TestWorker {
+        let worker = TestWorker::new(service, engine, id, max_inflight);
+        worker.run(engine);
+        worker
+    }
+
+    /// Starts it and waits until it runs.
+    pub fn run(&self, engine: &Engine) {
+        assert_eq!(c!(doca_ctx_start(self.ctx)), DocaError::IN_PROGRESS, "{}", failure(self.ctx));
+        assert_eq!(state(self.ctx), CtxState::STARTING);
+        assert_eq!(engine.next(), 1);
+        assert_eq!(state(self.ctx), CtxState::RUNNING, "{}", failure(self.ctx));
+    }
+
+    pub fn allocate(&self) -> Result<*mut CmdTask, DocaError> {
+        let mut task = null_mut();
+        c!(doca_urom_worker_cmd_task_allocate_init(self.raw, 1, &mut task)).check()?;
+        c!(doca_urom_worker_cmd_task_set_cb(task, Some(note_and_release)));
+        Ok(task)
+    }
+
+    /// A task with these bytes.
+    pub fn task(&self, payload: &[u8]) -> *mut CmdTask {
+        let task = self.allocate().unwrap();
+        fill(task, payload);
+        task
+    }
+
+    /// Sends a command; returns its task.
+    pub fn submit(&self, payload: &[u8]) -> *mut CmdTask {
+        let task = self.task(payload);
+        assert_eq!(c!(doca_task_submit(as_task(task))), OK);
+        task
+    }
+
+    pub fn id(&self) -> Result<u64, DocaError> {
+        let mut id = 0;
+        c!(doca_urom_worker_get_id(self.raw, &mut id)).check().map(|()| id)
+    }
+
+    /// Stops it, and waits for the one event that tells.
+    pub fn stop(&self, engine: &Engine) {
+        assert_eq!(c!(doca_ctx_stop(self.ctx)), DocaError::IN_PROGRESS);
+        assert_eq!(state(self.ctx), CtxState::STOPPING);
+        while state(self.ctx) != CtxState::IDLE {
+            assert_eq!(engine.next(), 1);
+        }
+    }
+
+    pub fn destroy(self) {
+        assert_eq!(c!(doca_urom_worker_destroy(self.raw)), OK);
+    }
+
+    pub fn end(self, engine: &Engine) {
+        self.stop(engine);
+        self.destroy();
+    }
+}
+
+/// Writes a task's payload as a stub does.
+pub fn fill(task: *mut CmdTask, payload: &[u8]) {
+    let buf = c!(doca_urom_worker_cmd_task_get_payload(task));
+    let (mut data, mut capacity) = (null_mut::<c_void>(), 0);
+    assert_eq!(c!(doca_buf_get_data(buf, &mut data)), OK);
+    assert_eq!(c!(doca_buf_get_data_len(buf, &mut capacity)), OK);
+    assert!(payload.len() <= capacity, "{} bytes into {capacity}", payload.len());
+    // SAFETY: the task's own memory, which is long enough.
+    unsafe { data.cast::<u8>().copy_from_nonoverlapping(payload.as_ptr(), payload.len()) };
+    assert_eq!(c!(doca_buf_set_data(buf, data, payload.len())), OK);
+}

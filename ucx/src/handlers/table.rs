@@ -1,0 +1,85 @@
+//! The handlers of a worker by their ids, and which of them may run. It knows nothing of messages.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_void;
+use std::ptr;
+use std::rc::Rc;
+
+/// The active-message handlers of a worker.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(super) by_id: RefCell<BTreeMap<u16, Rc<dyn Owned>>>,
+    pub(super) state: Cell<State>,
+    /// The announcement whose callback has not returned, unless it was dropped; of the one callback
+    /// that runs handlers.
+    pub(super) current: Cell<*mut c_void>,
+    /// Calls for what arrived while a handler ran; empty when none runs.
+    waiting: RefCell<VecDeque<Box<dyn FnOnce()>>>,
+}
+
+/// Who may call a handler: it is handed its closure for writing, so only one call at a time.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) enum State {
+    /// No handler runs.
+    #[default]
+    Idle,
+    /// One runs.
+    Running,
+    /// One runs, and others wait for its end.
+    Waited,
+    /// None will run any more.
+    Over,
+}
+
+/// A handler, whatever its closure.
+pub(super) trait Owned {
+    /// Drops the closure.
+    ///
+    /// # Safety
+    ///
+    /// The caller has turned the state away from idle, and no call of the closure is under way.
+    unsafe fn clear(&self);
+}
+
+impl Handlers {
+    /// Drops what the handlers own. UCX may call back while the worker ends, to no effect.
+    pub(crate) fn clear(&self) {
+        let before = self.state.replace(State::Over);
+        debug_assert!(
+            before == State::Idle,
+            "a handler runs inside a call on a handle of the worker"
+        );
+        let handlers: Vec<_> = self.by_id.borrow().values().cloned().collect();
+        for handler in handlers {
+            // SAFETY: the state was idle, and from now on no handler is called.
+            unsafe { handler.clear() };
+        }
+    }
+
+    /// Takes an announcement out whose callback has not returned, which then says that it is dropped. False when it has
+    /// returned.
+    pub(crate) fn take_announcement(&self, descriptor: *mut c_void) -> bool {
+        let current = self.current.get() == descriptor;
+        if current {
+            self.current.set(ptr::null_mut());
+        }
+        current
+    }
+
+    /// Has a call wait until the handler that runs has returned.
+    pub(super) fn wait(&self, call: impl FnOnce() + 'static) {
+        self.waiting.borrow_mut().push_back(Box::new(call));
+        self.state.set(State::Waited);
+    }
+
+    /// Runs what arrived while a handler ran. The caller has turned the state away from idle, and its own
+    /// handler has returned.
+    #[cold]
+    pub(super) fn run_waiting(&self) {
+        let next = || self.waiting.borrow_mut().pop_front();
+        while let Some(call) = next() {
+            call();
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Progress engines.
+
+mod alarm;
+pub(crate) mod all;
+mod deadlines;
+pub(crate) mod leaving;
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::task::Context as TaskContext;
+use std::time::Instant;
+
+use urom_abi::DocaError;
+use urom_abi::host::{Ctx, Pe};
+
+use crate::callback;
+use crate::error::{Error, Result, check};
+use crate::library::{Library, create, get};
+use alarm::Alarm;
+pub(crate) use deadlines::Timed;
+use deadlines::{Deadlines, MOVES};
+use leaving::Leaving;
+
+/// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
+///
+/// It belongs to the thread that made it, as do its workers and their tasks. Clones are the same
+/// engine. It is destroyed when its last clone and the last worker on it are gone.
+///
+/// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
+/// which destroys it when a later progress finds that it has stopped. The last clone waits for such
+/// workers, for at most ten seconds after they were dropped; one that has not stopped then stays
+/// behind, with a line in the log.
+///
+/// Programs seldom progress it by hand: every future of this crate progresses its own engine when
+/// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
+/// their thread.
+///
+/// ```no_run
+/// # use urom_host::{ProgressEngine, Service, Result};
+/// # fn main() -> Result<()> {
+/// let engine = ProgressEngine::new()?;
+/// let service = Service::builder().engine(&engine).connect()?;
+/// while engine.in_flight()? > 0 {
+///     engine.progress();
+/// }
+/// // One more, for a service that is there already.
+/// let other = ProgressEngine::with_library(service.library())?;
+/// assert_eq!(other.library(), engine.library());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Sleeping
+///
+/// The engine is also a file descriptor that becomes readable when there is something to do, once
+/// that was asked for: an answer, or a [deadline](crate::Completion) that passed. For a program
+/// with an event loop of its own:
+///
+/// 1. [`progress`](Self::progress) until it returns `false`;
+/// 2. [`request_notification`](Self::request_notification);
+/// 3. wait until the descriptor is readable (what happened since 1 makes it readable at once);
+/// 4. [`clear_notification`](Self::clear_notification), and back to 1.
+///
+/// The feature `tokio` has this for tokio: the function `drive` of the module of that name.
+///
+/// ```no_run
+/// use rustix::event::{PollFd, PollFlags, poll};
+/// use urom_host::ProgressEngine;
+///
+/// /// Waits for whatever comes first, an event of the engine's or one of the program's own.
+/// fn turn(engine: &ProgressEngine, other: &std::net::TcpStream) -> urom_host::Result<()> {
+///     while engine.progress() {}
+///     engine.request_notification()?;
+///     let mut set = [PollFd::new(engine, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
+///     let polled = poll(&mut set, None);
+///     engine.clear_notification()?;
+///     polled.expect("both are descriptors");
+///     Ok(())
+/// }
+/// ```
+///
+/// # Threads
+///
+/// ```compile_fail,E0277
+/// fn assert_send<T: Send>() {}
+/// assert_send::<urom_host::ProgressEngine>();
+/// ```
+pub struct ProgressEngine(Rc<EngineCore>);
+
+impl Clone for ProgressEngine {
+    fn clone(&self) -> ProgressEngine {
+        ProgressEngine::of(Rc::clone(&self.0))
+    }
+}
+
+impl Drop for ProgressEngine {
+    fn drop(&mut self) {
+        self.0.leaving.handles.update(|handles| handles - 1);
+        self.wait_for_leaving();
+    }
+}
+
+impl ProgressEngine {
+    /// Creates an engine for this thread (`doca_pe_create`), of the library that
+    /// [`Library::find`] finds. A service that is connected to
+    /// [with it](crate::ServiceBuilder::engine) uses the same library.
+    ///
+    /// # Errors
+    /// As [`Library::find`]; `NO_MEMORY` and the like.
+    pub fn new() -> Result<ProgressEngine> {
+        ProgressEngine::with_library(Library::find()?)
+    }
+
+    /// Creates an engine of any library for this thread (`doca_pe_create`).
+    ///
+    /// # Errors
+    /// `NO_MEMORY` and the like.
+    pub fn with_library(library: Library) -> Result<ProgressEngine> {
+        let core = Rc::new(EngineCore::new(library)?);
+        all::register(&core);
+        Ok(ProgressEngine::of(core))
+    }
+
+    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether
+    /// anything moved. When nothing did, and after every 64th completion, it ends the tasks whose
+    /// deadline passed, all of them, and so it does after a callback was
+    /// [cancelled](crate::TaskHandle::cancel).
+    ///
+    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress
+    /// there.
+    ///
+    /// # Panics
+    /// With the panic of the callback it ran, if that panicked.
+    pub fn progress(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        crate::tokio::note_progress();
+        self.0.progress()
+    }
+
+    /// How many tasks of all its contexts are submitted and not complete
+    /// (`doca_pe_get_num_inflight_tasks`).
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn in_flight(&self) -> Result<usize> {
+        // SAFETY: the engine is live, and the pointer is to a local variable.
+        get(
+            0,
+            || "counting tasks in flight",
+            |count| unsafe {
+                (self.0.api().doca_pe_get_num_inflight_tasks)(self.0.pe.as_ptr(), count)
+            },
+        )
+    }
+
+    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take
+    /// it back.
+    ///
+    /// The descriptor becomes readable at the next event or the next deadline, or at once when
+    /// something is ready already. It may be the deadline of a task that is submitted afterwards,
+    /// by another task of the event loop.
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn request_notification(&self) -> Result<()> {
+        self.0.deadlines.set_alarm().map_err(|error| {
+            Error::new(DocaError::OPERATING_SYSTEM, "setting a progress engine's timer")
+                .caused_by(error)
+        })?;
+        self.0.asked.set(true);
+        self.0.request_notification()
+    }
+
+    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing
+    /// moves.
+    ///
+    /// # Errors
+    /// Whatever the library says.
+    pub fn clear_notification(&self) -> Result<()> {
+        self.0.deadlines.clear_alarm();
+        self.0.asked.set(false);
+        self.0.clear_notification()
+    }
+
+    /// The library it belongs to.
+    pub fn library(&self) -> Library {
+        self.0.library
+    }
+
+    /// One more handle to an engine of this thread.
+    pub(crate) fn of(core: Rc<EngineCore>) -> ProgressEngine {
+        core.leaving.handles.update(|handles| handles + 1);
+        ProgressEngine(core)
+    }
+
+    /// Whether the other handle is of the same engine.
+    pub(crate) fn is_same(&self, other: &ProgressEngine) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Counts the handle of a context no more that stays behind, and is never dropped.
+    pub(crate) fn forget_handle(&self) {
+        // Dropped last, it sees out the others that leave, which have nobody else now.
+        let engine = self.clone();
+        engine.0.leaving.handles.update(|handles| handles - 1);
+    }
+
+    /// Waits for those that leave when nobody else has the engine.
+    fn wait_for_leaving(&self) {
+        if !self.0.leaving.is_alone() {
+            return;
+        }
+        if callback::is_running() {
+            // Dropped when the callback is over, which comes back here.
+            callback::drop_later(self.clone());
+        } else {
+            self.0.leaving.wait_for_all();
+        }
+    }
+
+    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where
+    /// something moves all the time, the future is woken to go on, so that others of the thread get
+    /// their turn.
+    #[inline]
+    pub(crate) fn poll(&self, cx: &TaskContext<'_>, done: impl Fn() -> bool) -> bool {
+        for _ in 0..MOVES {
+            if done() {
+                return true;
+            }
+            if !self.0.progress() {
+                // A change of state need not count as something that moved.
+                return done();
+            }
+        }
+        cx.waker().wake_by_ref();
+        false
+    }
+
+    /// Whether nothing has progressed it for long while a future waits for it in tokio, where
+    /// nothing will. To be asked for a future that was pending before.
+    pub(crate) fn is_undriven(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        let is_undriven = !self.0.asked.get() && crate::tokio::is_undriven();
+        #[cfg(not(feature = "tokio"))]
+        let is_undriven = false;
+        is_undriven
+    }
+
+    /// Has a future that is pending polled once more if nothing progresses the engine.
+    pub(crate) fn look_again(&self, cx: &TaskContext<'_>) {
+        #[cfg(feature = "tokio")]
+        if !self.0.asked.get() {
+            crate::tokio::look_again(cx);
+        }
+        #[cfg(not(feature = "tokio"))]
+        let _ = cx;
+    }
+
+    #[inline]
+    pub(crate) fn core(&self) -> &EngineCore {
+        &self.0
+    }
+}
+
+impl AsFd for ProgressEngine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
+        // the borrow keeps alive.
+        unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
+    }
+}
+
+impl AsRawFd for ProgressEngine {
+    /// The descriptor, always the same. The first call makes it: until then an engine has none but
+    /// DOCA's own.
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.deadlines.alarm(self.0.as_fd()).map_or(self.0.handle, Alarm::as_raw_fd)
+    }
+}
+
+debug_fields!(ProgressEngine, |it| { fd: it.0.handle });
+
+/// The engine itself, destroyed with its last handle.
+pub(crate) struct EngineCore {
+    library: Library,
+    pe: NonNull<Pe>,
+    handle: RawFd,
+    deadlines: Deadlines,
+    pub(crate) leaving: Leaving,
+    /// The program wants to be notified.
+    asked: Cell<bool>,
+}
+
+impl EngineCore {
+    pub(crate) fn new(library: Library) -> Result<EngineCore> {
+        // SAFETY: the place for the engine is valid.
+        let new = |pe| unsafe { (library.api().doca_pe_create)(pe) };
+        let pe = create("creating a progress engine", new)?;
+        let deadlines = Deadlines::default();
+        let (leaving, asked) = (Leaving::default(), Cell::new(false));
+        let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };
+        // SAFETY: the engine is live, and the pointer is to a local variable.
+        let code = unsafe {
+            (library.api().doca_pe_get_notification_handle)(pe.as_ptr(), &mut core.handle)
+        };
+        check(code, || "asking a progress engine for its notification handle")?;
+        Ok(core)
+    }
+
+    fn api(&self) -> &'static urom_abi::host::Api {
+        self.library.api()
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
+        // the borrow keeps alive.
+        unsafe { BorrowedFd::borrow_raw(self.handle) }
+    }
+
+    pub(crate) fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
+    }
+
+    #[inline]
+    pub(crate) fn progress(&self) -> bool {
+        let mut moved = self.pump();
+        if self.deadlines.is_check_due(moved) {
+            moved |= self.deadlines.expire(Instant::now());
+        }
+        callback::resume();
+        moved
+    }
+
+    /// As [`progress`](Self::progress), for those who look at the deadlines themselves.
+    /// Several commands may complete in one call, if the library can do that.
+    #[inline]
+    pub(crate) fn spin(&self) -> bool {
+        let moved = match self.library.extensions() {
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
+            // running.
+            Some(extensions) => callback::run_unless_running(|| unsafe {
+                (extensions.urom_pe_progress_many)(self.pe.as_ptr()) != 0
+            }),
+            None => self.pump(),
+        };
+        callback::resume();
+        moved
+    }
+
+    /// As [`spin`](Self::spin), but keeps a callback's panic for the next call that passes it on.
+    #[inline]
+    pub(crate) fn pump(&self) -> bool {
+        callback::run_unless_running(|| {
+            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
+            // running.
+            let moved = unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) };
+            moved != 0
+        })
+    }
+
+    pub(crate) fn request_notification(&self) -> Result<()> {
+        // SAFETY: the engine is live and belongs to this thread.
+        let code = unsafe { (self.api().doca_pe_request_notification)(self.pe.as_ptr()) };
+        check(code, || "arming a progress engine's notification handle")
+    }
+
+    /// Connects an idle context; destroying the context is what ends that.
+    ///
+    /// # Safety
+    /// `ctx` is a live context of this engine's library, used by this thread only.
+    pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
+        // SAFETY: the engine is live, the caller vouches for the context.
+        let code = unsafe { (self.api().doca_pe_connect_ctx)(self.pe.as_ptr(), ctx.as_ptr()) };
+        check(code, || "connecting a context to its progress engine")
+    }
+
+    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks
+    /// still wants to be woken.
+    pub(crate) fn end_sleep(&self) -> Result<()> {
+        self.clear_notification()?;
+        if self.asked.get() { self.request_notification() } else { Ok(()) }
+    }
+
+    pub(crate) fn clear_notification(&self) -> Result<()> {
+        // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
+        let code =
+            unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
+        check(code, || "clearing a progress engine's notification handle")
+    }
+}
+
+impl Drop for EngineCore {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the engine: every context on it holds a handle of its own until
+        // it is destroyed.
+        let code = unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
+        if let Err(code) = code.check() {
+            tracing::warn!("a progress engine could not be destroyed: {code}");
+        }
+        all::tidy();
+    }
+}

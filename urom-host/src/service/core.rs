@@ -1,0 +1,221 @@
+//! The thread that a service's context lives on.
+//!
+//! DOCA's objects belong to one thread, but workers of any thread need their service to be
+//! progressed while they start and stop. So the service's context has a thread of its own: it
+//! connects, sleeps until the library, a query or the deadline of one wakes it, and disconnects
+//! when the last user is gone.
+
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::describe::section::Description;
+use urom_abi::host::Service as RawService;
+use urom_abi::plugin::PluginInfo;
+use urom_abi::signals;
+
+use crate::error::{Error, Result};
+use crate::library::Library;
+use crate::plugin::Plugin;
+use crate::service::connection::Connection;
+use crate::service::query::{Counts, Query, expire};
+#[cfg(feature = "builtin")]
+use crate::service::settings::Place;
+use crate::service::settings::Settings;
+use crate::wait::Bell;
+
+/// What the thread reports once it is connected.
+struct Connected {
+    service: Pointer,
+    plugins: Vec<(PluginInfo, Option<u64>)>,
+    cpus: CpuSet,
+}
+
+/// A pointer that other threads pass to `doca_urom_worker_set_service`, and to nothing else.
+struct Pointer(NonNull<RawService>);
+
+// SAFETY: attaching a worker is the one call on a service that DOCA allows on any thread.
+unsafe impl Send for Pointer {}
+// SAFETY: as above; several may do so at the same time.
+unsafe impl Sync for Pointer {}
+
+/// A connected service, for all threads. The last handle that is dropped disconnects it.
+pub(crate) struct ServiceCore {
+    pub(crate) library: Library,
+    /// Tells the services of this process apart.
+    pub(crate) serial: u64,
+    service: Pointer,
+    pub(super) plugins: Vec<Plugin>,
+    /// Where the program said that the service is.
+    #[cfg(feature = "builtin")]
+    pub(super) place: Place,
+    pub(super) cpus: CpuSet,
+    shared: Arc<Shared>,
+    pub(super) counts: Arc<Counts>,
+    /// `None` once it is to end.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ServiceCore {
+    pub(super) fn connect(library: Library, settings: Settings) -> Result<ServiceCore> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let what = settings.what();
+        let system = |error: std::io::Error| {
+            Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error)
+        };
+        let bell = Bell::new().map_err(system)?;
+        let shared = Arc::new(Shared { bell, failure: OnceLock::new() });
+        let (jobs, queue) = mpsc::channel();
+        let (report, connected) = mpsc::sync_channel(1);
+        let theirs = Arc::clone(&shared);
+        #[cfg(feature = "builtin")]
+        let place = settings.place.clone();
+        let thread = signals::blocked(|| {
+            let name = thread::Builder::new().name("urom-service".into());
+            name.spawn(move || serve(library, &settings, &theirs, &queue, &report))
+        })
+        .map_err(system)?;
+        let gone =
+            || Err(Error::new(DocaError::UNEXPECTED, what.clone()).why("its thread ended early"));
+        let Connected { service, plugins, cpus } = match connected.recv().unwrap_or_else(|_| gone())
+        {
+            Ok(connected) => connected,
+            Err(error) => {
+                // The thread is about to end; a panic in it was reported.
+                let _ = thread.join();
+                return Err(error);
+            }
+        };
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let plugins = plugins.into_iter();
+        let plugins =
+            plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
+        let counts = Arc::default();
+        let thread = Some(thread);
+        Ok(ServiceCore {
+            library,
+            serial,
+            service,
+            plugins,
+            #[cfg(feature = "builtin")]
+            place,
+            cpus,
+            shared,
+            counts,
+            jobs: Some(jobs),
+            thread,
+        })
+    }
+
+    /// For `doca_urom_worker_set_service`.
+    pub(crate) fn pointer(&self) -> *mut RawService {
+        self.service.0.as_ptr()
+    }
+
+    /// Why the link to the service failed, once it did.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.shared.failure.get().cloned()
+    }
+
+    /// Runs a job on the service's thread.
+    pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Timed) + Send + 'static) {
+        if let Some(jobs) = &self.jobs {
+            // Without the thread the job is dropped, which ends what waits for it.
+            let _ = jobs.send(Box::new(job));
+        }
+        self.shared.bell.raise();
+    }
+
+    /// Asks for a plugin's description, and waits for the answer.
+    pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let id = plugin.id();
+        // The receiver waits, so sending cannot fail.
+        self.run(move |connection, _| drop(answer.send(connection.description(id))));
+        answered.recv().unwrap_or_else(|_| {
+            Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
+                .why("its thread ended early"))
+        })
+    }
+}
+
+impl Drop for ServiceCore {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.shared.bell.raise();
+        let Some(thread) = self.thread.take() else { return };
+        // A waker that runs on the service's thread may drop the last handle. The thread cannot
+        // join itself.
+        if thread.thread().id() != thread::current().id() && thread.join().is_err() {
+            tracing::warn!("the service's thread panicked");
+        }
+    }
+}
+
+/// What a service's users share with its thread, besides the jobs.
+struct Shared {
+    bell: Bell,
+    failure: OnceLock<String>,
+}
+
+/// The queries of a service that were given a deadline.
+type Timed = Vec<Arc<Query>>;
+
+/// What the service's thread is to do next.
+type Job = Box<dyn FnOnce(&Connection, &mut Timed) + Send>;
+
+fn serve(
+    library: Library,
+    settings: &Settings,
+    shared: &Shared,
+    jobs: &mpsc::Receiver<Job>,
+    report: &mpsc::SyncSender<Result<Connected>>,
+) {
+    let opened = Connection::open(library, settings).and_then(|connection| {
+        let plugins = connection.plugins()?;
+        let cpus = connection.cpus()?;
+        Ok((Connected { service: Pointer(connection.pointer()), plugins, cpus }, connection))
+    });
+    let (connected, connection) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let _ = report.send(Err(error));
+            return;
+        }
+    };
+    if report.send(Ok(connected)).is_err() {
+        return;
+    }
+    let mut timed = Timed::new();
+    loop {
+        connection.progress();
+        shared.bell.lower();
+        if !connection.is_running() {
+            shared.failure.get_or_init(|| {
+                Some(connection.failure())
+                    .filter(|why| !why.is_empty())
+                    .unwrap_or_else(|| "the service is gone".to_owned())
+            });
+        }
+        let mut idle = true;
+        loop {
+            match jobs.try_recv() {
+                Ok(job) => job(&connection, &mut timed),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return,
+            }
+            idle = false;
+        }
+        // Answers that the library had by now count, whatever the clock says.
+        let limit = expire(&mut timed);
+        if idle {
+            connection.sleep(shared.bell.as_raw_fd(), limit);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a service is connected with: its place and its limits.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use urom_abi::DocaError;
+
+use crate::error::{Error, Result};
+
+/// What the service's thread needs to connect, besides the library.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) place: Place,
+    pub(super) device: Option<String>,
+    pub(super) key_file: Option<PathBuf>,
+    pub(super) max_workers: Option<u32>,
+    pub(super) max_message_size: Option<usize>,
+}
+
+/// Where the service is.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// Wherever the library finds it.
+    Environment,
+    /// At an address, and where that came from.
+    Address { address: String, origin: String },
+    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the
+    /// program.
+    Embedded { plugin_path: Option<PathBuf> },
+}
+
+impl Settings {
+    /// The attempt to connect, in error messages.
+    pub(super) fn what(&self) -> String {
+        match &self.place {
+            Place::Environment => "connecting to the service".to_owned(),
+            Place::Address { address, origin } => {
+                format!("connecting to the service at {} (from {origin})", address.escape_debug())
+            }
+            Place::Embedded { plugin_path: None } => "starting the embedded service".to_owned(),
+            Place::Embedded { plugin_path: Some(path) } => {
+                format!("starting the embedded service with plugins from {}", path.display())
+            }
+        }
+    }
+
+    /// A text for C.
+    pub(super) fn c_string(&self, text: &str) -> Result<CString> {
+        CString::new(text).map_err(|error| self.nul(error))
+    }
+
+    /// A path for C.
+    pub(super) fn c_path(&self, path: &Path) -> Result<CString> {
+        CString::new(path.as_os_str().to_owned().into_vec()).map_err(|error| self.nul(error))
+    }
+
+    fn nul(&self, error: std::ffi::NulError) -> Error {
+        Error::new(DocaError::INVALID_VALUE, self.what()).caused_by(error)
+    }
+}

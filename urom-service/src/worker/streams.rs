@@ -1,0 +1,63 @@
+//! The control streams of a worker: greeted, then carried until they end. What comes in is an
+//! [`Event`].
+
+use std::net::SocketAddr;
+
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::mpsc;
+use urom_wire::control::WorkerToDaemon;
+use urom_wire::hello::{Hello, Role};
+use urom_wire::key::Secret;
+use urom_wire::patience::Patience;
+use urom_wire::relay::{self, BACKLOG};
+use urom_wire::stream::greet;
+
+use super::control::Event;
+use super::messages::LinkKey;
+use crate::lobby::Seat;
+
+/// The stream to the daemon.
+pub(super) async fn daemon_stream(
+    mut stream: UnixStream,
+    outgoing: mpsc::Receiver<WorkerToDaemon>,
+    events: mpsc::Sender<Event>,
+    patience: Patience,
+) {
+    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await
+    {
+        Ok(()) => relay::run(stream, outgoing, &events, patience, Event::Daemon).await,
+        Err(error) => Some(error),
+    };
+    // Nobody listens when the worker ends.
+    let _ = events.send(Event::DaemonGone(end)).await;
+}
+
+/// The stream of a host.
+pub(super) async fn host_stream(
+    link: LinkKey,
+    mut stream: TcpStream,
+    (peer, mut seat): (SocketAddr, Seat),
+    secret: Option<Secret>,
+    events: mpsc::Sender<Event>,
+    patience: Patience,
+) {
+    let greeting = greet(
+        &mut stream,
+        Hello::new(Role::Worker),
+        Role::Host,
+        secret.as_ref(),
+        Patience::default(),
+    );
+    if !seat.admit(peer, greeting).await {
+        return;
+    }
+    let (outbox, outgoing) = mpsc::channel(BACKLOG);
+    if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
+        return;
+    }
+    let relayed =
+        relay::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
+    let end = relayed.await;
+    // Nobody listens when the worker ends.
+    let _ = events.send(Event::HostGone { link, end }).await;
+}

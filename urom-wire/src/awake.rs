@@ -1,0 +1,111 @@
+//! Deadlines that count only time in which this process ran.
+//!
+//! A process that was stopped, frozen in its container or suspended with its machine has missed
+//! nothing: its peers were most likely paused with it. So a deadline is divided into steps, and a
+//! pause of any length uses up one step.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use tokio::time;
+
+/// The most of a deadline that a pause uses up.
+const STEP: Duration = Duration::from_millis(500);
+
+/// A deadline that has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed;
+
+/// Waits for `duration`, in which this process runs.
+pub async fn sleep(duration: Duration) {
+    for step in steps(duration) {
+        time::sleep(step).await;
+    }
+}
+
+/// Waits for a future for `limit` at most, in which this process runs.
+///
+/// # Errors
+/// The limit has passed first.
+pub async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, Elapsed> {
+    tokio::select! {
+        biased;
+        done = future => Ok(done),
+        () = sleep(limit) => Err(Elapsed),
+    }
+}
+
+/// Waits for a message of another thread in the same way.
+///
+/// # Errors
+/// As [`Receiver::recv_timeout`].
+pub fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutError> {
+    for step in steps(limit) {
+        match from.recv_timeout(step) {
+            Err(RecvTimeoutError::Timeout) => {}
+            result => return result,
+        }
+    }
+    Err(RecvTimeoutError::Timeout)
+}
+
+/// The steps of a deadline.
+pub fn steps(mut left: Duration) -> impl Iterator<Item = Duration> {
+    std::iter::from_fn(move || {
+        let step = left.min(STEP);
+        left -= step;
+        (!step.is_zero()).then_some(step)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, advance};
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(3300);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_runs_waits_for_as_long_as_it_was_told() {
+        let begin = Instant::now();
+        assert_eq!(timeout(LIMIT, std::future::pending::<()>()).await, Err(Elapsed));
+        assert_eq!(begin.elapsed(), LIMIT);
+        assert_eq!(timeout(LIMIT, std::future::ready(7)).await, Ok(7));
+        sleep(Duration::ZERO).await;
+        assert_eq!(begin.elapsed(), LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_of_any_length_uses_up_one_step() {
+        let wait = tokio::spawn(timeout(LIMIT, std::future::pending::<()>()));
+        time::sleep(STEP / 2).await;
+        let hour = Duration::from_secs(3600);
+        advance(hour).await;
+        let begin = Instant::now();
+        assert_eq!(wait.await.unwrap(), Err(Elapsed));
+        assert_eq!(begin.elapsed(), LIMIT - STEP);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_came_during_a_pause_is_in_time() {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let wait = tokio::spawn(timeout(STEP, receiver));
+        tokio::task::yield_now().await;
+        sender.send(7).unwrap();
+        advance(Duration::from_secs(3600)).await;
+        assert_eq!(wait.await.unwrap(), Ok(Ok(7)));
+    }
+
+    #[test]
+    fn a_thread_waits_in_the_same_way() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        assert_eq!(receive::<u8>(&receiver, Duration::ZERO), Err(RecvTimeoutError::Timeout));
+        sender.send(7).unwrap();
+        assert_eq!(receive(&receiver, LIMIT), Ok(7));
+        drop(sender);
+        assert_eq!(receive(&receiver, LIMIT), Err(RecvTimeoutError::Disconnected));
+        assert_eq!(steps(LIMIT).sum::<Duration>(), LIMIT);
+        assert!(steps(LIMIT).all(|step| step <= STEP));
+    }
+}

@@ -1,0 +1,83 @@
+//! Limits on lists, byte strings and texts in messages. An element may take one byte of a message
+//! and dozens in memory, so a limit on the message alone does not limit the memory.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Reads a sequence of at most `MAX` elements, and stops at the first one beyond. For
+/// `#[serde(deserialize_with)]`.
+pub(super) fn list<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Few::<T, MAX>::deserialize(deserializer).map(|few| few.0)
+}
+
+/// The same for an optional sequence.
+pub(super) fn list_if_any<'de, D, T, const MAX: usize>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::<Few<T, MAX>>::deserialize(deserializer)?.map(|few| few.0))
+}
+
+/// Reads at most `MAX` bytes.
+pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
+    deserializer: D,
+) -> Result<Vec<u8>, D::Error> {
+    let bytes: Vec<u8> = super::bytes::deserialize(deserializer)?;
+    if bytes.len() > MAX {
+        return Err(D::Error::custom(format_args!("{} bytes where {MAX} may be", bytes.len())));
+    }
+    Ok(bytes)
+}
+
+/// Reads a text of at most `MAX` bytes.
+pub(super) fn text<'de, D: Deserializer<'de>, const MAX: usize>(
+    deserializer: D,
+) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.len() > MAX {
+        return Err(D::Error::custom(format_args!(
+            "a text of {} bytes where {MAX} may be",
+            text.len()
+        )));
+    }
+    Ok(text)
+}
+
+struct Few<T, const MAX: usize>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Few<T, MAX>, D::Error> {
+        deserializer.deserialize_seq(Reader(PhantomData))
+    }
+}
+
+struct Reader<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Reader<T, MAX> {
+    type Value = Few<T, MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {MAX} elements")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Few<T, MAX>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(element) = elements.next_element()? {
+            if all.len() == MAX {
+                return Err(A::Error::invalid_length(MAX + 1, &self));
+            }
+            all.push(element);
+        }
+        Ok(Few(all))
+    }
+}

@@ -1,0 +1,497 @@
+//! The messages of the control streams.
+//!
+//! Each stream begins with a [`hello`](super::hello) in both directions, then carries one pair of
+//! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends one when it
+//! was silent for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use urom_abi::MAX_PLUGINS;
+use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
+
+pub use super::failure::{Failure, LONGEST_TEXT};
+use super::{bounded, bytes};
+use crate::key::Secret;
+
+/// How long a side may be silent.
+pub const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// How long a peer may be silent before it is given up. A peer that is stopped or cut off is
+/// noticed within 5 s, with a heartbeat to spare.
+pub const PATIENCE: Duration = Duration::from_millis(3500);
+
+/// How long connecting, greeting and being answered may take in all.
+pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
+
+/// The most variables that a host may set for a worker.
+pub const MAX_VARIABLES: usize = 4096;
+
+/// The longest UCX worker address, in bytes: longer than `ucx::WorkerAddress` accepts.
+pub const MAX_UCX_ADDRESS: usize = 65 << 10;
+
+/// The TCP port of the daemon when nothing names another.
+pub const DEFAULT_PORT: u16 = 18700;
+
+/// How long the name of a program may be, in bytes.
+pub const LONGEST_PROGRAM: usize = 128;
+
+/// A method of a plugin, or loading it, which runs the plugin's code as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "they are those of DOCA's plugin interface")]
+pub enum Method {
+    Load = 1,
+    Open,
+    Addr,
+    WorkerCmd,
+    Progress,
+    NotifPack,
+    Close,
+}
+
+impl Method {
+    const ALL: [Method; 7] = [
+        Method::Load,
+        Method::Open,
+        Method::Addr,
+        Method::WorkerCmd,
+        Method::Progress,
+        Method::NotifPack,
+        Method::Close,
+    ];
+
+    /// The method of a number, which is `method as u8`.
+    pub fn of_number(number: u8) -> Option<Method> {
+        Method::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// The name in C: the field of `struct urom_plugin_iface`, or `dlopen`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Load => "dlopen",
+            Method::Open => "open",
+            Method::Addr => "addr",
+            Method::WorkerCmd => "worker_cmd",
+            Method::Progress => "progress",
+            Method::NotifPack => "notif_pack",
+            Method::Close => "close",
+        }
+    }
+}
+
+/// A call into a plugin that does not return. Its worker does nothing else meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// The plugin's name.
+    #[serde(deserialize_with = "bounded::text::<_, PLUGIN_NAME_CAPACITY>")]
+    pub plugin: String,
+    /// What was called.
+    pub method: Method,
+    /// For how many seconds the call has gone on.
+    pub seconds: u32,
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stuck { plugin, method, seconds } = self;
+        write!(f, "plugin `{plugin}` has not returned from `{}` for {seconds} s", method.name())
+    }
+}
+
+/// One plugin the daemon found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginEntry {
+    /// A single bit.
+    pub id: u64,
+    /// Which build of the plugin it is.
+    pub build: PluginBuild,
+    /// The file's name without `.so`.
+    pub name: String,
+}
+
+/// Distinguishes builds of a plugin that read bytes differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginBuild {
+    /// What `urom_plugin_get_version` returned.
+    pub version: u64,
+    /// The fingerprint of the description in its file; `None` for a plugin without one, in C.
+    pub fingerprint: Option<u64>,
+}
+
+/// Where a plugin of a worker is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginAddress {
+    /// The plugin's name.
+    pub name: String,
+    /// Which build of it the worker loaded.
+    pub build: PluginBuild,
+    /// What its `addr` gave; empty for a plugin that cannot be reached.
+    #[serde(with = "bytes")]
+    pub address: Vec<u8>,
+}
+
+/// Host to daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum HostToDaemon {
+    /// The heartbeat.
+    Ping,
+    /// Spawn a worker, or join the one that has this id.
+    Start {
+        /// Comes back in the answer.
+        request: u64,
+        /// What to start.
+        worker: StartWorker,
+    },
+    /// Which workers are in a group?
+    Group {
+        /// Comes back in the answer.
+        request: u64,
+        /// The group.
+        gid: u32,
+    },
+    /// What does a plugin's file say of its commands and notifications?
+    Describe {
+        /// Comes back in the answer.
+        request: u64,
+        /// The plugin's id.
+        plugin: u64,
+    },
+}
+
+/// What a host asks for when it starts a worker. Only the names of its variables are ever printed.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct StartWorker {
+    /// The id, or `u64::MAX` for a new one.
+    pub id: u64,
+    /// Or-ed plugin ids.
+    pub plugins: u64,
+    /// The group.
+    pub gid: u32,
+    /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error
+    /// (`ALREADY_EXIST`).
+    #[serde(deserialize_with = "bounded::list_if_any::<_, _, MAX_VARIABLES>")]
+    pub env: Option<Vec<String>>,
+    /// CPUs, as words of a `doca_cpu_set_t`-style text (`0-3`); `None` for all of the service's.
+    pub cpus: Option<String>,
+}
+
+impl fmt::Debug for StartWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StartWorker { id, plugins, gid, env, cpus } = self;
+        let name = |text: &String| text.split_once('=').map_or("..", |(name, _)| name).to_owned();
+        let names: Option<Vec<String>> = env.as_ref().map(|env| env.iter().map(name).collect());
+        let mut fields = f.debug_struct("StartWorker");
+        fields.field("id", id).field("plugins", plugins).field("gid", gid).field("env", &names);
+        fields.field("cpus", cpus).finish()
+    }
+}
+
+/// Daemon to host.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DaemonToHost {
+    /// The heartbeat.
+    Ping,
+    /// The first message: what there is.
+    Welcome {
+        /// The plugins, found just now.
+        #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
+        plugins: Vec<PluginEntry>,
+        /// The CPUs workers may be given, as text.
+        cpus: String,
+        /// The daemon's message limit in bytes; the smaller of this and the host's holds.
+        max_message: u64,
+    },
+    /// A worker runs and expects the host.
+    Started {
+        /// The request this answers.
+        request: u64,
+        /// The worker's id.
+        id: u64,
+        /// Where its control stream is. An unspecified address stands for the daemon's own.
+        address: SocketAddr,
+        /// What the host shows the worker; good for one connection.
+        ticket: u128,
+    },
+    /// The workers of a group, in rising order of id.
+    Group {
+        /// The request this answers.
+        request: u64,
+        /// Their ids.
+        ids: Vec<u64>,
+    },
+    /// A plugin's description, without documentation.
+    Description {
+        /// The request this answers.
+        request: u64,
+        /// As `urom_abi::describe::section` has it.
+        #[serde(with = "bytes")]
+        description: Arc<[u8]>,
+    },
+    /// The first message to a host that may not stay.
+    Refused(Failure),
+    /// A request failed.
+    Failed {
+        /// The request this answers.
+        request: u64,
+        /// How.
+        failure: Failure,
+    },
+}
+
+impl DaemonToHost {
+    /// The message's name, without its contents: they may be long, or a ticket.
+    pub fn name(&self) -> &'static str {
+        match self {
+            DaemonToHost::Ping => "Ping",
+            DaemonToHost::Welcome { .. } => "Welcome",
+            DaemonToHost::Started { .. } => "Started",
+            DaemonToHost::Group { .. } => "Group",
+            DaemonToHost::Description { .. } => "Description",
+            DaemonToHost::Refused(_) => "Refused",
+            DaemonToHost::Failed { .. } => "Failed",
+        }
+    }
+}
+
+/// Host to worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum HostToWorker {
+    /// The heartbeat.
+    Ping,
+    /// The first message: let me in.
+    Attach(Attach),
+    /// Something about a domain.
+    Domain {
+        /// The host's number for it.
+        domain: u64,
+        /// What.
+        word: DomainWord,
+    },
+}
+
+/// What a host tells a worker of a domain.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DomainWord {
+    /// It starts. Its table follows, and no other table before this one is complete.
+    Start {
+        /// How long the table is, in bytes.
+        len: u64,
+    },
+    /// The next bytes of the table.
+    Piece(#[serde(with = "bytes")] Vec<u8>),
+    /// It is over, or its table will not be completed.
+    End,
+}
+
+/// What a host shows a worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Attach {
+    /// From the daemon.
+    pub ticket: u128,
+    /// The host's UCX worker address.
+    #[serde(
+        serialize_with = "bytes::serialize",
+        deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+    )]
+    pub ucx_address: Vec<u8>,
+    /// The channel number the host wants to see in notifications' frames.
+    pub channel: u16,
+    /// The most tasks the host has in flight at a time; slots are below it. At most 65536.
+    pub max_inflight: u32,
+    /// The host's message limit in bytes.
+    pub max_message: u64,
+    /// The program and its process, for log lines.
+    #[serde(deserialize_with = "bounded::text::<_, LONGEST_PROGRAM>")]
+    pub program: String,
+}
+
+/// Worker to host.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerToHost {
+    /// The heartbeat.
+    Ping,
+    /// The host is in: it may connect UCX and send commands.
+    Attached {
+        /// The worker's UCX worker address.
+        #[serde(
+            serialize_with = "bytes::serialize",
+            deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
+        )]
+        ucx_address: Vec<u8>,
+        /// The channel number the worker wants to see in commands' frames.
+        channel: u16,
+        /// The limit in bytes that now holds for both.
+        max_message: u64,
+        /// Where the worker's plugins are reached.
+        #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
+        plugins: Vec<PluginAddress>,
+    },
+    /// A domain's table is complete, and plugins find its workers from now on; or this failed.
+    DomainStarted {
+        /// Which.
+        domain: u64,
+        /// Why not.
+        result: Result<(), Failure>,
+    },
+    /// Plugins find nothing of a domain any more.
+    DomainEnded {
+        /// Which.
+        domain: u64,
+    },
+    /// The host is not let in, or no longer.
+    Refused(Failure),
+    /// A plugin does not return, or returns again (`None`). Only for a host that was let in.
+    Health(Option<Stuck>),
+}
+
+/// Daemon to worker. The configuration is on the worker's command line, or in the call that starts
+/// a worker on a thread.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum DaemonToWorker {
+    /// The heartbeat.
+    Ping,
+    /// The first message: the secret that hosts must know, if any. The worker accepts no connection
+    /// before it.
+    Open {
+        /// The key of this worker's streams.
+        secret: Option<Secret>,
+    },
+    /// A host will come with this ticket, once the worker has confirmed it.
+    Expect {
+        /// The ticket.
+        ticket: u128,
+    },
+    /// The host with this ticket is no longer expected. It may just have come in.
+    Forget {
+        /// The ticket.
+        ticket: u128,
+    },
+    /// Answers [`WorkerToDaemon::Empty`]: no host is on the way, end.
+    Leave,
+    /// End now: close the plugins, answer what is in flight with an error.
+    Stop,
+}
+
+/// Worker to daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerToDaemon {
+    /// The heartbeat.
+    Ping,
+    /// All plugins are open, and hosts can come.
+    Ready {
+        /// Where the worker's control stream listens.
+        port: u16,
+    },
+    /// The worker cannot work; it ends.
+    Failed(Failure),
+    /// Answers [`DaemonToWorker::Expect`]: the host can come.
+    Expected {
+        /// The ticket.
+        ticket: u128,
+    },
+    /// A host came with this ticket.
+    Arrived {
+        /// The ticket, now used up.
+        ticket: u128,
+    },
+    /// The host that came with this ticket left.
+    Departed {
+        /// The ticket.
+        ticket: u128,
+    },
+    /// The last host left. The daemon answers `Leave`, unless it has promised the worker to another
+    /// host in the meantime.
+    Empty,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzzing::memory::within;
+
+    fn start(variables: usize) -> HostToDaemon {
+        let env = Some(vec![String::new(); variables]);
+        HostToDaemon::Start {
+            request: 9,
+            worker: StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None },
+        }
+    }
+
+    /// Whether a message is read, and whatever it is, without more memory than a message may take.
+    fn is_read<T: Serialize + serde::de::DeserializeOwned>(message: &T) -> bool {
+        let bytes = postcard::to_extend(message, Vec::new()).unwrap();
+        within(256 << 10, || postcard::from_bytes::<T>(&bytes).is_ok())
+    }
+
+    #[test]
+    fn a_method_is_found_by_its_number() {
+        for method in Method::ALL {
+            assert_eq!(Method::of_number(method as u8), Some(method));
+        }
+        assert_eq!((Method::of_number(0), Method::of_number(8)), (None, None));
+    }
+
+    #[test]
+    fn a_megabyte_of_empty_variables_does_not_become_many_megabytes() {
+        assert!(is_read(&start(MAX_VARIABLES)));
+        assert!(!is_read(&start(MAX_VARIABLES + 1)));
+        assert!(!is_read(&start(1 << 20)));
+    }
+
+    #[test]
+    fn an_address_and_a_name_that_nobody_has_are_not_kept_for_who_looks_at_them_later() {
+        let attach = |len, program| {
+            let (ticket, channel, max_inflight, max_message) = (1, 2, 3, 4096);
+            let program = "p".repeat(program);
+            let ucx_address = vec![0; len];
+            HostToWorker::Attach(Attach {
+                ticket,
+                ucx_address,
+                channel,
+                max_inflight,
+                max_message,
+                program,
+            })
+        };
+        assert!(is_read(&attach(MAX_UCX_ADDRESS, LONGEST_PROGRAM)));
+        assert!(
+            !is_read(&attach(MAX_UCX_ADDRESS + 1, 0)) && !is_read(&attach(0, LONGEST_PROGRAM + 1))
+        );
+    }
+
+    #[test]
+    fn nobody_is_told_of_more_plugins_than_there_can_be() {
+        let build = PluginBuild { version: 1, fingerprint: None };
+        let entry = PluginEntry { id: 1, build, name: String::new() };
+        let address = PluginAddress { name: String::new(), build, address: Vec::new() };
+        for (count, is_possible) in
+            [(MAX_PLUGINS, true), (MAX_PLUGINS + 1, false), (1 << 18, false)]
+        {
+            let (plugins, cpus) = (vec![entry.clone(); count], String::new());
+            assert_eq!(
+                is_read(&DaemonToHost::Welcome { plugins, cpus, max_message: 1 }),
+                is_possible
+            );
+            let (plugins, ucx_address) = (vec![address.clone(); count], Vec::new());
+            let attached =
+                WorkerToHost::Attached { ucx_address, channel: 1, max_message: 1, plugins };
+            assert_eq!(is_read(&attached), is_possible);
+        }
+    }
+
+    #[test]
+    fn nothing_shows_what_a_variable_is_set_to() {
+        let env = Some(
+            ["TOKEN=hidden", "NAMELESS hidden", "=hidden", "EMPTY="].map(str::to_owned).to_vec(),
+        );
+        let worker = StartWorker { id: 7, plugins: 1, gid: 4, env, cpus: None };
+        let text = format!("{:?}", HostToDaemon::Start { request: 9, worker });
+        assert!(!text.contains("hidden"), "{text}");
+        for shown in ["TOKEN", "EMPTY", "id: 7", "request: 9"] {
+            assert!(text.contains(shown), "{text}");
+        }
+    }
+}

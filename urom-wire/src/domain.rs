@@ -1,0 +1,285 @@
+//! What the processes of a domain tell each other, and what each tells its workers.
+//!
+//! Every process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
+//! the blobs to all processes: first a round of [`Size`]s, then the blobs, padded to the longest.
+//! The concatenated blobs are the *table*, which each process sends to its own workers in pieces of
+//! [`PIECE`] bytes. A last round of [`Verdict`]s tells whether that succeeded. [`Table`] checks
+//! every blob that is read.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use serde::{Deserialize, Serialize};
+use urom_abi::{DocaError, WorkerId};
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::control::Failure;
+use super::{bounded, bytes};
+
+/// The longest table in bytes: 64 MiB.
+pub const MAX_TABLE: usize = 64 << 20;
+/// The most processes, and the most workers, of a domain.
+pub const MAX_MEMBERS: usize = 1 << 16;
+/// The most buffers of a domain.
+pub const MAX_SEGMENTS: usize = 1 << 20;
+/// How much of a table one control message carries, in bytes. A message that takes longer than
+/// [`PATIENCE`](super::control::PATIENCE) to arrive counts as silence, and links may be slow.
+pub const PIECE: usize = 32 << 10;
+
+/// What one process brings into a domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participant<'a> {
+    /// Its workers: at least one.
+    #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_MEMBERS>")]
+    pub members: Vec<Member<'a>>,
+    /// Its buffers, in the order in which they were added.
+    #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_SEGMENTS>")]
+    pub segments: Vec<Segment<'a>>,
+}
+
+/// A worker of a domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member<'a> {
+    /// The id it has in the domain.
+    pub id: u64,
+    /// Where its plugins are reached.
+    #[serde(borrow, deserialize_with = "bounded::list::<_, _, { urom_abi::MAX_PLUGINS }>")]
+    pub addresses: Vec<Address<'a>>,
+}
+
+/// Where a plugin is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address<'a> {
+    /// The plugin's name.
+    pub plugin: &'a str,
+    /// What its `addr` gave.
+    #[serde(borrow, serialize_with = "bytes::serialize")]
+    pub address: &'a [u8],
+}
+
+/// A buffer of a domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment<'a> {
+    /// Where it begins in its process.
+    pub va: u64,
+    /// How long it is, in bytes.
+    pub len: u64,
+    /// The packed memory handle.
+    #[serde(borrow, serialize_with = "bytes::serialize")]
+    pub memh: &'a [u8],
+    /// The packed remote key.
+    #[serde(borrow, serialize_with = "bytes::serialize")]
+    pub mkey: &'a [u8],
+}
+
+impl Participant<'_> {
+    /// The blob.
+    pub fn encode(&self) -> Vec<u8> {
+        // A vector takes everything there is to write.
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+}
+
+/// What a process says in the first round: the length of its blob, 0 when it failed and has none.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Size {
+    magic: [u8; 8],
+    len: U64,
+}
+
+/// Identifies these bytes and their format.
+const MAGIC: [u8; 8] = *b"uromdom1";
+
+impl Size {
+    /// The size of a blob.
+    pub fn new(len: usize) -> Size {
+        Size { magic: MAGIC, len: U64::new(len as u64) }
+    }
+
+    /// The length; `None` when these are not the bytes of a size.
+    pub fn blob_len(&self) -> Option<u64> {
+        (self.magic == MAGIC).then(|| self.len.get())
+    }
+}
+
+/// What a process says in the last round: whether its workers have the table.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Verdict {
+    magic: [u8; 8],
+    /// 0 when they have.
+    code: U32,
+    /// How much of the text says why not.
+    len: U32,
+    text: [u8; VERDICT_TEXT],
+}
+
+/// The longest reason in a [`Verdict`], in bytes.
+const VERDICT_TEXT: usize = 240;
+
+const VERDICT_MAGIC: [u8; 8] = *b"uromdom!";
+
+impl Verdict {
+    /// How it went. A long reason is cut.
+    pub fn new(result: Result<(), &Failure>) -> Verdict {
+        let mut verdict = Verdict {
+            magic: VERDICT_MAGIC,
+            code: U32::ZERO,
+            len: U32::ZERO,
+            text: [0; VERDICT_TEXT],
+        };
+        if let Err(failure) = result {
+            let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
+            verdict.code = U32::new(failure.code);
+            verdict.len = U32::new(text.len() as u32);
+            verdict.text[..text.len()].copy_from_slice(text);
+        }
+        verdict
+    }
+
+    /// The verdict; `None` when these are not the bytes of one.
+    pub fn result(&self) -> Option<Result<(), Failure>> {
+        let text = self.text.get(..self.len.get() as usize)?;
+        if self.magic != VERDICT_MAGIC {
+            return None;
+        }
+        let failed = |code| Failure::new(code, String::from_utf8_lossy(text));
+        Some(DocaError(self.code.get()).check().map_err(failed))
+    }
+}
+
+/// A table under construction: its participants were checked, each alone and against the others.
+#[derive(Debug, Default)]
+pub struct Table<'a> {
+    /// The participants so far, in their order.
+    pub participants: Vec<Participant<'a>>,
+    /// Which participant a worker's id belongs to.
+    owners: HashMap<u64, usize>,
+    addresses: usize,
+    segments: usize,
+}
+
+impl<'a> Table<'a> {
+    /// A whole table.
+    ///
+    /// # Errors
+    /// As [`take`](Table::take), and for an empty one.
+    pub fn read(bytes: &'a [u8]) -> Result<Table<'a>, Failure> {
+        let (mut table, mut rest) = (Table::default(), bytes);
+        while !rest.is_empty() {
+            rest = table.take(rest)?;
+        }
+        if table.participants.is_empty() {
+            return Err(Failure::new(DocaError::IO_FAILED, "the domain's table is empty"));
+        }
+        Ok(table)
+    }
+
+    /// How many workers there are so far.
+    pub fn members(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// How many addresses of plugins its workers have so far.
+    pub fn addresses(&self) -> usize {
+        self.addresses
+    }
+
+    /// How many buffers there are so far.
+    pub fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// Adds the participant whose blob `bytes` begin with. Returns the bytes behind it.
+    ///
+    /// # Errors
+    /// `IO_FAILED` for bytes that are no blob, `INVALID_VALUE` for contents that are not allowed,
+    /// such as a worker's id that another participant uses, `TOO_BIG` beyond the limits. The text
+    /// names the participant.
+    pub fn take(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Failure> {
+        let number = self.participants.len();
+        let (participant, rest) = postcard::take_from_bytes::<Participant<'a>>(bytes).map_err(|error| {
+            let text = format!(
+                "what participant {number} of the domain sent cannot be read ({error}): use the same release in all \
+                 processes, and an all-gather that carries bytes as they are"
+            );
+            Failure::new(DocaError::IO_FAILED, text)
+        })?;
+        self.add(participant)?;
+        Ok(rest)
+    }
+
+    fn add(&mut self, participant: Participant<'a>) -> Result<(), Failure> {
+        let number = self.participants.len();
+        let wrong = |what: String| {
+            let text = format!("participant {number} of the domain: {what}");
+            Err(Failure::new(DocaError::INVALID_VALUE, text))
+        };
+        if participant.members.is_empty() {
+            return wrong("it brings no worker".to_owned());
+        }
+        for member in &participant.members {
+            self.addresses += member.addresses.len();
+            for (at, address) in member.addresses.iter().enumerate() {
+                let again =
+                    member.addresses[..at].iter().any(|other| other.plugin == address.plugin);
+                if address.plugin.is_empty() || again {
+                    return wrong(format!(
+                        "worker {} names the plugin `{}` twice, or without a name",
+                        WorkerId(member.id),
+                        address.plugin
+                    ));
+                }
+                // A plugin is not told the length: it reads as many bytes as the frame around the
+                // address says.
+                if !address.address.is_empty() && !urom_abi::address::is_sound(address.address) {
+                    return wrong(format!(
+                        "the address of plugin `{}` at worker {} was damaged on its way",
+                        address.plugin,
+                        WorkerId(member.id)
+                    ));
+                }
+            }
+            match self.owners.entry(member.id) {
+                Entry::Vacant(entry) => entry.insert(number),
+                Entry::Occupied(entry) => {
+                    let text = format!(
+                        "the domain worker id {} is used by participant {} and by participant {number}: give every \
+                         worker of the domain an id of its own",
+                        member.id,
+                        entry.get()
+                    );
+                    return Err(Failure::new(DocaError::INVALID_VALUE, text));
+                }
+            };
+        }
+        for (at, segment) in participant.segments.iter().enumerate() {
+            if !is_range(segment.va, segment.len) {
+                return wrong(format!(
+                    "its buffer {at}, {} bytes at {:#x}, cannot be",
+                    segment.len, segment.va
+                ));
+            }
+        }
+        self.segments += participant.segments.len();
+        if self.owners.len() > MAX_MEMBERS || self.segments > MAX_SEGMENTS {
+            let text = format!(
+                "the domain has more than {MAX_MEMBERS} workers or more than {MAX_SEGMENTS} buffers: make it smaller"
+            );
+            return Err(Failure::new(DocaError::TOO_BIG, text));
+        }
+        self.participants.push(participant);
+        Ok(())
+    }
+}
+
+/// Whether a buffer of `len` bytes can be at `va`.
+pub fn is_range(va: u64, len: u64) -> bool {
+    va != 0 && len != 0 && va.checked_add(len - 1).is_some()
+}
+
+#[cfg(test)]
+#[path = "domain_tests.rs"]
+mod tests;

@@ -1,0 +1,45 @@
+//! A domain's blobs: the table that a worker is sent, and what processes say around it.
+
+use zerocopy::FromBytes;
+
+use super::memory::within;
+use crate::domain::{MAX_MEMBERS, MAX_SEGMENTS, Participant, Size, Table, Verdict, is_range};
+
+/// The most memory that one byte of a table may become: a buffer takes four bytes, and six words in
+/// a vector that grows by doubling; a worker two bytes, and its place in a map besides.
+const GROWTH: usize = 128;
+
+/// The input as a table, as a size, and as a verdict.
+pub fn domain_table(input: &[u8]) {
+    table(input);
+    if let Ok((size, _)) = Size::read_from_prefix(input) {
+        assert!(size.blob_len().is_none() || input.starts_with(b"uromdom1"));
+    }
+    if let Ok((verdict, _)) = Verdict::read_from_prefix(input)
+        && let Some(Err(failure)) = verdict.result()
+    {
+        assert_ne!(failure.code, 0, "a failure has a code");
+    }
+}
+
+fn table(input: &[u8]) {
+    let table = match within(GROWTH * input.len() + (16 << 10), || Table::read(input)) {
+        Ok(table) => table,
+        Err(failure) => {
+            assert!(failure.code != 0 && !failure.text.is_empty());
+            return;
+        }
+    };
+    let all = &table.participants;
+    let members = all.iter().flat_map(|participant| &participant.members);
+    let mut ids: Vec<u64> = members.map(|member| member.id).collect();
+    let segments = || all.iter().flat_map(|participant| &participant.segments);
+    assert_eq!((table.members(), table.segments()), (ids.len(), segments().count()));
+    assert!(ids.len() <= MAX_MEMBERS && segments().count() <= MAX_SEGMENTS && !all.is_empty());
+    ids.sort_unstable();
+    assert!(ids.is_sorted_by(|a, b| a < b), "an id is one worker's");
+    assert!(segments().all(|segment| is_range(segment.va, segment.len)));
+    let written: Vec<u8> = all.iter().flat_map(Participant::encode).collect();
+    let again = Table::read(&written).expect("what was read can be read again");
+    assert_eq!(again.participants, table.participants);
+}

@@ -1,0 +1,110 @@
+//! How much memory the receiving code takes: an allocator that counts, for each thread. The program
+//! has to choose it, because a library that does takes the choice from every other program: the
+//! fuzz targets do, and this crate's own tests.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static COUNTED: Cell<bool> = const { Cell::new(false) };
+    static NOW: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, with what each thread took and has not given back: for
+/// `#[global_allocator]`.
+#[derive(Debug)]
+pub struct Counting;
+
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count(calls: usize, by: isize) {
+    // A thread that ends has nothing to count with.
+    let _ = CALLS.try_with(|all| all.set(all.get() + calls));
+    let _ = NOW.try_with(|now| {
+        now.set(now.get() + by);
+        let _ = MOST.try_with(|most| most.set(most.get().max(now.get())));
+    });
+}
+
+// SAFETY: everything is the system's allocator's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(1, layout.size() as isize);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(1, layout.size() as isize);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(0, -(layout.size() as isize));
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(1, size as isize - layout.size() as isize);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// How many times this thread has taken memory.
+pub fn calls() -> usize {
+    CALLS.get()
+}
+
+/// Whether this thread is [`within`] a limit: what it had others do would not be counted.
+pub fn is_counted() -> bool {
+    COUNTED.get()
+}
+
+/// Runs `body`, which may take `limit` bytes at a time.
+///
+/// # Panics
+/// When it took more, or [`Counting`] is not the program's allocator.
+pub fn within<T>(limit: usize, body: impl FnOnce() -> T) -> T {
+    /// Also when `body` panics.
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            COUNTED.set(false);
+        }
+    }
+    // What this thread makes once is not counted.
+    super::prepare();
+    let before = NOW.get();
+    let one = std::hint::black_box(Box::new(0_u8));
+    assert_eq!(NOW.get(), before + 1, "the program has an allocator that does not count");
+    drop(one);
+    MOST.set(before);
+    COUNTED.set(true);
+    let counted = Counted;
+    let result = body();
+    drop(counted);
+    let most = MOST.get() - before;
+    assert!(most <= limit as isize, "it took {most} bytes of memory, where {limit} are the most");
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_and_given_back_counts() {
+        within(3000, || drop((vec![1_u8; 1000], vec![0_u8; 1000])));
+        let taken = std::panic::catch_unwind(|| within(999, || drop(vec![1_u8; 1000])));
+        assert!(taken.is_err());
+        let grown = std::panic::catch_unwind(|| within(999, || vec![1_u8; 500].resize(1000, 1)));
+        assert!(grown.is_err());
+    }
+}

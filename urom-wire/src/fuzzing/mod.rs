@@ -1,0 +1,90 @@
+//! What must hold for **any** bytes that come from another process: the bodies of the fuzz targets
+//! for what host, daemon and worker have in common, and what the bodies of those three share. Not
+//! part of the crate's interface: only fuzz targets and tests use it.
+//!
+//! A body drives the real receiving code in this process and on this thread. It panics when
+//! something does not hold: memory beyond a bound, a connection that is neither refused nor of use,
+//! a request without its one answer.
+
+mod address;
+mod control;
+pub mod corpus;
+mod domain;
+mod hello;
+pub mod memory;
+pub mod program;
+pub mod recent;
+#[cfg(test)]
+mod seeds;
+pub mod sent;
+
+use std::io;
+
+use tokio::io::Join;
+use tokio::runtime::{Builder, Runtime};
+
+pub use address::ucx_address;
+pub use control::control_messages;
+pub use domain::domain_table;
+pub use hello::{greeting, hello};
+pub use memory::Counting;
+
+/// What is done with an input.
+pub type Body = fn(&[u8]);
+
+/// Every target of this crate, and its body.
+pub const ALL: [(&str, Body); 5] = [
+    ("control_messages", control_messages),
+    ("domain_table", domain_table),
+    ("greeting", greeting),
+    ("hello", hello),
+    ("ucx_address", ucx_address),
+];
+
+/// A stream whose other end has said `theirs` and closed; what is written to it is kept.
+fn stream(theirs: &[u8]) -> Join<&[u8], Vec<u8>> {
+    tokio::io::join(theirs, Vec::new())
+}
+
+/// Makes what a thread makes once.
+fn prepare() {
+    now(async {});
+}
+
+/// Runs a future of the control thread's.
+///
+/// # Panics
+/// When it waits: nothing here comes later.
+pub fn now<T>(future: impl Future<Output = T>) -> T {
+    thread_local! {
+        static RUNTIME: io::Result<Runtime> = Builder::new_current_thread().enable_time().build();
+    }
+    RUNTIME.with(|runtime| runtime.as_ref().expect("a runtime").block_on(future))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::corpus;
+    use super::*;
+
+    #[test]
+    fn every_committed_input_holds() {
+        corpus::every_input_holds(&ALL);
+    }
+
+    #[test]
+    fn what_failed_after_others_is_replayed() {
+        corpus::replay(&ALL);
+    }
+
+    #[test]
+    fn seeds_are_committed() {
+        corpus::seeds_are_committed(vec![
+            ("control_messages", seeds::of_control()),
+            ("domain_table", seeds::of_domain()),
+            ("greeting", seeds::of_greeting()),
+            ("hello", seeds::of_hello()),
+            ("ucx_address", seeds::of_ucx_address()),
+        ]);
+    }
+}

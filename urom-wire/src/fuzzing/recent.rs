@@ -1,0 +1,68 @@
+//! The inputs that a rig had before the one that fails: it keeps its state from one to the next, so
+//! that this one alone may do nothing.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::{env, fs, panic, process};
+
+/// How many are kept.
+const MOST: usize = 64;
+
+/// Names the directory where they go: `cargo xtask fuzz` sets it.
+const VARIABLE: &str = "UROM_FUZZ_FAILURES";
+
+thread_local! {
+    static RECENT: RefCell<VecDeque<Vec<u8>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Notes an input of a body that keeps a rig.
+pub fn note(input: &[u8]) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        if let Some(directory) = env::var_os(VARIABLE) {
+            write_on_panic(directory.into());
+        }
+    });
+    RECENT.with_borrow_mut(|recent| {
+        let mut place =
+            if recent.len() == MOST { recent.pop_front() } else { None }.unwrap_or_default();
+        place.clear();
+        place.extend_from_slice(input);
+        recent.push_back(place);
+    });
+}
+
+/// The rig was made anew, for the input that was noted last.
+pub fn forget() {
+    RECENT.with_borrow_mut(|recent| recent.drain(..recent.len().saturating_sub(1)).for_each(drop));
+}
+
+/// libFuzzer ends the process in a hook of its own, so this is the last place where anything can be
+/// written.
+fn write_on_panic(directory: PathBuf) {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        let directory = directory.join(format!("failure-{}", process::id()));
+        match write(&directory, &panic.to_string()) {
+            Ok(()) => eprintln!("the inputs before it are in {}", directory.display()),
+            Err(error) => eprintln!("the inputs before it could not be written: {error}"),
+        }
+        before(panic);
+    }));
+}
+
+/// What it said, and the inputs in their order: the last one is that which failed.
+fn write(directory: &Path, said: &str) -> std::io::Result<()> {
+    fs::create_dir_all(directory)?;
+    fs::write(directory.join("said.txt"), said)?;
+    // A panic in here would end the process without a word.
+    RECENT.with(|recent| {
+        let recent = recent.try_borrow().map_err(std::io::Error::other)?;
+        recent
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, input)| fs::write(directory.join(format!("{at:02}")), input))
+    })
+}

@@ -1,0 +1,190 @@
+//! Real messages as first inputs of the targets.
+
+use std::sync::Arc;
+
+use zerocopy::IntoBytes;
+
+use super::corpus::{Seeds, encoded};
+use crate::control::*;
+use crate::domain::{Address, Member, Participant, Segment, Size, Verdict};
+use crate::hello::{Hello, Role};
+
+/// A plugin that does not return.
+fn stuck() -> Stuck {
+    Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
+}
+
+pub(super) fn of_control() -> Seeds {
+    let failure = || Failure { code: 9, text: "why".to_owned() };
+    let worker = |id, env: Option<Vec<String>>| StartWorker {
+        id,
+        plugins: 3,
+        gid: 4,
+        env,
+        cpus: Some("0-3".to_owned()),
+    };
+    let env = Some(vec!["A=b".to_owned(), "C=".to_owned()]);
+    let welcome = DaemonToHost::Welcome {
+        plugins: vec![PluginEntry {
+            id: 1,
+            build: PluginBuild { version: 2, fingerprint: None },
+            name: "one".to_owned(),
+        }],
+        cpus: "0-3".to_owned(),
+        max_message: 4096,
+    };
+    let address = "127.0.0.1:5000".parse().unwrap();
+    let attach = Attach {
+        ticket: 7,
+        ucx_address: vec![1; 50],
+        channel: 3,
+        max_inflight: 32,
+        max_message: 4096,
+        program: "host, process 7".to_owned(),
+    };
+    let plugins = vec![PluginAddress {
+        name: "one".to_owned(),
+        build: PluginBuild { version: 2, fingerprint: Some(6) },
+        address: vec![8; 9],
+    }];
+    let attached =
+        WorkerToHost::Attached { ucx_address: vec![2; 50], channel: 4, max_message: 4096, plugins };
+    let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
+    let host_to_daemon = [
+        encoded(&HostToDaemon::Ping),
+        encoded(&HostToDaemon::Start { request: 1, worker: worker(u64::MAX, env) }),
+        encoded(&HostToDaemon::Start { request: 2, worker: worker(7, None) }),
+        encoded(&HostToDaemon::Group { request: 3, gid: 4 }),
+        encoded(&HostToDaemon::Describe { request: 4, plugin: 1 }),
+    ];
+    let daemon_to_host = [
+        encoded(&welcome),
+        encoded(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 7 }),
+        encoded(&DaemonToHost::Group { request: 3, ids: vec![7, u64::MAX] }),
+        encoded(&DaemonToHost::Failed { request: 2, failure: failure() }),
+        encoded(&DaemonToHost::Description { request: 4, description: Arc::from([1, 2, 3]) }),
+    ];
+    let host_to_worker = [
+        encoded(&HostToWorker::Attach(attach)),
+        domain(DomainWord::Start { len: 3 }),
+        domain(DomainWord::Piece(vec![1, 2, 3])),
+        domain(DomainWord::End),
+    ];
+    let worker_to_host = [
+        encoded(&attached),
+        encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
+        encoded(&WorkerToHost::DomainEnded { domain: 5 }),
+        encoded(&WorkerToHost::Refused(failure())),
+        encoded(&WorkerToHost::Health(Some(stuck()))),
+        encoded(&WorkerToHost::Health(None)),
+    ];
+    let daemon_to_worker = [
+        encoded(&DaemonToWorker::Expect { ticket: 7 }),
+        encoded(&DaemonToWorker::Forget { ticket: 7 }),
+        encoded(&DaemonToWorker::Open { secret: Some(postcard::from_bytes(&[1; 32]).unwrap()) }),
+        encoded(&DaemonToWorker::Stop),
+    ];
+    let worker_to_daemon = [
+        encoded(&WorkerToDaemon::Ready { port: 5000 }),
+        encoded(&WorkerToDaemon::Failed(failure())),
+        encoded(&WorkerToDaemon::Expected { ticket: 7 }),
+        encoded(&WorkerToDaemon::Empty),
+    ];
+    let all: [&[Vec<u8>]; 6] = [
+        &host_to_daemon,
+        &daemon_to_host,
+        &host_to_worker,
+        &worker_to_host,
+        &daemon_to_worker,
+        &worker_to_daemon,
+    ];
+    let mut seeds = Vec::new();
+    for (choice, messages) in all.into_iter().enumerate() {
+        for (at, message) in messages.iter().enumerate() {
+            seeds.push((format!("{choice}-{at}"), [&[choice as u8], &message[..]].concat()));
+        }
+        seeds.push((format!("{choice}-all"), [&[choice as u8], &messages.concat()[..]].concat()));
+    }
+    seeds
+}
+
+pub(super) fn of_domain() -> Seeds {
+    let address = |plugin, address| Address { plugin, address };
+    let segment = |va, len| Segment { va, len, memh: b"handle", mkey: b"key" };
+    let one = Participant {
+        members: vec![Member {
+            id: 1,
+            addresses: vec![address("one", b"here"), address("two", b"")],
+        }],
+        segments: vec![segment(0x1000, 64), segment(1, u64::MAX)],
+    };
+    let two = Participant {
+        members: vec![Member { id: 2, addresses: Vec::new() }],
+        segments: Vec::new(),
+    };
+    let failed = Failure { code: 9, text: "why".to_owned() };
+    vec![
+        ("one".to_owned(), one.encode()),
+        ("two".to_owned(), [one.encode(), two.encode()].concat()),
+        ("twice".to_owned(), [two.encode(), two.encode()].concat()),
+        ("size".to_owned(), Size::new(77).as_bytes().to_vec()),
+        ("verdict".to_owned(), Verdict::new(Err(&failed)).as_bytes().to_vec()),
+    ]
+}
+
+/// Changes of the address of a worker that reaches itself alone: where, which, and with what.
+pub(super) fn of_ucx_address() -> Seeds {
+    // Where its device begins, how much a transport can do, and so where the length of the
+    // transport's address stands.
+    let of = |name: &str, layout: u8, device: u8, can: u8| {
+        let own = device + 2 + 2 + can;
+        let mut changes: Vec<(&str, Vec<u8>)> = vec![
+            ("whole", vec![]),
+            ("layout", vec![0, 0, 0x0f]),
+            ("cut", vec![own, 2, 0]),
+            ("memory-domain", vec![device, 1, 100]),
+            ("without-own-address", vec![own, 1, 0x80, own + 1, 3, 8]),
+            ("device-twice", vec![device, 4, own + 9 - device, device + 1, 1, 0]),
+        ];
+        if layout == 1 {
+            changes.push(("no-room", vec![device + 8, 1, 0, device + 9, 1, 0]));
+        }
+        let named = |(what, changes): (&str, Vec<u8>)| {
+            (format!("{name}-{what}"), [vec![layout], changes].concat())
+        };
+        changes.into_iter().map(named).collect::<Vec<_>>()
+    };
+    [of("first", 0, 9, 16), of("second", 1, 10, 8)].concat()
+}
+
+pub(super) fn of_hello() -> Seeds {
+    let roles = [Role::Host, Role::Daemon, Role::Worker];
+    let ucx = ucx::Version { major: 1, minor: 22, patch: 0 };
+    let hello = |(at, role)| {
+        let hello = Hello::with_ucx(role, ucx);
+        let said = |keyed: u8| {
+            [&[(2 * at as u8) | (keyed << 7)], hello.as_bytes(), &[keyed; 33], &[7; 32]].concat()
+        };
+        [(format!("{role}"), said(0)), (format!("{role}-key"), said(1))]
+    };
+    roles.into_iter().enumerate().flat_map(hello).collect()
+}
+
+/// Who has which key, and what the wire does: which way, where, with what.
+pub(super) fn of_greeting() -> Seeds {
+    let (same, other, one) = (2 + 8, 2 + 16, 2);
+    let seed = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    vec![
+        seed("no-key", &[0]),
+        seed("no-key-changed", &[1, 0, 4, 1]),
+        seed("same", &[same]),
+        seed("same-worker", &[same | 1]),
+        seed("other", &[other]),
+        seed("one-sided", &[one]),
+        seed("hello-changed", &[same, 0, 16, 1]),
+        seed("opening-changed", &[same, 1, 30, 1]),
+        seed("proof-changed", &[same, 0, 60, 1]),
+        seed("cut", &[same, 3, 70, 0]),
+        seed("asked-for-none", &[same, 0, 20, 1, 1, 20, 1]),
+    ]
+}

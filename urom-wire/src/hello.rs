@@ -1,0 +1,165 @@
+//! The first bytes on every control stream, in both directions: the sender's role and its UCX
+//! version.
+//!
+//! Their layout never changes, so that two incompatible releases can still say so.
+
+use std::fmt;
+
+use ucx::Version;
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The version of everything that follows the hello, and of the receive queues in shared memory
+/// into which both ends write.
+pub const PROTOCOL: u16 = 10;
+
+const MAGIC: [u8; 4] = *b"UROM";
+
+/// How many bytes a hello takes.
+pub const HELLO_LEN: usize = size_of::<Hello>();
+
+/// The role of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// A host library.
+    Host,
+    /// The daemon.
+    Daemon,
+    /// A worker.
+    Worker,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::Host => "host",
+            Role::Daemon => "daemon",
+            Role::Worker => "worker",
+        })
+    }
+}
+
+/// A hello as it travels: 20 bytes, little-endian.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Hello {
+    magic: [u8; 4],
+    protocol: U16,
+    role: U16,
+    ucx: [U32; 3],
+}
+
+/// Why two ends cannot talk to each other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HelloError {
+    /// The other end is no service of this kit.
+    #[error("what answers there is not a UROM service of this kit (no `UROM` greeting)")]
+    NotUrom,
+    /// Another release.
+    #[error(
+        "the {role} speaks protocol {theirs}, this side {PROTOCOL}: use the same release of the kit on both"
+    )]
+    Protocol {
+        /// Who the other end is.
+        role: Role,
+        /// What it speaks.
+        theirs: u16,
+    },
+    /// The other end has another role than expected.
+    #[error("expected a {expected} there, found a {found}")]
+    Role {
+        /// Who was expected.
+        expected: Role,
+        /// Who is there.
+        found: Role,
+    },
+    /// The two UCX releases are incompatible.
+    #[error(
+        "the {role} runs UCX {theirs}, this side runs UCX {ours}: these do not talk to each other; \
+         install the same UCX release on both (1.16 to 1.18 talk to each other, later ones only to their own minor release)"
+    )]
+    Ucx {
+        /// Who the other end is.
+        role: Role,
+        /// Its UCX.
+        theirs: Version,
+        /// This side's UCX.
+        ours: Version,
+    },
+}
+
+impl Hello {
+    /// This process's hello, with the UCX library that is loaded.
+    pub fn new(role: Role) -> Hello {
+        Hello::with_ucx(role, ucx::version())
+    }
+
+    /// A hello with a UCX version of the caller's choice.
+    pub fn with_ucx(role: Role, ucx: Version) -> Hello {
+        let role = match role {
+            Role::Host => 1,
+            Role::Daemon => 2,
+            Role::Worker => 3,
+        };
+        Hello {
+            magic: MAGIC,
+            protocol: PROTOCOL.into(),
+            role: U16::new(role),
+            ucx: [ucx.major.into(), ucx.minor.into(), ucx.patch.into()],
+        }
+    }
+
+    /// Checks the other end's hello.
+    ///
+    /// # Errors
+    /// Why the two ends cannot talk to each other.
+    pub fn check(&self, theirs: &[u8; HELLO_LEN], expected: Role) -> Result<(), HelloError> {
+        let theirs = Hello::read_from_bytes(theirs).map_err(|_| HelloError::NotUrom)?;
+        if theirs.magic != MAGIC {
+            return Err(HelloError::NotUrom);
+        }
+        let role = match theirs.role.get() {
+            1 => Role::Host,
+            2 => Role::Daemon,
+            3 => Role::Worker,
+            _ => return Err(HelloError::NotUrom),
+        };
+        if theirs.protocol.get() != PROTOCOL {
+            return Err(HelloError::Protocol { role, theirs: theirs.protocol.get() });
+        }
+        if role != expected {
+            return Err(HelloError::Role { expected, found: role });
+        }
+        let (ours, their_ucx) = (self.ucx(), theirs.ucx());
+        if !ucx::wire_compatible(ours, their_ucx) {
+            return Err(HelloError::Ucx { role, theirs: their_ucx, ours });
+        }
+        Ok(())
+    }
+
+    fn ucx(&self) -> Version {
+        let [major, minor, patch] = self.ucx.map(U32::get);
+        Version { major, minor, patch }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ucx::ContextBuilder;
+
+    use super::*;
+
+    /// Who changes the queues, changes the number too: else two releases go on to what UCX then
+    /// refuses. The bytes of addresses carry the sizes themselves.
+    #[test]
+    fn the_protocol_is_that_of_these_receive_queues() {
+        let queues = [
+            ("POSIX_FIFO_SIZE", "64"),
+            ("POSIX_FIFO_ELEM_SIZE", "4224"),
+            ("POSIX_SEG_SIZE", "8256"),
+        ];
+        assert_eq!((PROTOCOL, ContextBuilder::WATCHED_QUEUE), (10, queues));
+    }
+}

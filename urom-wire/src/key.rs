@@ -1,0 +1,226 @@
+//! The key that a service and its hosts share. It is read from a file that nobody else can read,
+//! and never shown.
+//!
+//! The file's bytes are the key: host and service have copies of one file. No stream is opened with
+//! the key itself. Each kind of stream has a [`Secret`] derived from it, and a worker's depends on
+//! its id. So a worker, which runs plugins, cannot pass for the daemon or for a worker of another
+//! id. The next worker of its own id has the same secret.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+/// The variable that names the key file, for daemons and hosts that no option or call gives one.
+pub const KEY_FILE_VARIABLE: &str = "UROM_KEY_FILE";
+
+/// The shortest key in bytes: as long as the secrets derived from it.
+pub const MIN_KEY: usize = 32;
+
+/// The longest key in bytes. A file that is longer is something else.
+pub const MAX_KEY: usize = 4096;
+
+/// The permission bits that a key file has.
+const MODE: u32 = 0o600;
+
+/// Proves to a daemon that a host may connect, and to a host that the daemon is genuine.
+#[derive(Clone)]
+pub struct Key {
+    bytes: Arc<[u8]>,
+}
+
+/// The secret of one kind of stream, derived from a key.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Secret([u8; 32]);
+
+/// Why a file is not taken for a key.
+#[derive(Debug, thiserror::Error)]
+#[error("the key file {path} {problem}", path = .path.display())]
+pub struct KeyFileError {
+    path: PathBuf,
+    /// Part of the text, so it is not repeated as the source.
+    problem: KeyProblem,
+}
+
+/// What is wrong with a key file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyProblem {
+    /// The operating system refuses to read it.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is a link, which another user may have made.
+    #[error("is a symbolic link: name the file itself")]
+    Link,
+    /// It is a directory, a pipe or a device.
+    #[error("is not a regular file")]
+    NotAFile,
+    /// Somebody else owns it, and can read and change it.
+    #[error(
+        "belongs to user {owner} and not to user {user}, who runs this program: make a copy of that user's own"
+    )]
+    Owner {
+        /// Whose it is.
+        owner: u32,
+        /// Who runs this program.
+        user: u32,
+    },
+    /// Others may read or change it.
+    #[error(
+        "has mode {mode:04o}, and a key must have {MODE:04o}: run `chmod 600` on it, and make a new key if others could read it"
+    )]
+    Mode {
+        /// Its mode.
+        mode: u32,
+    },
+    /// It is too short to be hard to guess.
+    #[error(
+        "has {0} bytes, and a key has at least {MIN_KEY}: make one with `(umask 077; head -c 32 /dev/urandom > FILE)`"
+    )]
+    Short(usize),
+    /// It is too long to be a key.
+    #[error("has more than {MAX_KEY} bytes, and is something else than a key")]
+    Long,
+}
+
+impl KeyFileError {
+    /// What is wrong with the file.
+    pub fn problem(&self) -> &KeyProblem {
+        &self.problem
+    }
+}
+
+impl Key {
+    /// Reads a key from a file that belongs to this process's user and has mode 0600.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn read(path: &Path) -> Result<Key, KeyFileError> {
+        read(path).map_err(|problem| KeyFileError { path: path.to_owned(), problem })
+    }
+
+    /// A key of random bytes, for a service whose hosts are in its own process.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn random() -> io::Result<Key> {
+        let mut bytes = [0; MIN_KEY];
+        fill_random(&mut bytes)?;
+        Ok(Key { bytes: Arc::from(bytes) })
+    }
+
+    /// The secret of streams between hosts and the daemon.
+    pub fn daemon_secret(&self) -> Secret {
+        self.derive(b"urom: host and daemon", &[])
+    }
+
+    /// The secret of streams between hosts and the worker with this id.
+    pub fn worker_secret(&self, id: u64) -> Secret {
+        self.derive(b"urom: host and worker", &id.to_le_bytes())
+    }
+
+    fn derive(&self, purpose: &[u8], detail: &[u8]) -> Secret {
+        Secret(mac(&self.bytes, &[purpose, detail]).finalize().into_bytes().into())
+    }
+}
+
+impl Secret {
+    /// Signs these bytes: only a holder of the secret can.
+    pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
+        mac(&self.0, parts).finalize().into_bytes().into()
+    }
+
+    /// Whether `proof` is the signature of these bytes. Takes the same time for a wrong one as for
+    /// a right one.
+    pub fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
+        mac(&self.0, parts).verify_slice(proof).is_ok()
+    }
+}
+
+fn mac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
+    // HMAC takes keys of every length.
+    let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap_or_else(|_| unreachable!());
+    parts.iter().for_each(|part| mac.update(part));
+    mac
+}
+
+/// Fills bytes with the system's random numbers.
+pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {
+            Ok(more) => filled += more,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The key file that the environment names; nothing when the variable is not set, or empty.
+pub fn key_file_of_environment() -> Option<PathBuf> {
+    std::env::var_os(KEY_FILE_VARIABLE)
+        .filter(|path: &OsString| !path.is_empty())
+        .map(PathBuf::from)
+}
+
+fn read(path: &Path) -> Result<Key, KeyProblem> {
+    // Does not wait for a pipe. The checks are about the open file, whatever happens to its name.
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::LOOP) if path.is_symlink() => return Err(KeyProblem::Link),
+        // A socket cannot be opened.
+        Err(Errno::NXIO) => return Err(KeyProblem::NotAFile),
+        Err(error) => return Err(io::Error::from(error).into()),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(KeyProblem::NotAFile);
+    }
+    let user = rustix::process::geteuid().as_raw();
+    check_access(metadata.uid(), user, metadata.mode() & 0o7777)?;
+    let mut bytes = Vec::with_capacity(MIN_KEY);
+    file.take(MAX_KEY as u64 + 1).read_to_end(&mut bytes)?;
+    match bytes.len() {
+        len @ 0..MIN_KEY => Err(KeyProblem::Short(len)),
+        MIN_KEY..=MAX_KEY => Ok(Key { bytes: bytes.into() }),
+        _ => Err(KeyProblem::Long),
+    }
+}
+
+fn check_access(owner: u32, user: u32, mode: u32) -> Result<(), KeyProblem> {
+    if owner != user {
+        return Err(KeyProblem::Owner { owner, user });
+    }
+    if mode != MODE {
+        return Err(KeyProblem::Mode { mode });
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+#[cfg(test)]
+#[path = "key_tests.rs"]
+mod tests;

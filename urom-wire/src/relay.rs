@@ -1,0 +1,180 @@
+//! Relays the messages of one control stream after its hello: from a queue, into a queue, with
+//! heartbeats in both directions.
+
+use std::io;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::control::{
+    DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, WorkerToDaemon,
+    WorkerToHost,
+};
+use crate::patience::Patience;
+use crate::stream::{self, StreamError};
+
+/// A message of a control stream.
+pub trait Message {
+    /// The heartbeat.
+    const PING: Self;
+    /// Whether this is it.
+    fn is_ping(&self) -> bool;
+}
+
+macro_rules! messages {
+    ($($name:ident),*) => {$(
+        impl Message for $name {
+            const PING: $name = $name::Ping;
+            fn is_ping(&self) -> bool {
+                matches!(self, $name::Ping)
+            }
+        }
+    )*};
+}
+
+messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker, WorkerToDaemon);
+
+/// How many messages a peer may leave unread before it is given up.
+pub const BACKLOG: usize = 1024;
+
+/// How many events may wait for their receiver.
+const UNHEARD: usize = 16;
+
+/// How long the peer has to read the last message of a stream.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// A queue for the events of many streams. Each event may be a message of a megabyte, so few wait
+/// there. A stream waits for a place and receives nothing until then. The receiver of events must
+/// never wait to put one in.
+pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
+    mpsc::channel(UNHEARD)
+}
+
+/// Relays messages until one end is done: `outgoing` to the stream, received ones through `map` to
+/// `incoming`.
+///
+/// `None` when this side ended it: every sender of `outgoing` is gone and everything was written,
+/// or the receiver of `incoming` is gone. The stream is closed in every case.
+pub async fn run<S, In, Out, E>(
+    stream: S,
+    mut outgoing: mpsc::Receiver<Out>,
+    incoming: &mpsc::Sender<E>,
+    patience: Patience,
+    map: impl Fn(In) -> E,
+) -> Option<StreamError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    In: Message + DeserializeOwned,
+    Out: Message + Serialize,
+{
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let read = async {
+        loop {
+            let message: In = match stream::receive(&mut reader, patience).await {
+                Ok(message) => message,
+                Err(error) => return Some(error),
+            };
+            if !message.is_ping() && incoming.send(map(message)).await.is_err() {
+                return None;
+            }
+        }
+    };
+    let write = async {
+        loop {
+            let next = match timeout(HEARTBEAT, outgoing.recv()).await {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                Err(_) => Out::PING,
+            };
+            if let Err(error) = send(&mut writer, &next, patience).await {
+                return Some(error);
+            }
+        }
+        // The peer may be gone already. If it is not, it closes once it has read everything.
+        // Closing at once, with something of it unread, would make the kernel drop what was written
+        // last.
+        let _ = writer.shutdown().await;
+        tokio::time::sleep(LINGER).await;
+        None
+    };
+    tokio::select! {
+        // The peer's last message counts, even when writing to it fails now.
+        biased;
+        end = read => end,
+        // Both halves are one task, and a peer that never pauses would use up tokio's budget for
+        // it. Then nothing would be written, and a peer that does not read would not be noticed.
+        end = tokio::task::unconstrained(write) => end,
+    }
+}
+
+async fn send<Out: Serialize>(
+    writer: &mut (impl AsyncWrite + Unpin),
+    message: &Out,
+    patience: Patience,
+) -> Result<(), StreamError> {
+    match patience.wait(stream::send(writer, message)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(StreamError::Closed),
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(StreamError::Silent(patience)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::duplex;
+
+    use super::*;
+    use crate::control::StartWorker;
+
+    /// Greeted streams' two ends; nobody takes out what is relayed.
+    fn relayed() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized)
+    {
+        let (ours, theirs) = duplex(1 << 10);
+        let (outbox, outgoing) = mpsc::channel::<DaemonToHost>(BACKLOG);
+        let (sender, events) = events();
+        let end = async move {
+            run(ours, outgoing, &sender, Patience::default(), |message: HostToDaemon| message).await
+        };
+        (theirs, events, (outbox, tokio::spawn(end)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_waits_at_its_senders_and_not_in_memory() {
+        let (mut peer, events, _relay) = relayed();
+        let worker =
+            StartWorker { id: 1, plugins: 1, gid: 1, env: None, cpus: Some("0".repeat(1 << 19)) };
+        let message = HostToDaemon::Start { request: 1, worker };
+        let mut sent = 0;
+        while timeout(HEARTBEAT, stream::send(&mut peer, &message)).await.is_ok() {
+            sent += 1;
+            assert!(sent < 50, "nothing holds the peer up");
+        }
+        assert!(sent >= 16 && !events.is_empty(), "{sent}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_whose_words_wait_for_a_place_is_not_taken_for_silent() {
+        let (mut peer, mut events, relay) = relayed();
+        let count = 2 * UNHEARD as u64;
+        for request in 0..count {
+            stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
+        }
+        // It says nothing for much longer than that, either, and hears that the other end is there.
+        for _ in 0..3 * crate::control::PATIENCE.as_secs() {
+            assert!(matches!(
+                stream::receive(&mut peer, Patience::default()).await.unwrap(),
+                DaemonToHost::Ping
+            ));
+        }
+        for expected in 0..count {
+            let heard = events.recv().await.unwrap();
+            assert!(matches!(heard, HostToDaemon::Group { request, .. } if request == expected));
+        }
+        drop(relay);
+    }
+}

@@ -1,0 +1,232 @@
+//! Control messages on a byte stream: four bytes of length, then the message.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::net::sockopt::set_tcp_thin_linear_timeouts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use zerocopy::IntoBytes;
+
+use super::hello::{HELLO_LEN, Hello, HelloError, Role};
+use super::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN, Prover, Transcript};
+use crate::awake;
+use crate::key::Secret;
+use crate::patience::Patience;
+
+/// The longest message, in bytes. Only descriptions of plugins come near it.
+const MAX_MESSAGE: u32 = 1 << 20;
+
+/// The longest description of a plugin that one message holds, in bytes.
+pub const LONGEST_DESCRIPTION: usize = MAX_MESSAGE as usize - 64;
+
+/// Why a stream ended.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The peer closed it: it ended, or it died.
+    #[error("the connection was closed by the other side")]
+    Closed,
+    /// Nothing came before this end's patience ran out: the peer was stopped, or the link was cut.
+    #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
+    Silent(Patience),
+    /// An error of the operating system.
+    #[error("the connection broke: {0}")]
+    Io(#[from] io::Error),
+    /// The peer sent bytes that are no message.
+    #[error("the other side sent what is no message: {0}")]
+    Garbage(String),
+    /// The two ends are incompatible.
+    #[error(transparent)]
+    Hello(#[from] HelloError),
+    /// The two ends do not hold the same key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The service hung up on this host in the middle of the greeting.
+    #[error(
+        "the {0} hung up before this program had greeted it: it ended, or more connections came than it can greet; try again"
+    )]
+    CutOff(Role),
+}
+
+/// How long a peer that was not understood has to finish its greeting: the kernel drops what was
+/// written to a stream that is closed with something unread.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a service sends instead of its proof to a host whose proof is wrong.
+const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
+
+/// Sets the TCP options of a control stream. It works without them, less well.
+pub fn prepare(stream: &TcpStream) {
+    // Messages are small and must leave at once.
+    let _ = stream.set_nodelay(true);
+    // The kernel doubles the pause before each retransmission: after a cut of two seconds a link
+    // would stay silent for four, longer than the patience of either end.
+    let _ = set_tcp_thin_linear_timeouts(stream, true);
+}
+
+/// Exchanges hellos and checks the peer's; then both ends prove that they hold the secret, if there
+/// is one. All of it has to end before this end's patience does, however slowly the peer sends.
+///
+/// # Errors
+/// The stream's error, or why the two ends do not go together.
+pub async fn greet<S>(
+    stream: &mut S,
+    ours: Hello,
+    expected: Role,
+    secret: Option<&Secret>,
+    patience: Patience,
+) -> Result<(), StreamError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let met = patience.wait(meet(stream, ours, expected, secret)).await;
+    match met.unwrap_or(Err(StreamError::Silent(patience))) {
+        Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
+        // The error when a service hangs up with something of this host unread.
+        Err(StreamError::Io(error))
+            if error.kind() == io::ErrorKind::ConnectionReset && expected != Role::Host =>
+        {
+            Err(StreamError::CutOff(expected))
+        }
+        result => result,
+    }
+}
+
+async fn meet<S>(
+    stream: &mut S,
+    ours: Hello,
+    expected: Role,
+    secret: Option<&Secret>,
+) -> Result<(), StreamError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let opening = Opening::new(secret.is_some())?;
+    stream.write_all(&[ours.as_bytes(), opening.as_bytes()].concat()).await?;
+    let mut hello = [0; HELLO_LEN];
+    hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
+    if let Err(error) = ours.check(&hello, expected) {
+        // The bytes are not used.
+        let _ = awake::timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
+        return Err(error.into());
+    }
+    let mut theirs = Opening { keyed: 0, challenge: [0; 32] };
+    hear(stream, theirs.as_mut_bytes(), StreamError::Closed).await?;
+    let keyed = match theirs.keyed {
+        0 => false,
+        1 => true,
+        other => return Err(StreamError::Garbage(format!("an opening that says {other}"))),
+    };
+    let is_host = expected != Role::Host;
+    let secret = match (secret, keyed) {
+        (None, false) => return Ok(()),
+        (Some(secret), true) => secret,
+        (None, true) if is_host => return Err(KeyError::Missing(expected).into()),
+        (None, true) => return Err(KeyError::HostHasOne.into()),
+        (Some(_), false) if is_host => return Err(KeyError::NotAsked(expected).into()),
+        (Some(_), false) => return Err(KeyError::HostHasNone.into()),
+    };
+    let ours: [u8; HELLO_LEN] = zerocopy::transmute!(ours);
+    let mut proof = [0; PROOF_LEN];
+    if is_host {
+        let said = Transcript::new((&ours, &opening), (&hello, &theirs));
+        stream.write_all(&said.prove(secret, Prover::Host)).await?;
+        hear(stream, &mut proof, StreamError::Closed).await?;
+        if proof == NOT_TAKEN {
+            return Err(KeyError::NotTaken(expected).into());
+        }
+        if !said.verify(secret, Prover::Service, &proof) {
+            return Err(KeyError::Impostor(expected).into());
+        }
+        Ok(())
+    } else {
+        let said = Transcript::new((&hello, &theirs), (&ours, &opening));
+        hear(stream, &mut proof, StreamError::Closed).await?;
+        if !said.verify(secret, Prover::Host, &proof) {
+            stream.write_all(&NOT_TAKEN).await?;
+            return Err(KeyError::HostHasAnother.into());
+        }
+        Ok(stream.write_all(&said.prove(secret, Prover::Service)).await?)
+    }
+}
+
+/// Reads a fixed number of bytes; `over` is the error for an early end of the stream.
+async fn hear(
+    stream: &mut (impl AsyncRead + Unpin),
+    bytes: &mut [u8],
+    over: StreamError,
+) -> Result<(), StreamError> {
+    match stream.read_exact(bytes).await {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(over),
+        result => Ok(result.map(drop)?),
+    }
+}
+
+/// Sends one message.
+///
+/// # Errors
+/// The operating system's, or `InvalidData` for a message over the limit.
+pub async fn send<T: Serialize>(
+    stream: &mut (impl AsyncWrite + Unpin),
+    message: &T,
+) -> io::Result<()> {
+    let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    // The length goes in front. `to_extend` would write a piece of a table byte by byte in debug
+    // builds.
+    let mut bytes =
+        postcard::to_stdvec(&([0_u8; 4], message)).map_err(|error| invalid(error.to_string()))?;
+    let len =
+        u32::try_from(bytes.len() - 4).ok().filter(|len| *len <= MAX_MESSAGE).ok_or_else(|| {
+            invalid(format!("a control message of {} bytes is over {MAX_MESSAGE}", bytes.len() - 4))
+        })?;
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    stream.write_all(&bytes).await
+}
+
+/// Receives one message. **Not cancel-safe**: run it in a task, or in a `select!` branch that is
+/// never dropped.
+///
+/// # Errors
+/// Why the stream ended. A peer that is silent until this end's patience runs out is given up.
+pub async fn receive<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+    patience: Patience,
+) -> Result<T, StreamError> {
+    let received = patience.wait(async {
+        let mut len = [0; 4];
+        match stream.read_exact(&mut len).await {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(StreamError::Closed);
+            }
+            result => result?,
+        };
+        let len = u32::from_le_bytes(len);
+        if len > MAX_MESSAGE {
+            return Err(StreamError::Garbage(format!(
+                "a message of {len} bytes, where {MAX_MESSAGE} is the most"
+            )));
+        }
+        // Memory grows as bytes come: the length is only claimed.
+        let mut bytes = Vec::new();
+        stream.take(len.into()).read_to_end(&mut bytes).await?;
+        if bytes.len() < len as usize {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let (message, rest) = postcard::take_from_bytes(&bytes)
+            .map_err(|error| StreamError::Garbage(error.to_string()))?;
+        if !rest.is_empty() {
+            return Err(StreamError::Garbage(format!(
+                "{} bytes too many behind a message",
+                rest.len()
+            )));
+        }
+        Ok(message)
+    });
+    received.await.unwrap_or(Err(StreamError::Silent(patience)))
+}
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;

@@ -1,0 +1,71 @@
+//! The types that threads share: the standard library's, and a descriptor that a sleeper polls. The
+//! crate `models` compiles [`mailbox`](crate::mailbox) and a part of
+//! [`queue_probe`](crate::queue_probe) with loom's types instead, and tries every order of events.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+pub(crate) use std::sync::{Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// A descriptor that is readable from [`raise`](Wake::raise) to [`lower`](Wake::lower).
+#[derive(Debug)]
+pub struct Wake(OwnedFd);
+
+impl Wake {
+    /// One that is not readable.
+    ///
+    /// # Errors
+    /// The system has no descriptor left.
+    pub fn new() -> io::Result<Wake> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map(Wake)
+            .map_err(io::Error::from)
+    }
+
+    /// Makes it readable.
+    pub fn raise(&self) {
+        // Fails only when the counter is full: then the descriptor is readable already.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Makes it wait again.
+    pub fn lower(&self) {
+        // Fails only when it is not readable.
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mailbox::Mailbox;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    #[test]
+    fn a_message_wakes_a_sleeper_on_another_thread_and_comes_out_once() {
+        let mailbox = Mailbox::new().unwrap();
+        assert!(!mailbox.has_post());
+        std::thread::scope(|scope| {
+            scope.spawn(|| mailbox.post(7));
+            let limit = Timespec { tv_sec: 10, tv_nsec: 0 };
+            let ready =
+                poll(&mut [PollFd::new(mailbox.wake(), PollFlags::IN)], Some(&limit)).unwrap();
+            assert_eq!(ready, 1);
+        });
+        assert!(mailbox.has_post());
+        assert_eq!(mailbox.take(), [7]);
+        assert!(!mailbox.has_post() && mailbox.take().is_empty());
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        assert_eq!(
+            poll(&mut [PollFd::new(mailbox.wake(), PollFlags::IN)], Some(&none)).unwrap(),
+            0
+        );
+    }
+}
