@@ -46,6 +46,7 @@ use std::num::NonZeroU64;
 
 use crate::describe::Type;
 use crate::payload::{Data, Payload, Received, Registered};
+use crate::protocol::{Reply, Request};
 use crate::wire::{Count, EncodeError, Field, Outgoing, Owned, Readable};
 
 /// How often fields are made up before all that is left is zeros.
@@ -74,9 +75,12 @@ impl From<Error> for Unfit {
     }
 }
 
-/// The first of a few attempts that `fits`; the last is made of zeros.
+/// What one attempt makes.
 #[doc(hidden)]
-pub fn attempt<'a, T>(
+pub type Made<T> = std::result::Result<T, Unfit>;
+
+/// The first of a few attempts that `fits`; the last is made of zeros.
+fn attempt<'a, T>(
     input: &mut Unstructured<'a>,
     make: impl Fn(&mut Unstructured<'a>) -> std::result::Result<T, Unfit>,
     fits: impl Fn(&T) -> bool,
@@ -86,19 +90,38 @@ pub fn attempt<'a, T>(
     found.or_else(|| made(&mut Unstructured::new(&[]))).ok_or(Error::IncorrectFormat)
 }
 
-/// Whether a message can be written.
+/// A command that can be written.
 #[doc(hidden)]
-pub fn can_be_written(
-    len: Option<usize>,
-    encode: impl FnOnce(&mut [u8]) -> std::result::Result<usize, EncodeError>,
-) -> bool {
-    len.is_some_and(|len| encode(&mut vec![0; len]).is_ok())
+pub fn command<'a, C: Request>(
+    input: &mut Unstructured<'a>,
+    make: impl Fn(&mut Unstructured<'a>) -> Made<C>,
+) -> Result<C> {
+    attempt(input, make, |made| {
+        made.encoded_len().is_some_and(|len| made.encode(&mut vec![0; len]).is_ok())
+    })
 }
 
-/// Which of `count` variants.
+/// A notification that can be written, and the fields that it repeats.
 #[doc(hidden)]
-pub fn choose(input: &mut Unstructured<'_>, count: usize) -> std::result::Result<usize, Unfit> {
-    Ok(input.choose_index(count)?)
+pub fn notification<'a, R: Reply + Clone>(
+    input: &mut Unstructured<'a>,
+    make: impl Fn(&mut Unstructured<'a>) -> Made<(R, R::Echo)>,
+) -> Result<(R, R::Echo)> {
+    attempt(input, make, |(made, echo)| made.clone().into_descriptor(echo).is_ok())
+}
+
+/// What comes of one of `count` variants.
+#[doc(hidden)]
+pub fn one_of<'a, T>(
+    input: &mut Unstructured<'a>,
+    count: usize,
+    make: impl Fn(&mut Unstructured<'a>, usize) -> Result<T>,
+) -> Result<T> {
+    let chosen = |input: &mut Unstructured<'a>| {
+        let chosen = input.choose_index(count)?;
+        Ok(make(input, chosen)?)
+    };
+    attempt(input, chosen, |_| true)
 }
 
 /// Yes or no.

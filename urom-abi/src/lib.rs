@@ -13,14 +13,10 @@
 //! | [`log`] | the levels of log lines | `enum doca_log_level` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_cmd_desc`, `urom_worker_notif_desc` |
 //! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
-//! | [`address`] | the frame around a plugin's address | - |
-//! | [`shared`] | commands with several owners | - |
-//! | [`wire`] | layouts, checked reading, errors | the hand-written `*_pack` and `*_unpack` functions |
+//! | [`wire`] | errors of encoding and decoding, what a field can be | the hand-written `*_pack` and `*_unpack` functions |
 //! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
 //! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
-//! | [`signals`] | what the threads of a library leave to the program | - |
-//! | [`machine`] | which machine a file is for | - |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
 //! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler: both ends of a
@@ -39,6 +35,10 @@ macro_rules! assert_layout {
     };
 }
 
+// Between the kit's own crates: the frame around a plugin's address.
+#[doc(hidden)]
+pub mod __private;
+#[doc(hidden)]
 pub mod address;
 #[cfg(feature = "test-util")]
 pub mod arbitrary;
@@ -53,12 +53,15 @@ mod hash;
 pub mod host;
 pub mod list;
 pub mod log;
+#[doc(hidden)]
 pub mod machine;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;
 mod room;
+#[doc(hidden)]
 pub mod shared;
+#[doc(hidden)]
 pub mod signals;
 pub mod version;
 #[cfg(feature = "test-util")]

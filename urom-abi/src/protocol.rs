@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::describe;
 use crate::descriptor::NotificationDesc;
 use crate::payload::Payload;
-use crate::wire::{DecodeError, Echo, EncodeError};
+use crate::wire::{DecodeError, EncodeError};
 
 /// A plugin's commands and notifications, as one type. The macro names it `Protocol`.
 pub trait Protocol: Sized + 'static {
@@ -74,15 +74,28 @@ pub trait Request {
 )]
 pub trait Reply: Sized {
     /// The echoed fields.
-    type Echo: Echo;
+    type Echo: Copy + 'static;
 
-    /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo`.
+    /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo` when there is one. Gives
+    /// them, too.
     ///
     /// Its payloads take `incoming`'s memory over; a notification without any leaves it alone.
     ///
     /// # Errors
     /// Which field is wrong, and how; `incoming` is dropped with its memory then.
-    fn decode(incoming: impl Incoming, echo: &Self::Echo) -> Result<Self, DecodeError>;
+    fn read(
+        incoming: impl Incoming,
+        echo: Option<&Self::Echo>,
+    ) -> Result<(Self, Self::Echo), DecodeError>;
+
+    /// Reads the answer to a command that had the fields `echo`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[inline]
+    fn decode(incoming: impl Incoming, echo: &Self::Echo) -> Result<Self, DecodeError> {
+        Self::read(incoming, Some(echo)).map(|(reply, _)| reply)
+    }
 
     /// Writes the notification into a descriptor of its own. The header's plugin id, token, connection and status are
     /// left zero: see [`NotificationDesc::address_to`].
@@ -94,6 +107,7 @@ pub trait Reply: Sized {
 }
 
 /// The bytes of a notification that arrived, and the memory they lie in.
+#[doc(hidden)]
 pub trait Incoming: Sized {
     /// The bytes.
     fn bytes(&self) -> &[u8];
@@ -129,6 +143,7 @@ pub trait FilledIn {
 }
 
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
+#[doc(hidden)]
 pub trait PluginSide: 'static {
     /// What a handler sees while it opens.
     type OpenContext;
@@ -140,6 +155,7 @@ pub trait PluginSide: 'static {
 
 /// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that implements the generated
 /// `Handler` trait.
+#[doc(hidden)]
 pub trait Serve<S: PluginSide, T>: Protocol {
     /// Makes the handler.
     ///
@@ -167,6 +183,7 @@ pub trait Serve<S: PluginSide, T>: Protocol {
 }
 
 /// What the host side gives to generated code; implemented by `urom-host` and by nobody else.
+#[doc(hidden)]
 pub trait HostSide: Sized + 'static {
     /// A plugin that was found on a service: its id there, and its version.
     type Plugin: Clone;
@@ -208,4 +225,50 @@ pub trait HostSide: Sized + 'static {
     ) -> Result<Self::Handle, Self::Error>
     where
         F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
+}
+
+/// A command that is ready to be submitted: what every generated `*Task` holds.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Task<'task, H: HostSide, C> {
+    plugin: &'task H::Plugin,
+    worker: &'task H::Worker,
+    /// What is sent.
+    pub command: C,
+    deadline: Option<Duration>,
+}
+
+impl<'task, H: HostSide, C> Task<'task, H, C> {
+    /// A task with the worker's own deadline.
+    pub fn new(plugin: &'task H::Plugin, worker: &'task H::Worker, command: C) -> Self {
+        Task { plugin, worker, command, deadline: None }
+    }
+
+    /// The same with another deadline.
+    #[must_use]
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = Some(limit);
+        self
+    }
+}
+
+impl<H: HostSide, C: Request> Task<'_, H, C> {
+    /// See [`HostSide::submit`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn submit(self) -> Result<H::Completion<C::Kind>, H::Error> {
+        H::submit(self.plugin, self.worker, &self.command, self.deadline)
+    }
+
+    /// See [`HostSide::submit_with`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn submit_with<F>(self, callback: F) -> Result<H::Handle, H::Error>
+    where
+        F: FnOnce(Result<C::Reply, H::Error>) + 'static,
+    {
+        H::submit_with(self.plugin, self.worker, &self.command, self.deadline, callback)
+    }
 }

@@ -100,7 +100,7 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Tok
         let (ident, text, docs) =
             (&variant.ident, names::text(&variant.ident), docs(&variant.attrs));
         quote! {
-            __describe::EnumValue {
+            __p::EnumValue {
                 name: #text,
                 docs: #docs,
                 value: #name::#ident as ::core::primitive::i128,
@@ -108,8 +108,8 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, errors: &mut Errors) -> Tok
         }
     });
     quote! {
-        __describe::Type::Enum(const {
-            &__describe::Enum {
+        __p::Type::Enum(const {
+            &__p::Enum {
                 name: #text,
                 docs: #all_docs,
                 bytes: ::core::mem::size_of::<#name>(),
@@ -130,7 +130,7 @@ fn structure(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
         };
         let (docs, ty) = (docs(&field.attrs), type_of(&field.ty));
         quote! {
-            __describe::StructField {
+            __p::StructField {
                 name: #text,
                 docs: #docs,
                 offset: ::core::mem::offset_of!(#name, #member),
@@ -139,8 +139,8 @@ fn structure(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
         }
     });
     quote! {
-        __describe::Type::Struct(const {
-            &__describe::Struct {
+        __p::Type::Struct(const {
+            &__p::Struct {
                 name: #text,
                 docs: #all_docs,
                 size: ::core::mem::size_of::<#name>(),
@@ -152,26 +152,26 @@ fn structure(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
 }
 
 /// What the other expressions need in scope.
-pub(crate) fn imports(krate: &Path) -> TokenStream {
+fn imports(krate: &Path) -> TokenStream {
     quote! {
-        use #krate::describe as __describe;
-        use #krate::describe::NotDescribed as _;
+        use #krate::__private as __p;
+        use __p::NotDescribed as _;
     }
 }
 
-/// A constant expression for the description of `ty`, opaque when it has none. Stands behind [`imports`].
+/// A constant expression for the description of `ty`, opaque when it has none. Needs `__p` and its `NotDescribed` in scope.
 pub(crate) fn type_of(ty: &Type) -> TokenStream {
     match ty {
         // Element by element, so that an array of what is opaque is still an array.
         Type::Array(array) => {
             let (of, len) = (type_of(&array.elem), &array.len);
-            quote!(__describe::Type::Array { of: &#of, len: #len })
+            quote!(__p::Type::Array { of: const { &#of }, len: #len })
         }
         Type::Group(group) => type_of(&group.elem),
         Type::Paren(paren) => type_of(&paren.elem),
         _ => {
             let name = names::written(ty);
-            quote!(__describe::found_or_opaque::<#ty>(<__describe::Probe<#ty>>::FOUND, #name))
+            quote!(__p::ty(<__p::Probe<#ty>>::FOUND, #name))
         }
     }
 }
@@ -198,6 +198,18 @@ pub(crate) fn docs(attributes: &[Attribute]) -> TokenStream {
     } else {
         quote!(::core::concat!(#(#parts,)* #text))
     }
+}
+
+/// Whether the documentation among `attributes` may hold code, which `rustdoc --test` would run.
+pub(crate) fn may_hold_code(attributes: &[Attribute]) -> bool {
+    let mut docs = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
+    docs.any(|attribute| {
+        let Meta::NameValue(doc) = &attribute.meta else { return false };
+        let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value else { return true };
+        let is_code = |line: &str| line.starts_with("    ") || line.contains('\t');
+        let text = text.value();
+        text.contains("```") || text.contains("~~~") || text.lines().any(is_code)
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
 pub(crate) use field::{Addr, Field, Inline, Len, Role};
 pub(crate) use payload::{
-    Address, Count, Form, Given, Presence, Shape, last_segment, only_type, plainly,
+    Count, Form, Payload, Presence, Shape, Word, last_segment, only_type, plainly,
 };
 
 /// An enum of messages.
@@ -43,6 +43,20 @@ impl Messages {
     /// The fields between tag and union, as the first variant states them for all.
     pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
         self.variants.first().into_iter().flat_map(Variant::header)
+    }
+
+    /// Has every payload say what its keys mean, which renderers rely on.
+    pub(crate) fn resolve(&mut self) {
+        for variant in &mut self.variants {
+            let payloads = variant
+                .fields
+                .iter()
+                .map(|field| field.is_payload().then(|| variant.resolve(field)));
+            let payloads = payloads.collect::<Vec<_>>();
+            for (field, payload) in variant.fields.iter_mut().zip(payloads) {
+                field.payload = payload;
+            }
+        }
     }
 
     /// Whether these are commands.
@@ -148,6 +162,11 @@ impl Variant {
     /// The inline payloads, in order.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.is_payload())
+    }
+
+    /// The inline payloads with what their keys mean, once that is resolved.
+    pub(crate) fn resolved(&self) -> impl Iterator<Item = (&Field, &Payload)> {
+        self.fields.iter().filter_map(|field| Some((field, field.payload.as_ref()?)))
     }
 
     /// The field of this name.

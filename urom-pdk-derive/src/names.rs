@@ -66,12 +66,12 @@ pub(crate) fn zero_const(variant: &Variant, field: &Field) -> Ident {
 
 /// The constant that places the address word at a payload's own place.
 pub(crate) fn address_const(variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__ADDRESS_OF_{}_", owner(variant)), &payload.ident)
+    constant(&format!("__ADDR_{}_", owner(variant)), &payload.ident)
 }
 
 /// The constant that places the length word at a payload's own place.
 pub(crate) fn length_const(variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__LENGTH_OF_{}_", owner(variant)), &payload.ident)
+    constant(&format!("__LEN_{}_", owner(variant)), &payload.ident)
 }
 
 /// The function of a payload's `len` or `when` expression.
@@ -79,19 +79,39 @@ pub(crate) fn expression(key: &str, variant: &Variant, payload: &Field) -> Ident
     constant(&format!("__{key}_of_{}_", owner(variant)), &payload.ident)
 }
 
+/// The type of the fields that a command's answer repeats.
+pub(crate) fn echo_type(variant: &Variant) -> Ident {
+    constant("__Echo_", &variant.ident)
+}
+
+/// The function that makes them of the command's.
+pub(crate) fn echo_maker(variant: &Variant) -> Ident {
+    constant("__echo_", &variant.ident)
+}
+
 /// The function that makes up a variant, for tests.
 pub(crate) fn maker(variant: &Variant) -> Ident {
     constant("__arbitrary_", &variant.ident)
 }
 
-/// The constant of the sizes and alignments of a variant's fields.
-pub(crate) fn extents_const(variant: &Variant) -> Ident {
-    constant("__EXTENTS_", &variant.ident)
+/// The constant that describes what stands in a variant's structure.
+pub(crate) fn fields_const(variant: &Variant) -> Ident {
+    constant("__FIELDS_", &variant.ident)
 }
 
 /// The constant of the offsets of a variant's fields.
 pub(crate) fn offsets_const(variant: &Variant) -> Ident {
-    constant("__OFFSETS_", &variant.ident)
+    constant("__OF_", &variant.ident)
+}
+
+/// The described name of the address word at a payload's own place.
+pub(crate) fn address(payload: &Field) -> String {
+    format!("{}_addr", text(&payload.ident))
+}
+
+/// The described name of the length word at a payload's own place.
+pub(crate) fn length(payload: &Field) -> String {
+    format!("{}_len", text(&payload.ident))
 }
 
 /// A variant's name in front of a field's: `tag_send` and `len` are not `tag` and `send_len`.
@@ -111,7 +131,7 @@ pub(crate) fn local(name: &str) -> Ident {
 
 /// A local variable for the field numbered `index`.
 pub(crate) fn numbered(index: usize) -> Ident {
-    format_ident!("field_{}", index, span = Span::mixed_site())
+    format_ident!("f{}", index, span = Span::mixed_site())
 }
 
 #[cfg(test)]

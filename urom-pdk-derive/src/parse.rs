@@ -220,7 +220,19 @@ fn fields(
         refuse_cfg(&mut field.attrs, errors);
         if let Some(ident) = field.ident.clone() {
             let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
-            fields.push(Field { ident, ty, docs, echo, header, optional, word, codec, inline });
+            let payload = None;
+            fields.push(Field {
+                ident,
+                ty,
+                docs,
+                echo,
+                header,
+                optional,
+                word,
+                codec,
+                inline,
+                payload,
+            });
         }
         if word.is_none() || keep_words {
             kept.push(field);

@@ -89,11 +89,6 @@ fn the_sandbox_plugin() {
 }
 
 #[test]
-fn several_variants() {
-    check("src/snapshots/several.rs", "several.expanded.rs");
-}
-
-#[test]
 fn a_definition_with_an_error() {
     check("src/snapshots/mistaken.rs", "mistaken.expanded.rs");
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use urom_abi::describe::{
-    Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type, Variant,
+    Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol, StructField, Type,
+    Variant,
 };
 
 use crate::message::Shown;
@@ -66,12 +67,17 @@ fn payload(of: &Payload) -> Value {
     let count = match of.count {
         Count::Word(word) => json!({ "word": word }),
         Count::Fixed(count) => json!({ "fixed": count }),
-        Count::Given(expression) => json!({ "expression": expression }),
+        Count::Given(length) => json!({ "expression": length.text }),
+    };
+    let when = match (of.presence, of.address) {
+        (Presence::When(condition), _) => Some(condition.text.to_owned()),
+        (Presence::ByAddress, Some(address)) => Some(format!("{address} != 0")),
+        _ => None,
     };
     json!({
         "name": of.name, "docs": docs(of.docs),
-        "element": ty(&of.ty), "count": count, "address": of.address, "when": of.when,
-        "registered": of.registered, "optional": of.optional,
+        "element": ty(&of.ty), "count": count, "address": of.address, "when": when,
+        "registered": of.presence == Presence::Registered, "optional": of.optional,
     })
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use urom_abi::describe::{FieldKind, Struct, Type, Variant};
+    use urom_abi::describe::{FieldKind, Presence, Struct, Type, Variant};
 
     use super::*;
     use crate::output::is_plain;
@@ -67,9 +67,8 @@ mod tests {
         ty: WORD,
         count: Count::Fixed(1),
         address: None,
-        when: None,
+        presence: Presence::Always,
         constants: &[],
-        registered: false,
         optional: false,
     };
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use urom_abi::Count as Number;
 use urom_abi::describe::section::{Description, Panic};
 use urom_abi::describe::{
-    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Struct, StructField, Type,
+    Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Presence, Struct, StructField,
+    Type,
 };
 
 use crate::description::PluginFile;
@@ -122,12 +123,16 @@ fn described(payload: &Payload) -> String {
     let count = match payload.count {
         Count::Word(word) => format!("{word} {one}s"),
         Count::Fixed(count) => Number(count, one).to_string(),
-        Count::Given(expression) => format!("`{}` {one}s", plain(expression)),
+        Count::Given(length) => format!("`{}` {one}s", plain(length.text)),
     };
-    let when = payload.when.map(|when| format!(", if `{}`", plain(when))).unwrap_or_default();
-    let registered = if payload.registered { ", or in registered memory" } else { "" };
+    let presence = match (payload.presence, payload.address) {
+        (Presence::When(condition), _) => format!(", if `{}`", plain(condition.text)),
+        (Presence::ByAddress, Some(address)) => format!(", if `{address} != 0`"),
+        (Presence::Registered, _) => ", or in registered memory".to_owned(),
+        _ => String::new(),
+    };
     let optional = if payload.optional { ", optional" } else { "" };
-    let what = format!("{}, {count}{of}{when}{registered}{optional}", payload.name);
+    let what = format!("{}, {count}{of}{presence}{optional}", payload.name);
     with_docs(what, payload.docs)
 }
 
@@ -259,9 +264,8 @@ mod tests {
             ty: WORD,
             count: Count::Fixed(1),
             address: None,
-            when: None,
+            presence: Presence::Always,
             constants: &[],
-            registered: false,
             optional: true,
         };
         assert_eq!(described(&payload("")), "keys, 1 element of u64, optional");

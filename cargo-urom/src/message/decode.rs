@@ -1,7 +1,9 @@
 //! Decodes messages by their description. The bytes come from a peer and are not trusted.
 
 use urom_abi::Count as Number;
-use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Type, Variant};
+use urom_abi::describe::{
+    Condition, Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant,
+};
 
 use super::expr;
 use super::fields::{fields, is_byte, is_value, selector};
@@ -108,27 +110,35 @@ impl Reader<'_> {
         let count = match payload.count {
             Count::Word(word) => self.word(word),
             Count::Fixed(count) => count.try_into().ok(),
-            Count::Given(len) => expr::number(len, &self.names()),
+            Count::Given(length) => length.term.and_then(|term| expr::number(&term, &self.names())),
         };
-        if payload.registered {
-            let elsewhere = match selector(self.variant, payload) {
-                Some(selector) => self.word(selector.name) != Some(0),
-                None => address == Some(0),
-            };
-            if elsewhere {
-                return Shown::Registered(count.unwrap_or_default());
+        match payload.presence {
+            Presence::Always => {}
+            Presence::Registered => {
+                let elsewhere = match selector(self.variant, payload) {
+                    Some(selector) => self.word(selector.name) != Some(0),
+                    None => address == Some(0),
+                };
+                if elsewhere {
+                    return Shown::Registered(count.unwrap_or_default());
+                }
             }
-        } else if let Some(when) = payload.when {
-            match expr::holds(when, &self.names()) {
-                Some(true) => {}
-                Some(false) => return Shown::Absent,
-                None => return self.rest(payload, &format!("whether it is there says `{when}`")),
+            Presence::ByAddress if address == Some(0) => return Shown::Absent,
+            Presence::ByAddress => {}
+            Presence::When(Condition { text, compares }) => {
+                match compares.and_then(|compares| expr::holds(&compares, &self.names())) {
+                    Some(true) => {}
+                    Some(false) => return Shown::Absent,
+                    None => {
+                        return self.rest(payload, &format!("whether it is there says `{text}`"));
+                    }
+                }
             }
         }
         match (count, payload.count) {
             (Some(count), _) => self.take(payload, count),
-            (None, Count::Given(len)) => {
-                self.rest(payload, &format!("how long it is says `{len}`"))
+            (None, Count::Given(length)) => {
+                self.rest(payload, &format!("how long it is says `{}`", length.text))
             }
             (None, Count::Word(_) | Count::Fixed(_)) => {
                 let name = payload.name;

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use urom_abi::Count as Number;
-use urom_abi::describe::{Count, Field, Messages, Payload, Type, Variant};
+use urom_abi::describe::{
+    Condition, Count, Field, Given, Messages, Payload, Presence, Type, Variant,
+};
 
-use super::fields::{by_address, fields, is_value, selector};
+use super::fields::{fields, is_value, may_lack, selector};
 use super::place::{self, Place, Step};
 use super::signature::signature;
 use super::{expr, names, value};
@@ -155,7 +157,7 @@ impl Draft<'_> {
         let payloads = self.variant.payloads.iter().filter(|payload| {
             // A payload with a condition is checked together with it.
             !payload.optional
-                && payload.when.is_none()
+                && !may_lack(payload)
                 && !is_given(payload.name)
                 && self.memory(payload).is_none()
         });
@@ -196,15 +198,16 @@ impl Draft<'_> {
                 None => Ok(()),
             };
         }
-        if let (None, Count::Fixed(count), None) =
-            (&self.payloads[index], payload.count, payload.when)
+        if let (None, Count::Fixed(count), false) =
+            (&self.payloads[index], payload.count, may_lack(payload))
         {
             // A payload of a fixed length is always there.
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
         let bytes = self.payloads[index].as_deref();
         let count = elements(payload, bytes.unwrap_or_default());
-        let there = bytes.is_some_and(|bytes| by_address(payload) || !bytes.is_empty());
+        let by_address = payload.presence == Presence::ByAddress;
+        let there = bytes.is_some_and(|bytes| by_address || !bytes.is_empty());
         if let Some(word) = payload.address {
             self.word(word, u64::from(there), |found| (found != 0) == there)?;
         }
@@ -245,8 +248,9 @@ impl Draft<'_> {
         let (messages, variant, fixed) = (self.messages, self.variant, &self.fixed[..]);
         let names = place::Names { messages, variant, fixed, lens: &lens };
         let (name, there) = (payload.name, self.payloads[index].is_some());
-        if let Some(when) = payload.when.filter(|_| !by_address(payload)) {
-            match (expr::holds(when, &names), there) {
+        if let Presence::When(Condition { text: when, compares }) = payload.presence {
+            let holds = compares.and_then(|compares| expr::holds(&compares, &names));
+            match (holds, there) {
                 (Some(true), false) => {
                     return Err(format!("it must be given, because `{when}` holds"));
                 }
@@ -262,10 +266,10 @@ impl Draft<'_> {
                 )),
             }
         }
-        if let (Count::Given(len), true) = (payload.count, there) {
+        if let (Count::Given(Given { text: len, term }), true) = (payload.count, there) {
             let count = lens[index].1 as usize;
             let found = Number(count, "element");
-            match expr::number(len, &names) {
+            match term.and_then(|term| expr::number(&term, &names)) {
                 Some(want) if want != count as i128 => {
                     return Err(format!("it has {found}, and `{len}` calls for {want}"));
                 }

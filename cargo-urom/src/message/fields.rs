@@ -1,6 +1,6 @@
 //! What the parts of a message's description are for.
 
-use urom_abi::describe::{Field, FieldKind, Messages, Payload, Type, Variant};
+use urom_abi::describe::{Field, FieldKind, Messages, Payload, Presence, Type, Variant};
 
 /// All fields of a message's fixed part but the tag.
 pub(super) fn fields<'a>(
@@ -22,12 +22,9 @@ pub(super) fn selector(variant: &Variant, payload: &Payload) -> Option<&'static 
     variant.fields.iter().find(is_selector)
 }
 
-/// Whether nothing but its address word says that a payload is there.
-pub(super) fn by_address(payload: &Payload) -> bool {
-    match (payload.when, payload.address) {
-        (Some(when), Some(address)) => when.strip_prefix(address) == Some(" != 0"),
-        _ => false,
-    }
+/// Whether a payload may be left out, by its address word or by a condition.
+pub(super) fn may_lack(payload: &Payload) -> bool {
+    matches!(payload.presence, Presence::ByAddress | Presence::When(_))
 }
 
 /// Whether a type is one byte of many, so that a row of it is bytes and not numbers.

@@ -154,15 +154,10 @@ pub(super) struct Names<'a> {
 
 impl expr::Names for Names<'_> {
     fn field(&self, path: &str) -> Option<i128> {
-        find(self.messages, self.variant, path)?.integer(self.fixed)
-    }
-
-    fn truth(&self, path: &str) -> Option<bool> {
         let place = find(self.messages, self.variant, path)?;
         match (place.ty, place.bytes(self.fixed)?) {
-            (Type::Bool, [0]) => Some(false),
-            (Type::Bool, [1]) => Some(true),
-            _ => None,
+            (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
+            _ => place.integer(self.fixed),
         }
     }
 

@@ -3,7 +3,7 @@
 use heck::ToSnakeCase;
 use urom_abi::describe::{Messages, Type, Variant};
 
-use super::fields::{fields, is_byte, is_value};
+use super::fields::{fields, is_byte, is_value, may_lack};
 use super::names;
 
 /// The command of a name: `TagSend`, `tag_send` and `tag-send` are one.
@@ -28,7 +28,7 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
             Type::Utf8 => "text".to_owned(),
             ty => format!("[{ty}]"),
         };
-        (payload.optional || payload.when.is_some(), format!("{}=<{ty}>", payload.name))
+        (payload.optional || may_lack(payload), format!("{}=<{ty}>", payload.name))
     });
     let word = |(optional, text)| if optional { format!("[{text}]") } else { text };
     values.chain(payloads).map(word).collect::<Vec<_>>().join(" ")

@@ -4,7 +4,7 @@
 //! that knows nothing of the first: it says of most messages whether they are well formed, and of
 //! all what writing them again must give.
 
-use urom_abi::describe::{Count, Field, FieldKind, Messages, Type, Variant};
+use urom_abi::describe::{Count, Field, FieldKind, Messages, Presence, Type, Variant};
 
 use crate::exact;
 use crate::subject::Subject;
@@ -193,7 +193,7 @@ impl Shape {
                 own(FieldKind::Selector { of: payload.name }).map(|field| word(field.name).2);
             let address = payload.address.map(word);
             // Whether the payload lies behind the fixed part, and whether its address says so.
-            let by_address = payload.registered && !is_command;
+            let by_address = payload.presence == Presence::Registered && !is_command;
             let inline =
                 selector.unwrap_or(0) == 0 && !(by_address && address.is_some_and(|at| at.2 == 0));
             let len = match payload.count {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type,
-    Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol,
+    StructField, Type, Variant,
 };
 
 impl Protocol {
@@ -175,24 +175,27 @@ impl Facts {
     }
 
     fn payload(&mut self, owner: &str, payload: &Payload) {
-        let Payload { name, ty, count, address, when, constants, registered, .. } = payload;
+        let Payload { name, ty, count, address, presence, constants, .. } = payload;
         let mut facts = Vec::new();
         let mut number = String::new();
         match count {
             Count::Word(word) => facts.push(format!("length in `{word}`")),
             Count::Fixed(count) => number = format!("{count} "),
-            Count::Given(expression) => facts.push(format!("length `{expression}`")),
+            Count::Given(length) => facts.push(format!("length `{}`", length.text)),
         }
         facts.extend(address.map(|address| format!("address in `{address}`")));
-        facts.extend(when.map(|when| format!("present when `{when}`")));
-        facts.extend(registered.then(|| "inline or registered".to_owned()));
+        match presence {
+            Presence::Always => {}
+            Presence::ByAddress => facts.push("present by its address".to_owned()),
+            Presence::Registered => facts.push("inline or registered".to_owned()),
+            Presence::When(condition) => facts.push(format!("present when `{}`", condition.text)),
+        }
         let facts =
             if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
         let is = format!("a payload of {number}{ty}{facts}");
         self.add(format!("`{owner}.{name}`"), is);
         for Constant { name: constant, value } in *constants {
-            let in_length =
-                matches!(count, Count::Given(expression) if expression.contains(constant));
+            let in_length = matches!(count, Count::Given(length) if length.text.contains(constant));
             let key = if in_length { "length" } else { "condition" };
             let is = value.map_or_else(|| "no number".to_owned(), |value| value.to_string());
             self.add(format!("`{constant}` in the {key} of `{owner}.{name}`"), is);

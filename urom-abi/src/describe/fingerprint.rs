@@ -1,8 +1,8 @@
 //! One number for all that two builds of a protocol must agree on.
 
 use super::{
-    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type,
-    Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol,
+    StructField, Type, Variant,
 };
 use crate::hash::Hash;
 
@@ -83,11 +83,18 @@ const fn payload(hash: Hash, payload: &Payload) -> Hash {
     let hash = match payload.count {
         Count::Word(word) => hash.number(0).text(word),
         Count::Fixed(count) => hash.number(1).number(count as u64),
-        Count::Given(expression) => hash.number(2).text(expression),
+        Count::Given(length) => hash.number(2).text(length.text),
     };
-    let mut hash = optional(optional(hash, payload.address), payload.when);
+    let hash = optional(hash, payload.address);
+    // The text of an expression says as much as its structure.
+    let mut hash = match payload.presence {
+        Presence::Always => hash.number(0),
+        Presence::ByAddress => hash.number(1),
+        Presence::Registered => hash.number(2),
+        Presence::When(condition) => hash.number(3).text(condition.text),
+    };
     list!(hash, payload.constants, constant);
-    hash.number(payload.registered as u64)
+    hash
 }
 
 const fn constant(hash: Hash, constant: &Constant) -> Hash {

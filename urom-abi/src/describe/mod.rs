@@ -9,11 +9,14 @@
 //!
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
+#[doc(hidden)]
+pub mod build;
 mod c_header;
 mod constants;
 mod difference;
 mod fingerprint;
 mod misfit;
+mod presence;
 pub mod section;
 mod types;
 
@@ -22,8 +25,9 @@ pub use constants::{
     AsNumber, Constant, IsAnything, IsNumber, NotAtAll, Number, Reading, TypeOf, constant,
 };
 pub use misfit::Misfit;
+pub use presence::{Comparison, Condition, Given, Presence, Sign, Term};
 pub use types::{
-    Described, Enum, EnumValue, NotDescribed, Probe, Struct, StructField, Type, found_or_opaque,
+    Described, Enum, EnumValue, Found, NotDescribed, Probe, Struct, StructField, Type,
 };
 
 /// A plugin's protocol.
@@ -212,7 +216,7 @@ pub enum FieldKind {
     /// So it has, and the answer repeats the command's.
     Echo,
     /// The address word of a payload: not 0 marks presence, and nobody reads more from it. When the payload is
-    /// [`registered`](Payload::registered) in a command, it is the address of that memory.
+    /// [registered](Presence::Registered) in a command, it is the address of that memory.
     Address {
         /// The payload's name.
         of: &'static str,
@@ -249,7 +253,7 @@ pub enum FieldKind {
 /// let values: &Payload = &sums::Protocol::DESCRIPTION.commands.variants[0].payloads[0];
 /// assert_eq!(values.ty, Type::Int { bytes: 4, signed: false });
 /// assert_eq!((values.address, values.count), (Some("values_addr"), Count::Word("values_len")));
-/// assert!(values.when.is_none() && !values.registered);
+/// assert_eq!(values.presence, urom_abi::describe::Presence::Always);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
@@ -264,13 +268,10 @@ pub struct Payload {
     /// Which word of the fixed part stands for its address: the name of a field, or a path like `params.buffer` into a
     /// plain one.
     pub address: Option<&'static str>,
-    /// The condition on which it is there, as the definition has it; always there (though perhaps empty) without one.
-    pub when: Option<&'static str>,
+    /// What says whether it is there.
+    pub presence: Presence,
     /// The constants that the expressions of its length and its condition use, in their order.
     pub constants: &'static [Constant],
-    /// Whether the data can lie in registered memory instead: in a command when the [selector](FieldKind::Selector) is
-    /// not 0, in a notification when the address word is 0. The length word counts in both cases.
-    pub registered: bool,
     /// Of a command's payload: whether a host may leave it out, and it is absent, empty or zeros then.
     pub optional: bool,
 }
@@ -284,7 +285,7 @@ pub struct Payload {
 ///     match count {
 ///         Count::Word(name) => format!("`{name}` says how many"),
 ///         Count::Fixed(count) => format!("{count} of them"),
-///         Count::Given(expression) => format!("`{expression}` of them"),
+///         Count::Given(length) => format!("`{}` of them", length.text),
 ///     }
 /// }
 /// assert_eq!(show(Count::Fixed(8)), "8 of them");
@@ -295,8 +296,8 @@ pub enum Count {
     Word(&'static str),
     /// Always this many.
     Fixed(usize),
-    /// As many as this expression over the other fields gives, as the definition has it.
-    Given(&'static str),
+    /// As many as this expression over the other fields gives.
+    Given(Given),
 }
 
 #[cfg(test)]

@@ -288,44 +288,53 @@ impl<T: Described, const LEN: usize> Described for [T; LEN] {
 /// Finds a type's description where it may have none; for generated code.
 ///
 /// `Probe::<T>::FOUND` with [`NotDescribed`] in scope is the description of a [`Described`] type, because an inherent
-/// constant goes before a trait's, and `None` for every other. `T` must be a concrete type.
+/// constant goes before a trait's, and nothing for every other. `T` must be a concrete type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
+/// The description of a `T`, when it has one.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Found<T> {
+    ty: Option<Type>,
+    of: PhantomData<T>,
+}
+
+impl<T> Found<T> {
+    pub(super) const fn ty(&self) -> Option<Type> {
+        self.ty
+    }
+}
+
 impl<T: Described> Probe<T> {
     /// The type's description.
-    pub const FOUND: Option<Type> = Some(T::TYPE);
+    pub const FOUND: Found<T> = Found { ty: Some(T::TYPE), of: PhantomData };
 }
 
 /// See [`Probe`].
 #[doc(hidden)]
 pub trait NotDescribed {
+    /// The type that has none.
+    type Of;
     /// No description.
-    const FOUND: Option<Type> = None;
+    const FOUND: Found<Self::Of> = Found { ty: None, of: PhantomData };
 }
 
-impl<T> NotDescribed for Probe<T> {}
-
-/// The description that [`Probe`] found, or that of `T`'s mere bytes.
-#[doc(hidden)]
-#[must_use]
-pub const fn found_or_opaque<T>(found: Option<Type>, name: &'static str) -> Type {
-    match found {
-        Some(ty) => ty,
-        None => Type::Opaque { name, size: size_of::<T>(), align: align_of::<T>() },
-    }
+impl<T> NotDescribed for Probe<T> {
+    type Of = T;
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::build::ty;
     use super::*;
 
     struct Unknown(#[expect(dead_code, reason = "only its size counts")] [u16; 3]);
 
     macro_rules! type_of {
         ($ty:ty) => {{
-            const FOUND: Type = found_or_opaque::<$ty>(<Probe<$ty>>::FOUND, stringify!($ty));
+            const FOUND: Type = ty(<Probe<$ty>>::FOUND, stringify!($ty));
             FOUND
         }};
     }

@@ -85,13 +85,27 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         unsafe { at.copy_from_nonoverlapping(from, size_of::<T>()) };
     }
 
-    /// Whether the field's bytes are those of `value`.
-    #[inline]
-    pub fn holds(self, fixed: &[u8; LEN], value: &T) -> bool {
+    /// Refuses an echoed field that does not repeat `value`, when the command's is known.
+    ///
+    /// # Errors
+    /// [`DecodeProblem::NotEchoed`].
+    #[inline(always)]
+    pub fn repeats(
+        self,
+        fixed: &[u8; LEN],
+        message: &'static str,
+        field: &'static str,
+        value: Option<&T>,
+    ) -> Result<(), DecodeError> {
+        let Some(value) = value else { return Ok(()) };
         let value = std::ptr::from_ref(value).cast::<u8>();
         // SAFETY: `field` checked that all bytes of a T are initialised and that nothing changes them behind a reference.
         let value = unsafe { std::slice::from_raw_parts(value, size_of::<T>()) };
-        fixed[AT..AT + size_of::<T>()] == *value
+        if fixed[AT..AT + size_of::<T>()] == *value {
+            Ok(())
+        } else {
+            Err(DecodeError { message, field, problem: DecodeProblem::NotEchoed })
+        }
     }
 
     /// A copy of a value of the field's type.
@@ -217,19 +231,33 @@ pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> De
 }
 
 /// The error for a tag that belongs to no variant.
+///
+/// # Errors
+/// Always.
 #[inline(always)]
-pub fn unknown_tag(
+pub fn unknown<T, E: From<DecodeError>>(
     message: &'static str,
     found: u64,
     known: &'static [(&'static str, u64)],
-) -> DecodeError {
-    DecodeError { message, field: "tag", problem: DecodeProblem::UnknownTag { found, known } }
+) -> Result<T, E> {
+    let problem = DecodeProblem::UnknownTag { found, known };
+    Err(DecodeError { message, field: "tag", problem }.into())
 }
 
-/// The error for a tag that belongs to another variant than `message`.
+/// Refuses the tag of another variant: `message` has the tag `expected`, or `also`.
 #[inline(always)]
-pub fn other_tag(message: &'static str, found: u64, expected: u64) -> DecodeError {
-    DecodeError { message, field: "tag", problem: DecodeProblem::OtherTag { found, expected } }
+pub fn own_tag(
+    message: &'static str,
+    found: impl Into<u64>,
+    expected: u64,
+    also: Option<u64>,
+) -> Result<(), DecodeError> {
+    let found = found.into();
+    if found == expected || also == Some(found) {
+        return Ok(());
+    }
+    let problem = DecodeProblem::OtherTag { found, expected };
+    Err(DecodeError { message, field: "tag", problem })
 }
 
 /// The error for bytes that are no value of their field's type.
@@ -241,12 +269,6 @@ fn no_value(
     bytes: &[u8],
 ) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::NoValue(Misfit::found(of, bytes)) }
-}
-
-/// The error for an echoed field that does not repeat what the command carried.
-#[inline(always)]
-pub fn not_echoed(message: &'static str, field: &'static str) -> DecodeError {
-    DecodeError { message, field, problem: DecodeProblem::NotEchoed }
 }
 
 #[cfg(test)]
@@ -262,8 +284,10 @@ mod tests {
         WORD.write(&mut fixed, &0x0403_0201);
         assert_eq!(fixed, [0xee, 0xee, 0xee, 0xee, 1, 2, 3, 4, 0xee, 0xee, 0xee, 0xee]);
         assert_eq!(WORD.read(&fixed), 0x0403_0201);
-        assert!(WORD.holds(&fixed, &0x0403_0201));
-        assert!(!WORD.holds(&fixed, &0x0403_0200));
+        assert_eq!(WORD.repeats(&fixed, "M", "word", Some(&0x0403_0201)), Ok(()));
+        assert_eq!(WORD.repeats(&fixed, "M", "word", None), Ok(()));
+        let other = WORD.repeats(&fixed, "M", "word", Some(&0x0403_0200)).unwrap_err();
+        assert_eq!((other.field, other.problem), ("word", DecodeProblem::NotEchoed));
         assert_eq!((WORD.copy(&7), WORD.zero()), (7, 0));
     }
 

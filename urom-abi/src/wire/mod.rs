@@ -2,50 +2,58 @@
 //!
 //! A message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest variant) and the
 //! inline payloads behind it, in order, without padding between them. The macros compute the fixed part's offsets at
-//! compile time with [`layout`]; this module holds what they call at run time. Nothing here panics on the bytes it is
+//! compile time; this module holds what they call at run time. Nothing here panics on the bytes it is
 //! given, and nothing trusts a length that stands in them.
 
-mod echo;
+mod answer;
 mod error;
 mod fixed;
+#[doc(hidden)]
 pub mod inline;
 mod kinds;
 mod known;
-pub mod layout;
-mod notifications;
 mod read;
 mod sentence;
 mod serve;
 mod value;
+mod whole;
 mod word;
 mod write;
 
-pub use echo::{Answer, Echo, Echoes, echo_name, echoes_all};
 pub use error::{DecodeError, DecodeProblem, EncodeError};
-pub use fixed::{
-    Field, Tag, any_field, exact, field, not_echoed, notification, other_tag, room, tag,
-    unknown_tag,
-};
+pub use value::Plain;
+
+// What follows is for generated code, and for tests that stand in for it.
+#[doc(hidden)]
+pub use answer::{Answer, Notifications, refusal};
+#[doc(hidden)]
+pub use fixed::{Field, Tag, any_field, exact, field, notification, own_tag, room, tag, unknown};
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;
-pub use inline::{Borrowed, Optional, Outgoing, Owned};
-pub use known::{element, fixed_size, known_len, size_of_elements};
-pub use notifications::Notifications;
-pub use read::{Behind, Part, Tail, by_address, invalid, start};
-pub use sentence::{Sentence, assert_notification, too_big, variant_too_big};
 #[doc(hidden)]
-pub use serve::FILE as SERVE_FILE;
-pub use serve::serve;
-pub use value::{AnyBytes, NotAnyBytes, Plain, Value, Zero};
+pub use inline::{Borrowed, Optional, Outgoing, Owned};
+#[doc(hidden)]
+pub use known::assert_element;
+#[doc(hidden)]
+pub use read::{Behind, Part, Tail, by_address, invalid, start};
+pub(crate) use sentence::Sentence;
+#[doc(hidden)]
+pub use sentence::assert_notification;
+#[doc(hidden)]
+pub use serve::{FILE as SERVE_FILE, serve};
+#[doc(hidden)]
+pub use std::vec::Vec;
+#[doc(hidden)]
+pub use value::{AnyBytes, NotAnyBytes, Value, Zero};
+#[doc(hidden)]
+pub use whole::{Decoded, Encode, Encoded, Length, Visit, Written, read};
+#[doc(hidden)]
 pub use word::{Count, Word};
+#[doc(hidden)]
 pub use write::{
     address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message,
     payload, reply, selector_word, total, unset,
 };
-
-// For generated code, whose crate may have no `std` in scope.
-#[doc(hidden)]
-pub use std::vec::Vec;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 

@@ -1,11 +1,10 @@
-//! Sentences that are made while a protocol is compiled: what the compiler says of messages that are
-//! too big, and of answers that do not exist.
+//! Sentences that are made while a protocol is compiled, and the one about answers that do not exist.
 
 use crate::describe::Messages;
 
 /// A text under construction, usable in constants. What does not fit is left out.
 #[derive(Clone, Copy, Debug)]
-pub struct Sentence {
+pub(crate) struct Sentence {
     bytes: [u8; Sentence::MOST],
     len: usize,
 }
@@ -13,11 +12,11 @@ pub struct Sentence {
 impl Sentence {
     const MOST: usize = 512;
 
-    const fn new() -> Sentence {
+    pub(crate) const fn new() -> Sentence {
         Sentence { bytes: [0; Sentence::MOST], len: 0 }
     }
 
-    const fn text(mut self, text: &str) -> Sentence {
+    pub(crate) const fn text(mut self, text: &str) -> Sentence {
         let bytes = text.as_bytes();
         let fits = bytes.len() <= Sentence::MOST - self.len;
         let mut i = 0;
@@ -29,7 +28,7 @@ impl Sentence {
         self
     }
 
-    const fn number(self, number: usize) -> Sentence {
+    pub(crate) const fn number(self, number: usize) -> Sentence {
         let mut digits = [0; 20];
         let (mut at, mut rest) = (digits.len(), number);
         while at == digits.len() || rest > 0 {
@@ -44,36 +43,12 @@ impl Sentence {
     }
 
     /// The text.
-    pub const fn as_str(&self) -> &str {
+    pub(crate) const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
             Err(_) => "",
         }
     }
-}
-
-/// What is said of messages that are too big: the largest of the `variants`, each with its size within the union, makes every
-/// message take `len` bytes behind a header of `header`.
-pub const fn too_big(
-    variants: &[(&str, usize)],
-    len: usize,
-    header: usize,
-    advice: &str,
-) -> Sentence {
-    let (mut largest, mut i) = (("", 0), 0);
-    while i < variants.len() {
-        if variants[i].1 >= largest.1 {
-            largest = variants[i];
-        }
-        i += 1;
-    }
-    variant_too_big(largest.0, len, header, advice)
-}
-
-/// The same of one variant, which takes `len` bytes with its payloads.
-pub const fn variant_too_big(variant: &str, len: usize, header: usize, advice: &str) -> Sentence {
-    let found = Sentence::new().text("`").text(variant).text("` takes ").number(len).text(" bytes");
-    found.text(" and its header ").number(header).text(", but ").text(advice)
 }
 
 /// Fails the compilation, at the place of the call, when no notification has the name `reply`.
@@ -156,16 +131,6 @@ const fn least(a: usize, b: usize) -> usize {
 mod tests {
     use super::*;
     use crate::describe::{Type, Variant};
-
-    #[test]
-    fn the_largest_variant_is_named_with_its_size() {
-        let text =
-            too_big(&[("Small", 8), ("Large", 4072), ("Other", 9)], 4080, 24, "4096 is the most");
-        assert_eq!(
-            text.as_str(),
-            "`Large` takes 4080 bytes and its header 24, but 4096 is the most"
-        );
-    }
 
     #[test]
     fn numbers_have_all_their_digits() {

@@ -1,7 +1,8 @@
 //! What the macros say of a definition is what was written by hand.
 
 use urom_abi::describe::{
-    self, Count, Described as _, Field, FieldKind, Messages, Payload, StructField, Type, Variant,
+    self, Count, Described as _, Field, FieldKind, Messages, Payload, Presence, StructField, Type,
+    Variant,
 };
 use urom_abi::protocol::Protocol as _;
 
@@ -260,9 +261,8 @@ fn words_without_names_are_named_after_their_payload() {
         ty: BYTE,
         count: Count::Word("data_len"),
         address: Some("data_addr"),
-        when: None,
+        presence: Presence::Always,
         constants: &[],
-        registered: false,
         optional: false,
     };
     const ASK: Variant = Variant {
@@ -301,7 +301,7 @@ fn words_without_names_are_named_after_their_payload() {
                 docs: " Perhaps.",
                 count: Count::Word("maybe_len"),
                 address: Some("maybe_addr"),
-                when: Some("maybe_addr != 0"),
+                presence: Presence::ByAddress,
                 ..DATA
             },
             Payload {

@@ -1,13 +1,23 @@
 //! The protocols of DOCA's samples and of UCC, as their C headers have them.
 
 use urom_abi::describe::{
-    Count, Described, Field, FieldKind, Messages, Payload, Protocol, Struct, StructField, Type,
-    Variant,
+    Comparison, Condition, Count, Described, Field, FieldKind, Given, Messages, Payload, Presence,
+    Protocol, Sign, Struct, StructField, Term, Type, Variant,
 };
 
 use crate::holds;
 
 const U64: Type = u64::TYPE;
+
+/// `stride <= 0`.
+const NOT_FORWARDS: Presence = Presence::When(Condition {
+    text: "stride <= 0",
+    compares: Some(Comparison {
+        left: Term::Field("stride"),
+        sign: Sign::AtMost,
+        right: Term::Number(0),
+    }),
+});
 
 pub(crate) const fn field(name: &'static str, kind: FieldKind, ty: Type, offset: usize) -> Field {
     Field { name, docs: "", kind, ty, offset, optional: false }
@@ -40,9 +50,8 @@ pub(crate) const fn bytes(
         ty: u8::TYPE,
         count,
         address,
-        when: None,
+        presence: Presence::Always,
         constants: &[],
-        registered: false,
         optional: false,
     }
 }
@@ -106,8 +115,10 @@ pub(crate) const SANDBOX: Protocol = {
         ],
     });
     const CONTEXT: Field = field("context", FieldKind::Echo, U64, 8);
-    const DATA: Payload =
-        Payload { registered: true, ..bytes("data", Count::Word("count"), Some("buffer")) };
+    const DATA: Payload = Payload {
+        presence: Presence::Registered,
+        ..bytes("data", Count::Word("count"), Some("buffer"))
+    };
     Protocol {
         name: "worker_sandbox",
         version: 1,
@@ -326,8 +337,12 @@ pub(crate) const UCC: Protocol = {
                     reply: Some("ContextCreated"),
                     payloads: &[Payload {
                         ty: i64::TYPE,
-                        when: Some("stride <= 0"),
-                        ..bytes("array", Count::Given("size"), None)
+                        presence: NOT_FORWARDS,
+                        ..bytes(
+                            "array",
+                            Count::Given(Given { text: "size", term: Some(Term::Field("size")) }),
+                            None,
+                        )
                     }],
                     ..CONTEXT
                 },
@@ -340,8 +355,18 @@ pub(crate) const UCC: Protocol = {
                         },
                         bytes("work", Count::Word("work_buffer_size"), Some("work_buffer")),
                         Payload {
-                            when: Some("is_vector(args)"),
-                            ..bytes("counts", Count::Given("counts_len(args, team_size)"), None)
+                            presence: Presence::When(Condition {
+                                text: "is_vector(args)",
+                                compares: None,
+                            }),
+                            ..bytes(
+                                "counts",
+                                Count::Given(Given {
+                                    text: "counts_len(args, team_size)",
+                                    term: None,
+                                }),
+                                None,
+                            )
                         },
                     ],
                     ..variant(

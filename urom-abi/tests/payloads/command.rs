@@ -100,10 +100,7 @@ impl<'a> Everything<'a> {
 
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let (fixed, mut behind) = wire::start::<LEN>(M, bytes)?;
-        let tag = TAG.read(fixed);
-        if tag != 3 {
-            return Err(wire::other_tag(M, tag, 3));
-        }
+        wire::own_tag(M, TAG.read(fixed), 3, None)?;
         let (n, flags) = (N.read(fixed), FLAGS.read(fixed));
         let data = behind.take("data", true, DATA_LEN.read(fixed))?;
         let key = behind.fixed("key", true)?;

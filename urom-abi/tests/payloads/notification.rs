@@ -44,10 +44,7 @@ impl Brought {
     pub(crate) fn decode(incoming: impl Incoming) -> Result<Self, DecodeError> {
         const M: &str = "Brought";
         let (fixed, mut behind) = wire::start::<LEN>(M, incoming.bytes())?;
-        let tag = TAG.read(fixed);
-        if tag != 1 {
-            return Err(wire::other_tag(M, tag, 1));
-        }
+        wire::own_tag(M, TAG.read(fixed), 1, None)?;
         let there = wire::by_address::<Received>(DATA_ADDR.read(fixed));
         let (_, data) = behind.part::<Received>("data", there, DATA_LEN.read(fixed))?;
         let (_, list) = behind.part::<Payload<u32>>("list", true, LIST_LEN.read(fixed))?;

@@ -8,8 +8,8 @@ use proptest::option;
 use proptest::prelude::*;
 use urom_abi::describe::section::{Build, Panic};
 use urom_abi::describe::{
-    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct,
-    StructField, Type, Variant,
+    Comparison, Condition, Constant, Count, Enum, EnumValue, Field, FieldKind, Given, Messages,
+    Payload, Presence, Protocol, Sign, Struct, StructField, Term, Type, Variant,
 };
 
 /// What stays for the process, in reach of whoever looks for leaks.
@@ -97,25 +97,54 @@ fn payload() -> impl Strategy<Value = Payload> {
     let count = prop_oneof![
         text().prop_map(Count::Word),
         any::<usize>().prop_map(Count::Fixed),
-        text().prop_map(Count::Given)
+        (text(), option::of(term())).prop_map(|(text, term)| Count::Given(Given { text, term })),
     ];
-    let truths = (any::<bool>(), any::<bool>());
     let value = prop_oneof![any::<u64>().prop_map(i128::from), (i64::MIN..0).prop_map(i128::from)];
     let constant = (text(), option::of(value)).prop_map(|(name, value)| Constant { name, value });
-    let expressions = (option::of(text()), list(constant));
-    (text(), text(), any_type(), count, option::of(text()), expressions, truths).prop_map(
-        |(name, docs, ty, count, address, (when, constants), (registered, optional))| Payload {
+    let expressions = (presence(), list(constant));
+    (text(), text(), any_type(), count, option::of(text()), expressions, any::<bool>()).prop_map(
+        |(name, docs, ty, count, address, (presence, constants), optional)| Payload {
             name,
             docs,
             ty,
             count,
             address,
-            when,
+            presence,
             constants,
-            registered,
             optional,
         },
     )
+}
+
+fn term() -> impl Strategy<Value = Term> {
+    prop_oneof![
+        any::<u64>().prop_map(|number| Term::Number(number.into())),
+        (i64::MIN..0).prop_map(|number| Term::Number(number.into())),
+        text().prop_map(Term::Field),
+        text().prop_map(Term::Length),
+        text().prop_map(Term::Constant),
+    ]
+}
+
+fn presence() -> impl Strategy<Value = Presence> {
+    let sign = prop_oneof![
+        Just(Sign::Equal),
+        Just(Sign::NotEqual),
+        Just(Sign::Less),
+        Just(Sign::AtMost),
+        Just(Sign::More),
+        Just(Sign::AtLeast),
+    ];
+    let comparison =
+        (term(), sign, term()).prop_map(|(left, sign, right)| Comparison { left, sign, right });
+    let condition =
+        (text(), option::of(comparison)).prop_map(|(text, compares)| Condition { text, compares });
+    prop_oneof![
+        Just(Presence::Always),
+        Just(Presence::ByAddress),
+        Just(Presence::Registered),
+        condition.prop_map(Presence::When),
+    ]
 }
 
 fn variant() -> impl Strategy<Value = Variant> {

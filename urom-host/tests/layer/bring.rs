@@ -61,14 +61,14 @@ impl Brought {
 impl Reply for Brought {
     type Echo = ();
 
-    fn decode(incoming: impl Incoming, _echo: &()) -> Result<Self, DecodeError> {
+    fn read(incoming: impl Incoming, _: Option<&()>) -> Result<(Self, ()), DecodeError> {
         let (fixed, mut behind) = wire::start::<LEN>("Brought", incoming.bytes())?;
         let count = COUNT.read(fixed);
         let (_, first) = behind.part::<Payload>("first", true, count.min(1))?;
         let (_, rest) = behind.part::<Payload>("rest", true, count.saturating_sub(1))?;
         behind.end()?;
         let mut tail = wire::Tail::of(incoming, LEN);
-        Ok(Brought { first: tail.take(first), rest: tail.take(rest) })
+        Ok((Brought { first: tail.take(first), rest: tail.take(rest) }, ()))
     }
 
     fn into_descriptor(self, _echo: &()) -> Result<NotificationDesc, EncodeError> {
@@ -102,11 +102,11 @@ pub(crate) struct Whole(pub(crate) Payload);
 impl Reply for Whole {
     type Echo = ();
 
-    fn decode(incoming: impl Incoming, _echo: &()) -> Result<Self, DecodeError> {
+    fn read(incoming: impl Incoming, _: Option<&()>) -> Result<(Self, ()), DecodeError> {
         let (fixed, mut behind) = wire::start::<LEN>("Whole", incoming.bytes())?;
         let (_, part) = behind.part::<Payload>("data", true, COUNT.read(fixed))?;
         behind.end()?;
-        Ok(Whole(wire::Tail::of(incoming, LEN).take(part)))
+        Ok((Whole(wire::Tail::of(incoming, LEN).take(part)), ()))
     }
 
     fn into_descriptor(self, _echo: &()) -> Result<NotificationDesc, EncodeError> {

@@ -80,7 +80,6 @@ messages! {
     header_differs(found, variant, expected): "every variant has the same header, and this is `{found}`: make it `{expected}`, as in `{variant}`";
     header_lacks(variant, other, expected): "every variant has the same header, and `{variant}` has less of it than `{other}`: begin it with {expected}";
 
-    echo_missing(variant, reply): "`{reply}` echoes a field that `{variant}` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification";
 
     // Payloads and words.
     key_needs_inline(key): "key `{key}` is about an inline payload: add `inline`, or remove `{key}`";
@@ -88,7 +87,6 @@ messages! {
     borrows_without_inline(found): "`{found}` borrows, which only payloads do: use a type without a lifetime";
     not_a_payload(found, expected): "`{found}` cannot be a payload: expected one of {expected}, or an `Option`, spelled out, because aliases are not seen through";
     use_payload(found, payload): "`{found}` owns its memory, and a payload lies in the message: use {payload}";
-    element_without_bytes(element): "`{element}` has no bytes, so nothing could count such elements: use a type with at least one";
     owned_in_command(found, expected): "`{found}` owns its bytes, and a command borrows them: expected one of {expected}";
     borrowed_in_notification(found, expected): "`{found}` borrows its bytes, and a notification owns them: expected one of {expected}";
     unaligned_slice(found, element): "`{found}` would have to be aligned, which payloads are not: use `Elements<'a, {element}>`";
@@ -122,8 +120,6 @@ messages! {
     // The plugin's name and the sizes.
     name_length(found): "a plugin's name has 1 to 47 bytes, because it names a file in a 48-byte field: this one has {found}";
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";
-    too_big(): "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload";
-    variant_too_big(): "a message has at most 4096 bytes by default: give a payload a length word, to send it in parts";
 
     // Building.
     panic_abort(): "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`";

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Expr, Path, Type};
 
-use super::{Shape, Spanned};
+use super::{Payload, Shape, Spanned};
 
 /// A field of a message.
 pub(crate) struct Field {
@@ -21,6 +21,8 @@ pub(crate) struct Field {
     /// It travels through the functions of this module.
     pub(crate) codec: Option<Spanned<Path>>,
     pub(crate) inline: Inline,
+    /// What those keys mean; nothing before the definition was validated.
+    pub(crate) payload: Option<Payload>,
 }
 
 /// What a field is.
@@ -32,7 +34,7 @@ pub(crate) enum Role<'a> {
     /// A place that a payload fills.
     Word,
     /// Behind the fixed part.
-    Payload(&'a Inline),
+    Payload,
 }
 
 impl Field {
@@ -40,7 +42,7 @@ impl Field {
     pub(crate) fn role(&self) -> Role<'_> {
         match &self.codec {
             _ if self.word.is_some() => Role::Word,
-            _ if self.inline.inline.is_some() => Role::Payload(&self.inline),
+            _ if self.inline.inline.is_some() => Role::Payload,
             Some(codec) => Role::Codec(&codec.value),
             None => Role::Plain,
         }
@@ -48,7 +50,7 @@ impl Field {
 
     /// Whether it is an inline payload.
     pub(crate) fn is_payload(&self) -> bool {
-        matches!(self.role(), Role::Payload(_))
+        matches!(self.role(), Role::Payload)
     }
 
     /// Whether it travels as its own bytes.

@@ -1,9 +1,9 @@
 //! What a payload's keys and its type mean together: where its words are, what counts it, and when it is there.
 
-use proc_macro2::Ident;
-use syn::{Expr, GenericArgument, PathArguments, PathSegment, Type};
+use proc_macro2::{Ident, Literal};
+use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, PathSegment, Type, parse_quote};
 
-use super::{Addr, Field, Inline, Len, Variant};
+use super::{Addr, Field, Len, Variant};
 
 /// What the spelling of a type says of a payload.
 pub(crate) struct Shape<'a> {
@@ -118,94 +118,116 @@ pub(crate) fn only_type(segment: &PathSegment) -> Option<&Type> {
     types.next().filter(|_| types.next().is_none())
 }
 
-/// Where a payload's address word is.
-pub(crate) enum Address<'a> {
-    /// Nowhere.
-    None,
-    /// At the payload's own place.
+/// What the keys of an inline payload and its type mean together. Fields of the variant are their numbers.
+pub(crate) struct Payload {
+    /// Its address word, when it has one.
+    pub(crate) address: Option<Word>,
+    pub(crate) count: Count,
+    pub(crate) presence: Presence,
+}
+
+/// Where a word of a payload is.
+#[derive(PartialEq)]
+pub(crate) enum Word {
+    /// At the payload's own place; the length behind the address.
     Own,
-    /// The field of this name, which is a word.
-    Word(&'a Field),
+    /// The field of this number.
+    Field(usize),
     /// A member of a plain field.
-    Member(&'a Field, &'a [Ident]),
+    Member(usize, Vec<Ident>),
 }
 
 /// What says how long a payload is.
-pub(crate) enum Count<'a> {
+pub(crate) enum Count {
     /// Its type.
     Fixed,
-    /// The word at the payload's own place, behind its address word.
-    Own,
-    /// The field of this name, which is a word.
-    Word(&'a Field),
-    /// A member of a plain field.
-    Member(&'a Field, &'a [Ident]),
-    /// Other fields. `None` when they are one field's name.
-    Given(Given<'a>),
-}
-
-/// A length that other fields give.
-pub(crate) enum Given<'a> {
-    Name(&'a Ident),
-    Expr(&'a Expr),
+    Word(Word),
+    /// Other fields.
+    Given(Expr),
 }
 
 /// What says whether a payload is there.
-pub(crate) enum Presence<'a> {
+pub(crate) enum Presence {
     Always,
     /// Its address word is not 0.
     ByAddress,
-    When(&'a Expr),
-    /// It is inline unless this word is not 0.
-    Unless(&'a Field),
+    When(Expr),
+    /// It is inline unless the field of this number is not 0.
+    Unless(usize),
     /// Its address word is not 0; otherwise it is in registered memory.
     Received,
 }
 
+impl Payload {
+    /// The word that says how long it is.
+    pub(crate) fn length(&self) -> Option<&Word> {
+        match &self.count {
+            Count::Word(word) => Some(word),
+            Count::Fixed | Count::Given(_) => None,
+        }
+    }
+
+    /// Its address and its length word, each with the function of `urom_abi` that computes it.
+    pub(crate) fn words(&self) -> [(Option<&Word>, &'static str); 2] {
+        let address = match self.presence {
+            Presence::When(_) => "address_word_when",
+            _ => "address_word",
+        };
+        [(self.address.as_ref(), address), (self.length(), "length_word")]
+    }
+
+    /// How many elements it always has, when a number says so.
+    pub(crate) fn literal(&self) -> Option<Literal> {
+        let Count::Given(Expr::Lit(ExprLit { lit: Lit::Int(count), .. })) = &self.count else {
+            return None;
+        };
+        count.base10_parse::<usize>().ok().map(Literal::usize_unsuffixed)
+    }
+}
+
 impl Variant {
-    /// Where the address word of a payload is.
-    pub(crate) fn address<'a>(&'a self, keys: &'a Inline) -> Address<'a> {
-        match keys.addr.as_ref().map(|key| &key.value) {
-            None => Address::Own,
-            Some(Addr::None) => Address::None,
-            Some(Addr::Path(path)) => match self.named(path) {
-                Some((field, [])) => Address::Word(field),
-                Some((field, members)) => Address::Member(field, members),
-                None => Address::None,
+    /// What the keys of `payload` mean. Names that are no field's are reported by validation.
+    pub(crate) fn resolve(&self, payload: &Field) -> Payload {
+        let (keys, shape) = (&payload.inline, payload.shape());
+        let address = match keys.addr.as_ref().map(|key| &key.value) {
+            None => Some(Word::Own),
+            Some(Addr::None) => None,
+            Some(Addr::Path(path)) => self.word(path),
+        };
+        let count = match keys.len.as_ref().map(|key| &key.value) {
+            None if matches!(shape.form, Form::Array(_)) => Count::Fixed,
+            None => Count::Word(Word::Own),
+            Some(Len::Given(expr)) => Count::Given(expr.clone()),
+            Some(Len::Path(path)) => match self.word(path) {
+                Some(Word::Field(at)) if self.fields[at].word.is_none() => named(path),
+                Some(word) => Count::Word(word),
+                None => named(path),
             },
-        }
-    }
-
-    /// What says how long a payload is.
-    pub(crate) fn count<'a>(&'a self, payload: &'a Field, keys: &'a Inline) -> Count<'a> {
-        match keys.len.as_ref().map(|key| &key.value) {
-            None if matches!(payload.shape().form, Form::Array(_)) => Count::Fixed,
-            None => Count::Own,
-            Some(Len::Given(expr)) => Count::Given(Given::Expr(expr)),
-            Some(Len::Path(path)) => match (self.named(path), path.first()) {
-                (Some((field, [])), _) if field.word.is_some() => Count::Word(field),
-                (Some((field, members)), _) if !members.is_empty() => Count::Member(field, members),
-                (_, Some(name)) => Count::Given(Given::Name(name)),
-                (_, None) => Count::Own,
-            },
-        }
-    }
-
-    /// What says whether a payload is there.
-    pub(crate) fn presence<'a>(&'a self, payload: &'a Field, keys: &'a Inline) -> Presence<'a> {
-        let shape = payload.shape();
-        let unless = keys.unless.as_ref().and_then(|key| self.field(&key.value));
-        match (&keys.when, unless) {
-            (Some(when), _) => Presence::When(&when.value),
+        };
+        let unless = keys.unless.as_ref().and_then(|key| self.number(&key.value));
+        let presence = match (&keys.when, unless) {
+            (Some(when), _) => Presence::When(when.value.clone()),
             (None, Some(word)) => Presence::Unless(word),
             (None, None) if shape.option => Presence::ByAddress,
             (None, None) if matches!(shape.form, Form::Received) => Presence::Received,
             (None, None) => Presence::Always,
-        }
+        };
+        Payload { address, count, presence }
     }
 
-    fn named<'a>(&'a self, path: &'a [Ident]) -> Option<(&'a Field, &'a [Ident])> {
+    fn word(&self, path: &[Ident]) -> Option<Word> {
         let (root, members) = path.split_first()?;
-        Some((self.field(root)?, members))
+        let at = self.number(root)?;
+        Some(if members.is_empty() { Word::Field(at) } else { Word::Member(at, members.to_vec()) })
     }
+
+    fn number(&self, name: &Ident) -> Option<usize> {
+        self.fields.iter().position(|field| field.ident == *name)
+    }
+}
+
+/// A length by the name of a field or a constant.
+fn named(path: &[Ident]) -> Count {
+    let path = path.iter();
+    Count::Given(parse_quote!(#(#path).*))
 }

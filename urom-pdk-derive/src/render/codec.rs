@@ -2,7 +2,7 @@
 //! other types is reported once, and where it is named.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::Render;
@@ -23,12 +23,17 @@ fn codec(variant: &Variant, field: &Field) -> TokenStream {
     let Role::Codec(module) = field.role() else { return TokenStream::new() };
     let (encode, decode) =
         (names::expression("encode", variant, field), names::expression("decode", variant, field));
+    let clone = names::expression("clone", variant, field);
     let (ty, value) = (&field.ty, names::local("value"));
     let functions = quote! {
         // No functions, because clippy has its own idea of one that takes a `&String`.
         const #encode: fn(&#ty) -> #module::Wire = |#value| #module::encode(#value);
-        const #decode: fn(#module::Wire) -> ::core::result::Result<#ty, &'static ::core::primitive::str> =
+        const #decode: fn(#module::Wire) -> __p::Result<#ty, &'static __p::str> =
             |#value| #module::decode(#value);
     };
-    tokens::at(functions, module.span())
+    let functions = tokens::at(functions, module.span());
+    let clone = quote_spanned! {ty.span()=>
+        const #clone: fn(&#ty) -> #ty = <#ty as ::core::clone::Clone>::clone;
+    };
+    quote!(#functions #clone)
 }

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
 use super::read::Source;
-use crate::diagnostics::messages;
 use crate::model::{Field, Variant};
 use crate::{names, tokens};
 
@@ -27,7 +26,7 @@ impl Commands<'_> {
             #allowed
             #vis struct Protocol;
         };
-        let decode = self.decode_enum();
+        let whole = self.whole();
         let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
         let protocol = self.protocol_impl();
         let (notification, span) = (&self.plugin.notification, self.plugin.notification.span());
@@ -36,7 +35,7 @@ impl Commands<'_> {
         let answers = self.answers_check();
         (
             item,
-            quote!(type __Notifications = #notification; #answers #decode #(#requests)* #protocol),
+            quote!(type __Notifications = #notification; #answers #whole #(#requests)* #protocol),
         )
     }
 
@@ -46,95 +45,105 @@ impl Commands<'_> {
         if self.render.inert {
             return TokenStream::new();
         }
-        let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let (notification, mut known) = (self.notifications(), HashSet::new());
         let names = self.pairs().filter_map(|(_, reply)| Some(&reply.segments.last()?.ident));
         let checks = names.filter(|name| known.insert(names::text(name))).map(|name| {
             let text = names::text(name);
-            tokens::written_at(quote!(#wire::assert_notification(__ANSWERS, #text);), name.span())
+            tokens::written_at(quote!(__p::assert_notification(__ANSWERS, #text);), name.span())
         });
         quote! {
-            const __ANSWERS: &#krate::describe::Messages = &#notification::DESCRIPTION;
+            const __ANSWERS: &__p::Messages = &#notification::DESCRIPTION;
             #(const _: () = #checks)*
         }
     }
 
-    /// The enum's own `decode` and `encode`.
-    fn decode_enum(&self) -> TokenStream {
+    /// The enum's own functions.
+    fn whole(&self) -> TokenStream {
         let bytes = names::local("bytes");
-        let this = self.render.enum_type();
-        let by_tag = self.render.by_tag(&bytes, |variant| {
+        let decode = self.render.by_tag(&bytes, |variant| {
             let name = &variant.ident;
-            let ty = self.render.own_type(variant);
-            quote!(<#this as ::core::convert::From<#ty>>::from(#name::decode(#bytes)?))
+            quote!(#name::decode(#bytes).map(__p::From::from))
         });
-        self.render.enum_impl(quote!(::core::result::Result::Ok(#by_tag)))
+        self.render.enum_impl(&decode, |variant, visitor, value| {
+            let name = &variant.ident;
+            let members = variant.values().map(|field| {
+                let (ident, copy) = (&field.ident, self.render.copy(variant, field, value(field)));
+                quote!(#ident: #copy)
+            });
+            let message = names::local("message");
+            quote! {{
+                let #message = #name { #(#members),* };
+                #visitor.command(&#message)
+            }}
+        })
     }
 
     fn request(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let (krate, vis, wire) =
-            (&self.render.model.krate, &self.render.model.vis, self.render.wire());
-        let name = &variant.ident;
-        let (bytes, out, fixed) =
-            (names::local("bytes"), names::local("out"), names::local("fixed"));
+        let (vis, name) = (&self.render.model.vis, &variant.ident);
+        let [bytes, out, fixed, message] = ["bytes", "out", "fixed", "message"].map(names::local);
         let check = self.render.check_tag(&fixed, variant);
         let (reading, members) =
-            self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check, |_| true);
-        let decode =
-            self.render.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
+            self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check);
+        let decode = self.render.body(quote!(#reading __p::Ok(#name { #(#members),* })));
         let value = |field: &Field| {
             let field = &field.ident;
             quote!(&self.#field)
         };
         let encode = self.render.body(self.render.encoding(&out, variant, value));
         let encoded_len = self.render.body(self.render.length(variant, value));
-        let echoed = self.echo_of(variant, reply, |field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#constant.copy(&self.#ident))
-        });
-        let (echo, receiver) = (self.render.body(echoed), quote!(&self));
-        let conversion = self.render.conversion(variant, &self.render.own_type(variant));
+        let conversion = self.render.conversion(
+            variant,
+            &self.render.own_type(variant),
+            &quote!(#message),
+            |_| quote!(#message),
+        );
         let clone = self.render.clone_impl(variant, &variant.values().collect::<Vec<_>>());
         let this = self.render.own_type(variant);
+        // A crate may forbid lifetimes that are used once.
+        let elided = self.render.message_type(variant, &Lifetime::new("'_", Span::call_site()));
         let (parameters, lifetime) =
             (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
+        let echo_maker = names::echo_maker(variant);
+        let echoed = variant.echoed().map(|field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            quote!(#constant.copy(&self.#ident))
+        });
+        let echo = self.render.body(quote!(#echo_maker(#(#echoed),*)));
         // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
+        let receiver = quote!(&self);
         let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
         let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
         let kind = tokens::written_at(kind, reply.span());
-        let echo_check = self.echo_check(variant, reply);
+        let echo_maker = self.echo_maker(variant, reply);
         let associated = quote_spanned!(reply.span()=> type Reply = #answer; type Kind = #kind;);
         quote! {
             #clone
-            #echo_check
-
+            #echo_maker
             #conversion
 
-            #[automatically_derived]
             impl #parameters #this {
                 /// Reads the command.
                 ///
                 /// # Errors
                 /// Which field is wrong, and how.
                 #[inline]
-                #vis fn decode(#bytes: &#lifetime [::core::primitive::u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
+                #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode
                 }
             }
 
-            #[automatically_derived]
-            impl #parameters #krate::protocol::Request for #this {
+            impl __p::Request for #elided {
                 type Protocol = Protocol;
                 #associated
 
                 #[inline]
-                fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
+                fn encoded_len(&self) -> __p::Option<__p::usize> {
                     #encoded_len
                 }
 
                 #[inline]
-                fn encode(&self, #out: &mut [::core::primitive::u8]) -> ::core::result::Result<::core::primitive::usize, #wire::EncodeError> {
+                fn encode(&self, #out: &mut [__p::u8]) -> __p::Encoded {
                     #encode
                 }
 
@@ -147,82 +156,66 @@ impl Commands<'_> {
     /// An associated type of an answer. On the answer's span, so that one that is no notification is underlined itself,
     /// and once.
     fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
-        let (wire, name) = (self.render.wire(), Ident::new(name, reply.span()));
-        quote_spanned!(reply.span()=> <#reply as #wire::Answer<__Notifications>>::#name)
+        let name = Ident::new(name, reply.span());
+        quote_spanned!(reply.span()=> <#reply as __p::Answer<__Notifications>>::#name)
     }
 
-    /// The echo of `variant`, each field of it what `value` gives for it.
-    fn echo_of(
-        &self,
-        variant: &Variant,
-        reply: &Path,
-        value: impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
-        let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
-        // A local is of the answer's type, so it stands on the answer's span too.
-        let echo = Ident::new("__echo", reply.span());
-        let setters = variant.echoed().map(|field| {
-            let ident = &field.ident;
-            let (name, value) = (names::text(ident), value(field));
-            // On the field's span, so that a field the answer does not have, or has otherwise, is underlined itself.
-            let set =
-                quote!(#wire::Echoes::<{ #wire::echo_name(#name) }>::set(&mut #echo, #value););
-            tokens::at(set, ident.span())
-        });
-        let mutable = variant.echoed().next().map(|_| quote!(mut));
-        let zero = quote_spanned!(reply.span()=> <#echo_type as #wire::Echo>::zero());
-        quote_spanned! {reply.span()=>
-            let #mutable #echo = #zero;
-            #(#setters)*
-            #echo
-        }
-    }
-
-    /// A command that lacks a field of its answer does not compile.
-    fn echo_check(&self, variant: &Variant, reply: &Path) -> TokenStream {
+    /// The function that makes the fields which the answer repeats. What the command or its answer lacks, rustc names.
+    fn echo_maker(&self, variant: &Variant, reply: &Path) -> TokenStream {
         if self.render.inert {
             return TokenStream::new();
         }
-        let (wire, echo_type) = (self.render.wire(), self.of_answer(reply, "Echo"));
-        let given = variant.echoed().map(|field| names::text(&field.ident));
-        let text = messages::echo_missing(&variant.ident, names::written(reply)).to_string();
-        quote_spanned!(reply.span()=>
-            const _: () = ::core::assert!(
-                #wire::echoes_all(<#echo_type as #wire::Echo>::NAMES, &[#(#wire::echo_name(#given)),*]),
-                #text,
-            );
-        )
+        let (span, of_answer) = (reply.span(), self.of_answer(reply, "Echo"));
+        let (made, maker) = (names::echo_type(variant), names::echo_maker(variant));
+        // Where it is used it stands on the answer's span, as all that depends on the answer does.
+        let mut echo = made.clone();
+        echo.set_span(span);
+        let parameters = variant.echoed().enumerate().map(|(at, field)| {
+            let (local, ty) = (names::numbered(at), &field.ty);
+            quote!(#local: #ty)
+        });
+        let members = variant.echoed().enumerate().map(|(at, field)| {
+            let (ident, local) = (&field.ident, names::numbered(at));
+            // On the field's span, so that one that the answer has otherwise is underlined itself.
+            let value = tokens::at(quote!(#local), ident.span());
+            quote!(#ident: #value)
+        });
+        let parameters = quote!(#(#parameters),*);
+        let members = quote!(#(#members),*);
+        quote_spanned! {span=>
+            type #made = #of_answer;
+            #[inline(always)]
+            fn #maker(#parameters) -> #echo {
+                #echo { #members }
+            }
+        }
     }
 
     fn protocol_impl(&self) -> TokenStream {
-        let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let (name, version) = (self.plugin.text(), self.plugin.version);
         let notification = self.notifications();
         let command = names::local("command");
         let refusal = self.render.body(self.refusal());
         quote! {
-            #[automatically_derived]
-            impl #krate::protocol::Protocol for Protocol {
-                const NAME: &'static ::core::primitive::str = #name;
-                const VERSION: ::core::primitive::u64 = #version;
-                const COMMAND_LEN: ::core::primitive::usize = __LEN;
-                const NOTIFICATION_LEN: ::core::primitive::usize = #notification::LEN;
-                const DESCRIPTION: &'static #krate::describe::Protocol = &#krate::describe::Protocol {
+            impl __p::Protocol for Protocol {
+                const NAME: &'static __p::str = #name;
+                const VERSION: __p::u64 = #version;
+                const COMMAND_LEN: __p::usize = __LEN;
+                const NOTIFICATION_LEN: __p::usize = #notification::DESCRIPTION.len;
+                const DESCRIPTION: &'static __p::Description = &__p::Description {
                     name: #name,
                     version: #version,
                     commands: __DESCRIPTION,
                     notifications: #notification::DESCRIPTION,
                 };
 
-                type Client<AnyHost: #krate::protocol::HostSide> = Client<AnyHost>;
+                type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
 
-                fn client<AnyHost: #krate::protocol::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
+                fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
                     Client { plugin }
                 }
 
-                fn refusal(
-                    #command: &[::core::primitive::u8],
-                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
+                fn refusal(#command: &[__p::u8]) -> __p::Written {
                     #refusal
                 }
             }
@@ -231,32 +224,26 @@ impl Commands<'_> {
 
     /// The enum of the answers, by its trait, which says so when it is none.
     fn notifications(&self) -> TokenStream {
-        let (wire, notification) = (self.render.wire(), &self.plugin.notification);
-        tokens::at(quote!(<#notification as #wire::Notifications>), notification.span())
+        let notification = &self.plugin.notification;
+        tokens::at(quote!(<#notification as __p::Notifications>), notification.span())
     }
 
     fn refusal(&self) -> TokenStream {
-        let (wire, notification) = (self.render.wire(), self.notifications());
+        let notification = self.notifications();
         let [command, found] = ["command", "found"].map(names::local);
         let name = names::text(&self.render.model.ident);
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
-            let (tag, echoed) = (variant.tag, Ident::new("__echoed", reply.span()));
-            let echo = self.echo_of(variant, reply, |field| {
-                self.render.read_or_zero(variant, field, &command)
-            });
-            quote_spanned! {reply.span()=>
-                ::core::result::Result::Ok(#tag) => {
-                    let #echoed = { #echo };
-                    #echoed.refusal()
-                }
-            }
+            let (tag, maker) = (Literal::u64_unsuffixed(variant.tag), names::echo_maker(variant));
+            let fields =
+                variant.echoed().map(|field| self.render.read_or_zero(variant, field, &command));
+            let pattern = quote!(__p::Ok(#tag));
+            quote_spanned!(reply.span()=> #pattern => #maker(#(#fields),*).refusal())
         });
         quote! {
-            match #wire::tag::<#tag, __LEN>(#name, #command) {
+            match __p::tag::<#tag, __LEN>(#name, #command) {
                 #(#arms,)*
-                ::core::result::Result::Ok(#found) => #notification::refusal(#found),
-                ::core::result::Result::Err(_) => #notification::refusal(0),
+                #found => #notification::refusal(__p::Result::unwrap_or_default(#found)),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Documentation of the user's on what is made of a definition.
 //!
 //! It stands on the enum, where its examples run, and is copied to the structures and methods, where an example would run
-//! once more for each.
+//! once more for each: one that may have an example is replaced while documentation is tested.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -20,6 +20,9 @@ impl Render<'_> {
             return quote!(#[doc = #otherwise] #(#others)*);
         }
         let text = described::docs(docs);
+        if !described::may_hold_code(docs) {
+            return quote!(#[doc = #text] #(#others)*);
+        }
         quote! {
             #[cfg_attr(not(doctest), doc = #text)]
             #[cfg_attr(doctest, doc = #otherwise)]

@@ -1,15 +1,12 @@
 //! The enum's own functions, and the types of its variants.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Lifetime, Type};
 
 use super::Render;
-use crate::model::{Field, Variant};
+use crate::model::{Field, Role, Variant};
 use crate::{names, tokens};
-
-/// Gives a reference to a field's value.
-type Value<'a> = &'a dyn Fn(&Field) -> TokenStream;
 
 impl Render<'_> {
     /// The enum with its parameters, as a type.
@@ -61,19 +58,15 @@ impl Render<'_> {
 
     /// A statement that returns when `fixed` has another tag than the variant's.
     pub(super) fn check_tag(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
-        let wire = self.wire();
-        let (name, tag) = (names::text(&variant.ident), variant.tag);
-        let found = names::local("found");
-        let also = variant.also.as_ref().map(|also| {
-            let also = also.value;
-            quote!(&& #found != #also)
-        });
-        quote! {
-            let #found = ::core::convert::Into::<::core::primitive::u64>::into(__TAG.read(#fixed));
-            if #found != #tag #also {
-                return ::core::result::Result::Err(#wire::other_tag(#name, #found, #tag));
+        let (name, tag) = (names::text(&variant.ident), Literal::u64_unsuffixed(variant.tag));
+        let also = match variant.also.as_ref().map(|also| also.value) {
+            Some(also) => {
+                let also = Literal::u64_unsuffixed(also);
+                quote!(__p::Some(#also))
             }
-        }
+            None => quote!(__p::None),
+        };
+        quote!(__p::own_tag(#name, __TAG.read(#fixed), #tag, #also)?;)
     }
 
     /// A `match` on the tag of `bytes`, with an arm for each variant.
@@ -92,134 +85,111 @@ impl Render<'_> {
         bytes: &Ident,
         groups: impl Iterator<Item = (&'v [Variant], TokenStream)>,
     ) -> TokenStream {
-        let wire = self.wire();
         let name = names::text(&self.model.ident);
         let tag = self.tag_type();
         let found = names::local("found");
         let arms = groups.map(|(variants, arm)| {
             let tags = variants.iter().map(|variant| variant.tag);
+            let tags = tags.map(Literal::u64_unsuffixed);
             quote!(#(#tags)|* => #arm)
         });
         quote! {
-            match #wire::tag::<#tag, __LEN>(#name, #bytes)? {
+            match __p::tag::<#tag, __LEN>(#name, #bytes)? {
                 #(#arms,)*
-                #found => ::core::result::Result::Err(#wire::unknown_tag(#name, #found, __KNOWN))?,
+                #found => __p::unknown(#name, #found, __KNOWN),
             }
         }
     }
 
-    /// A function's body that writes `variant` to the start of `out` and gives the length.
-    pub(super) fn encoding(
-        &self,
-        out: &Ident,
-        variant: &Variant,
-        value: impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
-        let wire = self.wire();
-        let fixed = names::local("fixed");
-        let message = names::text(&variant.ident);
-        let writing = self.writing(&fixed, variant, &value);
-        let (prepare, fill) = (&writing.prepare, &writing.fill);
-        let payloads = variant.payloads().map(&value).collect::<Vec<_>>();
-        if payloads.is_empty() {
-            return quote! {
-                let #fixed = #wire::room::<__LEN>(#message, #out)?;
-                #fill
-                ::core::result::Result::Ok(__LEN)
-            };
-        }
-        quote! {
-            #prepare
-            #wire::message::<__LEN, _>(#message, #out, [#(#wire::bytes(#payloads)),*], |#fixed| { #fill })
-        }
-    }
-
-    /// How many bytes `variant` takes, as an `Option`.
-    pub(super) fn length(
+    /// The conversion of `from`, which has all fields of the variant: each is a member of what `member` gives. The
+    /// result names the enum's lifetime once more, because a crate may forbid those that are used once.
+    pub(super) fn conversion(
         &self,
         variant: &Variant,
-        value: impl Fn(&Field) -> TokenStream,
+        from: &TokenStream,
+        pattern: &TokenStream,
+        member: impl Fn(&Field) -> TokenStream,
     ) -> TokenStream {
-        let wire = self.wire();
-        let payloads = variant.payloads().map(value).collect::<Vec<_>>();
-        if payloads.is_empty() {
-            return quote!(::core::option::Option::Some(__LEN));
-        }
-        quote!(#wire::total(__LEN, &[#(#wire::bytes(#payloads).len()),*]))
-    }
-
-    /// A function's body that is another one for each variant, with what refers to a field's value there.
-    fn match_self(&self, body: impl Fn(&Variant, Value<'_>) -> TokenStream) -> TokenStream {
-        let ident = &self.model.ident;
-        let arms = self.model.variants.iter().map(|variant| {
-            let (pattern, locals) = super::structs::pattern(ident, variant);
-            let value = |field: &Field| {
-                let at = variant.values().position(|other| other.ident == field.ident);
-                at.map(|at| locals[at].to_token_stream()).unwrap_or_default()
-            };
-            let body = body(variant, &value);
-            quote!(#pattern => { #body })
-        });
-        self.body(quote!(match self { #(#arms)* }))
-    }
-
-    /// The conversion of a variant's structure `ty`, which has all fields of the variant.
-    pub(super) fn conversion(&self, variant: &Variant, ty: &TokenStream) -> TokenStream {
         let (ident, name, this) = (&self.model.ident, &variant.ident, self.enum_type());
-        let (generics, message) = (&self.model.generics, names::local("message"));
+        let generics = &self.model.generics;
         let fields = variant.values().map(|field| {
-            let field = &field.ident;
-            quote!(#field: #message.#field)
+            let (member, field) = (member(field), &field.ident);
+            quote!(#field: #member.#field)
         });
         let body = self.body(quote!(#ident::#name { #(#fields),* }));
         quote! {
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#ty> for #this {
+            impl #generics __p::From<#from> for #this {
                 #[inline]
-                fn from(#message: #ty) -> #this {
+                fn from(#pattern: #from) -> #this {
                     #body
                 }
             }
         }
     }
 
-    /// The enum's inherent constants and functions.
-    pub(super) fn enum_impl(&self, decode: TokenStream) -> TokenStream {
-        let wire = self.wire();
-        let (vis, this) = (&self.model.vis, self.enum_type());
+    /// A copy of what `value` refers to, the value of a field.
+    pub(super) fn copy(
+        &self,
+        variant: &Variant,
+        field: &Field,
+        value: impl ToTokens,
+    ) -> TokenStream {
+        match field.role() {
+            Role::Plain => {
+                let constant = names::field_const(variant, field);
+                quote!(#constant.copy(#value))
+            }
+            Role::Codec(_) => {
+                let clone = names::expression("clone", variant, field);
+                quote!(#clone(#value))
+            }
+            Role::Word | Role::Payload => quote!(__p::Clone::clone(#value)),
+        }
+    }
+
+    /// The enum's inherent constants and functions. `visit` makes of a variant, and what refers to each of its fields, a call of
+    /// the visitor with the variant's structure.
+    pub(super) fn enum_impl(
+        &self,
+        decode: &TokenStream,
+        visit: impl Fn(&Variant, &Ident, &dyn Fn(&Field) -> TokenStream) -> TokenStream,
+    ) -> TokenStream {
+        let (vis, this, ident) = (&self.model.vis, self.enum_type(), &self.model.ident);
         let generics = &self.model.generics;
         let lifetime = &self.model.lifetime;
-        let (bytes, out) = (names::local("bytes"), names::local("out"));
-        let decode = self.body(decode);
-        let encode = self.match_self(|variant, value| self.encoding(&out, variant, value));
-        let encoded_len =
-            if self.model.variants.iter().all(|variant| variant.payloads().next().is_none()) {
-                self.body(quote!(::core::option::Option::Some(__LEN)))
-            } else {
-                self.match_self(|variant, value| self.length(variant, value))
+        let [bytes, out, visitor] = ["bytes", "out", "visitor"].map(names::local);
+        let arms = self.model.variants.iter().map(|variant| {
+            let (pattern, locals) = super::structs::pattern(ident, variant);
+            let value = |field: &Field| {
+                let at = variant.values().position(|other| other.ident == field.ident);
+                at.map(|at| locals[at].to_token_stream()).unwrap_or_default()
             };
-        let ident = &self.model.ident;
+            let call = visit(variant, &visitor, &value);
+            quote!(#pattern => #call,)
+        });
+        let decode = self.body(decode.clone());
+        let visit = self.body(quote!(match self { #(#arms)* }));
+        let encode = self.body(quote!(self.__visit(__p::Encode(#out))));
+        let encoded_len = self.body(quote!(self.__visit(__p::Length)));
         // A use of all variants and fields: not every program uses every part of a protocol, and nobody is to blame for that.
         let used = (!self.inert).then(|| {
             quote!(const _: () = {
-                let _ = #ident::decode;
-                let _ = #ident::encode;
+                let _ = (#ident::decode, #ident::encode);
             };)
         });
         quote! {
             #used
 
-            #[automatically_derived]
             impl #generics #this {
                 /// The size in bytes of every message without its inline payloads.
-                #vis const FIXED_LEN: ::core::primitive::usize = __LEN;
+                #vis const FIXED_LEN: __p::usize = __LEN;
 
                 /// Reads a message of any variant.
                 ///
                 /// # Errors
                 /// Which field is wrong, and how; a tag that no variant has lists those there are.
                 #[inline]
-                #vis fn decode(#bytes: &#lifetime [::core::primitive::u8]) -> ::core::result::Result<#this, #wire::DecodeError> {
+                #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode
                 }
 
@@ -229,14 +199,18 @@ impl Render<'_> {
                 /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
                 /// nothing is written then.
                 #[inline]
-                #vis fn encode(&self, #out: &mut [::core::primitive::u8]) -> ::core::result::Result<::core::primitive::usize, #wire::EncodeError> {
+                #vis fn encode(&self, #out: &mut [__p::u8]) -> __p::Result<__p::usize, __p::EncodeError> {
                     #encode
                 }
 
-                /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+                /// How many bytes `encode` writes; `None` when it cannot write the message.
                 #[inline]
-                #vis fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
+                #vis fn encoded_len(&self) -> __p::Option<__p::usize> {
                     #encoded_len
+                }
+
+                fn __visit<__V: __p::Visit>(&self, #visitor: __V) -> __V::Output {
+                    #visit
                 }
             }
         }

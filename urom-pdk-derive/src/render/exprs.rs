@@ -4,24 +4,24 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Expr;
 use syn::spanned::Spanned;
 
 use super::Render;
-use crate::model::{Count, Field, Given, Presence, Role, Variant};
+use crate::model::{Count, Field, Payload, Presence, Role, Variant};
 use crate::{names, tokens};
 
 impl Render<'_> {
     /// The functions of all expressions.
     pub(super) fn expressions(&self) -> TokenStream {
-        let wire = self.wire();
         let of = |variant: &Variant, field: &Field| {
-            let len = length_expr(variant, field).map(|expr| {
-                let output = quote_spanned!(expr.span()=> impl #wire::Count);
-                self.function("len", variant, field, &expr, &output)
+            let len = expression("len", field).map(|expr| {
+                let output = quote_spanned!(expr.span()=> impl __p::Count);
+                self.function("len", variant, field, &quote!(#expr), &output)
             });
-            let when = when_expr(variant, field).map(|expr| {
+            let when = expression("when", field).map(|expr| {
                 let output = quote_spanned!(expr.span()=> ::core::primitive::bool);
-                self.function("when", variant, field, &expr, &output)
+                self.function("when", variant, field, &quote!(#expr), &output)
             });
             quote!(#len #when)
         };
@@ -44,9 +44,8 @@ impl Render<'_> {
             let (ident, ty) = (&field.ident, &field.ty);
             let ty = match field.role() {
                 Role::Codec(_) => quote!(&#ty),
-                Role::Payload(_) if !self.model.is_command() => {
-                    let wire = self.wire();
-                    quote!(<#ty as #wire::Owned>::View<'_>)
+                Role::Payload if !self.model.is_command() => {
+                    quote!(<#ty as __p::Owned>::View<'_>)
                 }
                 _ => quote!(#ty),
             };
@@ -67,37 +66,27 @@ impl Render<'_> {
         }
     }
 
-    /// A call of the function. `value` gives what to pass for a field: plain ones and a command's payloads by value, others
-    /// as they are looked at.
+    /// A call of the function of `key`, when the payload has one. `value` gives what to pass for a field: plain ones and a
+    /// command's payloads by value, others as they are looked at.
     pub(super) fn call(
         &self,
         key: &str,
         variant: &Variant,
         payload: &Field,
-        expr: &TokenStream,
         value: impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
+    ) -> Option<TokenStream> {
+        let expr = expression(key, payload)?.to_token_stream();
         let name = names::expression(key, variant, payload);
-        let arguments = in_scope(variant, payload, expr).map(value);
-        quote!(#name(#(#arguments),*))
+        let arguments = in_scope(variant, payload, &expr).map(value);
+        Some(quote!(#name(#(#arguments),*)))
     }
 }
 
-/// The expression of a payload's length, when it has one.
-pub(super) fn length_expr(variant: &Variant, payload: &Field) -> Option<TokenStream> {
-    let Role::Payload(keys) = payload.role() else { return None };
-    match variant.count(payload, keys) {
-        Count::Given(Given::Name(name)) => Some(name.to_token_stream()),
-        Count::Given(Given::Expr(expr)) => Some(expr.to_token_stream()),
-        _ => None,
-    }
-}
-
-/// The condition of a payload's presence, when it has one.
-pub(super) fn when_expr(variant: &Variant, payload: &Field) -> Option<TokenStream> {
-    let Role::Payload(keys) = payload.role() else { return None };
-    match variant.presence(payload, keys) {
-        Presence::When(when) => Some(when.to_token_stream()),
+/// The expression of a payload's key `len` or `when`, when that is one.
+fn expression<'a>(key: &str, payload: &'a Field) -> Option<&'a Expr> {
+    match payload.payload.as_ref()? {
+        Payload { count: Count::Given(expr), .. } if key == "len" => Some(expr),
+        Payload { presence: Presence::When(expr), .. } if key == "when" => Some(expr),
         _ => None,
     }
 }

@@ -29,31 +29,27 @@ impl Commands<'_> {
         };
         let methods = self.pairs().map(|(variant, _)| self.task_method(variant));
         let task_impls = self.pairs().map(|(variant, reply)| self.task_impl(variant, reply));
-        let formatter = names::local("f");
+        let (formatter, shown) = (names::local("f"), format!("Client({name})"));
         let impls = quote! {
-            #[automatically_derived]
-            impl<AnyHost: #krate::protocol::HostSide> ::core::clone::Clone for Client<AnyHost> {
+            impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
                 fn clone(&self) -> Self {
-                    Client { plugin: ::core::clone::Clone::clone(&self.plugin) }
+                    Client { plugin: __p::Clone::clone(&self.plugin) }
                 }
             }
 
-            #[automatically_derived]
-            impl<AnyHost: #krate::protocol::HostSide> ::core::fmt::Debug for Client<AnyHost> {
-                fn fmt(&self, #formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    ::core::fmt::Formatter::write_str(#formatter, ::core::concat!("Client(", #name, ")"))
+            impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
+                fn fmt(&self, #formatter: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+                    __p::fmt::Formatter::write_str(#formatter, #shown)
                 }
             }
 
-            #[automatically_derived]
-            impl<AnyHost: #krate::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin> for Client<AnyHost> {
+            impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
                 fn as_ref(&self) -> &AnyHost::Plugin {
                     &self.plugin
                 }
             }
 
-            #[automatically_derived]
-            impl<AnyHost: #krate::protocol::HostSide> Client<AnyHost> {
+            impl<AnyHost: __p::HostSide> Client<AnyHost> {
                 /// The plugin as the service knows it.
                 #vis fn plugin(&self) -> &AnyHost::Plugin {
                     &self.plugin
@@ -77,12 +73,9 @@ impl Commands<'_> {
             #[doc = #doc]
             #[must_use = "a task does nothing until it is submitted"]
             #allowed
-            #vis struct #task<'task, AnyHost: #krate::protocol::HostSide> {
-                plugin: &'task AnyHost::Plugin,
-                worker: &'task AnyHost::Worker,
-                command: #command,
-                deadline: ::core::option::Option<::core::time::Duration>,
-            }
+            #vis struct #task<'task, AnyHost: #krate::protocol::HostSide>(
+                #krate::protocol::Task<'task, AnyHost, #command>,
+            );
         }
     }
 
@@ -91,7 +84,7 @@ impl Commands<'_> {
         let vis = &self.render.model.vis;
         let (name, task) = (&variant.ident, names::task(&variant.ident));
         let method = names::task_method(&variant.ident);
-        let worker = names::local("worker");
+        let [worker, command] = ["worker", "command"].map(names::local);
         let otherwise = format!(" Makes the command [`{}`].", names::text(name));
         let docs = self.render.copied_docs(&variant.docs, &otherwise);
         let arguments = variant.values().filter(|field| !field.has_setter()).map(|field| {
@@ -123,12 +116,8 @@ impl Commands<'_> {
             }
         });
         let body = self.render.body(quote! {
-            #task {
-                plugin: &self.plugin,
-                worker: #worker,
-                command: #name { #(#members),* },
-                deadline: ::core::option::Option::None,
-            }
+            let #command = #name { #(#members),* };
+            #task(__p::Task::new(&self.plugin, #worker, #command))
         });
         quote! {
             #docs
@@ -150,7 +139,7 @@ impl Commands<'_> {
         if self.is_passed_as_it_is(field) {
             (ty, quote!(#ident))
         } else {
-            (quote!(impl ::core::convert::Into<#ty>), quote!(::core::convert::Into::into(#ident)))
+            (quote!(impl __p::Into<#ty>), quote!(__p::Into::into(#ident)))
         }
     }
 
@@ -163,16 +152,15 @@ impl Commands<'_> {
 
     /// The value that nobody set.
     fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
-        let wire = self.render.wire();
         match field.role() {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
-            Role::Payload(_) => quote!(#wire::unset()),
+            Role::Payload => quote!(__p::unset()),
             Role::Plain | Role::Word => self.render.zero(variant, field),
         }
     }
 
     fn task_impl(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
+        let vis = &self.render.model.vis;
         let task = names::task(&variant.ident);
         let callback = names::local("callback");
         let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
@@ -188,7 +176,7 @@ impl Commands<'_> {
             quote! {
                 #docs
                 #vis fn #name(mut self, #ident: #ty) -> Self {
-                    self.command.#ident = #value;
+                    self.0.command.#ident = #value;
                     self
                 }
             }
@@ -196,40 +184,24 @@ impl Commands<'_> {
         let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
-        let submit_with = quote_spanned! {reply.span()=>
-            <AnyHost as #krate::protocol::HostSide>::submit_with(
-                #this.plugin,
-                #this.worker,
-                &#this.command,
-                #this.deadline,
-                #callback,
-            )
-        };
+        let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
         quote! {
-            #[automatically_derived]
-            impl<'task, AnyHost: #krate::protocol::HostSide> #task<'task, AnyHost> {
+            impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
 
-                /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
-                /// what the worker was started with; the longest there is means no deadline.
-                #vis fn deadline(mut self, limit: ::core::time::Duration) -> Self {
-                    self.deadline = ::core::option::Option::Some(limit);
-                    self
+                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+                ///
+                /// That is in place of the worker's own deadline; the longest there is means none.
+                #vis fn deadline(self, limit: __p::Duration) -> Self {
+                    #task(self.0.deadline(limit))
                 }
 
                 /// Submits the command. What it returns resolves to the notification.
                 ///
                 /// # Errors
                 /// What stopped it; nothing was sent then.
-                #vis fn submit(
-                    self,
-                ) -> ::core::result::Result<AnyHost::Completion<#kind>, AnyHost::Error> {
-                    <AnyHost as #krate::protocol::HostSide>::submit(
-                        self.plugin,
-                        self.worker,
-                        &self.command,
-                        self.deadline,
-                    )
+                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#kind>, AnyHost::Error> {
+                    self.0.submit()
                 }
 
                 /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
@@ -237,14 +209,10 @@ impl Commands<'_> {
                 ///
                 /// # Errors
                 /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-                #vis fn submit_with<AnyCallback>(
+                #vis fn submit_with(
                     self,
-                    #callback: AnyCallback,
-                ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
-                where
-                    AnyCallback:
-                        ::core::ops::FnOnce(::core::result::Result<#reply, AnyHost::Error>) + 'static,
-                {
+                    #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,
+                ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
                     #submit_with
                 }
             }

@@ -1,114 +1,223 @@
-//! Where every field and every word lies, as constants, and what is too big to be sent.
+//! What stands in the fixed part: a description of each field and word, and a constant that reads and writes it.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Expr, ExprLit, Lit, Type};
+use syn::spanned::Spanned;
+use syn::{Lifetime, Type};
 
 use super::Render;
-use crate::diagnostics::messages;
-use crate::model::{Address, Count, Field, Given, Kind, Presence, Role, Variant};
+use crate::described::{docs, type_of};
+use crate::model::{Count, Field, Kind, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
-pub(super) struct Slot {
-    /// The constant that places it.
-    pub(super) constant: Ident,
-    pub(super) ty: TokenStream,
-    /// What to underline when the type cannot travel.
-    pub(super) span: Span,
-    /// Whether the spelling tells that any bytes are a value.
-    pub(super) is_number: bool,
+struct Slot {
+    /// The constant that reads and writes it.
+    constant: Ident,
+    ty: SlotType,
+    docs: TokenStream,
+    /// What describes it, but for its place and its documentation.
+    item: TokenStream,
+}
+
+enum SlotType {
+    /// An address or a length at a payload's own place.
+    Word,
+    /// A type of which the spelling tells that any bytes are a value.
+    Number(TokenStream),
+    /// Another one, and what to underline when it cannot travel.
+    Other(TokenStream, Span),
 }
 
 impl Render<'_> {
     /// The tag's type.
     pub(super) fn tag_type(&self) -> TokenStream {
         let name = Ident::new(self.model.tag.name(), Span::call_site());
-        quote!(::core::primitive::#name)
+        quote!(__p::#name)
     }
 
-    /// The path of `urom_abi::wire`.
-    pub(super) fn wire(&self) -> TokenStream {
-        let krate = &self.model.krate;
-        quote!(#krate::wire)
-    }
-
-    /// The constants: the length of the fixed part, the tag, and each field's place.
+    /// The constants: the description of each field, the length of the fixed part, and each field's place.
     pub(super) fn layout(&self) -> TokenStream {
+        let krate = &self.model.krate;
+        let imports = quote! {
+            use #krate::__private as __p;
+            use __p::{NotAnyBytes as _, NotDescribed as _};
+        };
         if self.inert {
-            return quote!(
-                const __LEN: ::core::primitive::usize = 0;
-            );
+            return quote!(#imports const __LEN: __p::usize = 0;);
         }
-        let wire = self.wire();
         let tag = self.tag_type();
-        let header = self.model.header().map(|field| &field.ty);
-        let parts = self.model.header().count() + 2;
-        let variants = self.model.variants.iter().map(|variant| self.variant_layout(variant));
-        let members = self.model.variants.iter().map(|variant| {
-            let extents = names::extents_const(variant);
-            if variant.body().next().is_none() { quote!(&[]) } else { quote!(&#extents) }
+        let header = self.model.header().flat_map(|field| self.slots_of_header(field));
+        let header = header.collect::<Vec<_>>();
+        let (header, header_at) = match header.is_empty() {
+            true => (quote!(&[]), TokenStream::new()),
+            false => (quote!(&__HEADER), header_consts(&tag, &header)),
+        };
+        let structures = self.model.variants.iter().map(|variant| {
+            let (fields, slots) = (names::fields_const(variant), self.slots(variant));
+            let (count, items) = (slots.len(), slots.iter().map(|slot| &slot.item));
+            let count = Literal::usize_unsuffixed(count);
+            quote!(const #fields: [__p::Item; #count] = [#(#items),*];)
         });
-        let known = self.model.variants.iter().map(|variant| {
-            let (name, tag) = (names::text(&variant.ident), variant.tag);
-            quote!((#name, #tag))
-        });
-        let limit = self.limit();
-        let limits = self.model.variants.iter().map(|variant| self.variant_limit(variant));
-        let payloads = self.model.variants.iter().flat_map(|variant| variant.payloads());
-        let elements = payloads.filter_map(|payload| self.element_check(payload));
+        let members = self.model.variants.iter().map(names::fields_const);
+        let places = self.model.variants.iter().map(|variant| self.places(variant));
         quote! {
-            use #wire::NotAnyBytes as _;
-            use #wire::layout as __layout;
-            const __TAG: #wire::Field<#tag, 0, __LEN> = #wire::field::<#tag, 0, __LEN>();
-            const __UNION: __layout::Extent = __layout::union(&[#(__layout::structure(#members)),*]);
-            const __PARTS: [__layout::Extent; #parts] =
-                [__layout::Extent::of::<#tag>(), #(__layout::Extent::of::<#header>(),)* __UNION];
-            const __PARTS_AT: [::core::primitive::usize; #parts] = __layout::offsets(0, __PARTS);
-            const __UNION_AT: ::core::primitive::usize = __PARTS_AT[#parts - 1];
-            const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
-            const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[#(#known),*];
-            #(#variants)*
-            #limit
-            #(#limits)*
-            #(#elements)*
+            #imports
+            type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<T, A, __LEN, N>;
+            type __Word<const A: __p::usize> = __At<__p::u64, A>;
+            #header_at
+            #(#structures)*
+            const __LAYOUT: __p::Layout =
+                __p::layout(<#tag as __p::Described>::TYPE, #header, &[#(&#members),*]);
+            const __UNION: __p::usize = __LAYOUT.union_at;
+            const __LEN: __p::usize = __LAYOUT.len;
+            const __TAG: __At<#tag, 0> = __p::field();
+            #(#places)*
         }
     }
 
-    /// What stands in the variant's own structure for a field: the field itself, or the words of a payload.
-    pub(super) fn slots(&self, variant: &Variant, field: &Field) -> Vec<Slot> {
-        let span = syn::spanned::Spanned::span(&field.ty);
-        let ty = &field.ty;
+    /// What can never be sent does not compile. Stands behind the description.
+    pub(super) fn limits(&self) -> TokenStream {
+        if self.inert {
+            return TokenStream::new();
+        }
+        let header = match self.model.kind {
+            Kind::Command(_) => quote!(__p::COMMAND_HEADER),
+            Kind::Notification => quote!(__p::NOTIFICATION_HEADER),
+        };
+        let assert = |span: Span, call: TokenStream| tokens::written_at(call, span);
+        let whole = quote!(const _: () = __p::assert_fits(&__DESCRIPTION, #header););
+        let whole = assert(self.model.ident.span(), whole);
+        let is_long = |variant: &Variant| variant.resolved().any(|(_, payload)| is_fixed(payload));
+        let variants = self.model.variants.iter().enumerate().filter(|(_, known)| is_long(known));
+        let variants = variants.map(|(at, variant)| {
+            let check =
+                quote!(const _: () = __p::assert_variant_fits(&__DESCRIPTION, #at, #header););
+            assert(variant.ident.span(), check)
+        });
+        let payloads = self.model.variants.iter().flat_map(Variant::payloads);
+        let elements = payloads.filter_map(|payload| self.element_check(payload));
+        quote!(#whole #(#variants)* #(#elements)*)
+    }
+
+    /// What stands in the variant's own structure, in order.
+    fn slots(&self, variant: &Variant) -> Vec<Slot> {
+        variant.body().flat_map(|field| self.slots_of(variant, field)).collect()
+    }
+
+    fn slots_of_header(&self, field: &Field) -> Vec<Slot> {
+        self.model.variants.first().map(|first| self.slots_of(first, field)).unwrap_or_default()
+    }
+
+    /// What stands in the fixed part for a field: the field itself, or the words of a payload.
+    fn slots_of(&self, variant: &Variant, field: &Field) -> Vec<Slot> {
+        let (name, text, ty) = (names::text(&field.ident), docs(&field.docs), &field.ty);
         let constant = names::field_const(variant, field);
-        let placed = |ty| Slot {
-            constant: constant.clone(),
-            ty,
-            span,
-            is_number: validate::is_number(&field.ty),
+        let own = if field.echo.is_some() { "echo" } else { "plain" };
+        let optional = (self.model.is_command() && field.has_setter()).then(|| quote!(.optional()));
+        let item = |kind: &str, of: Option<String>, ty: &Type| {
+            let (kind, of, ty) = (Ident::new(kind, Span::call_site()), of.into_iter(), type_of(ty));
+            quote!(__p::#kind(#name, #(#of,)* #ty)#optional)
+        };
+        let of_type = || match validate::is_number(ty) {
+            true => SlotType::Number(quote!(#ty)),
+            false => SlotType::Other(quote!(#ty), ty.span()),
         };
         match field.role() {
-            Role::Plain | Role::Word => vec![placed(quote!(#ty))],
-            Role::Codec(module) => {
-                let span = syn::spanned::Spanned::span(module);
-                let ty = tokens::at(quote!(#module::Wire), span);
-                vec![Slot { constant, ty, span, is_number: false }]
+            Role::Plain => {
+                vec![Slot { constant, ty: of_type(), docs: text, item: item(own, None, ty) }]
             }
-            Role::Payload(keys) => {
-                let (ty, span) = (quote!(::core::primitive::u64), Span::call_site());
-                let word = |constant| Slot { constant, ty: ty.clone(), span, is_number: true };
-                let address = matches!(variant.address(keys), Address::Own)
-                    .then(|| word(names::address_const(variant, field)));
-                let length = matches!(variant.count(field, keys), Count::Own)
-                    .then(|| word(names::length_const(variant, field)));
+            Role::Word => {
+                let (kind, of) = super::describe::filled_by(variant, field);
+                let item = item(kind, Some(of), ty);
+                vec![Slot { constant, ty: of_type(), docs: text, item }]
+            }
+            Role::Codec(module) => {
+                // On the module's span as everywhere, so that a missing type is one error.
+                let wire = tokens::at(quote!(#module::Wire), module.span());
+                let item = item(own, None, &Type::Verbatim(wire.clone()));
+                vec![Slot { constant, ty: SlotType::Other(wire, module.span()), docs: text, item }]
+            }
+            Role::Payload => {
+                let Some(payload) = &field.payload else { return Vec::new() };
+                let word = |constant, kind: &str, word: String| {
+                    let kind = Ident::new(kind, Span::call_site());
+                    let item = quote!(__p::#kind(#word, #name, __p::WORD));
+                    Slot { constant, ty: SlotType::Word, docs: quote!(""), item }
+                };
+                let address = (payload.address == Some(Word::Own)).then(|| {
+                    word(names::address_const(variant, field), "address", names::address(field))
+                });
+                let length = (payload.length() == Some(&Word::Own)).then(|| {
+                    word(names::length_const(variant, field), "length", names::length(field))
+                });
                 address.into_iter().chain(length).collect()
             }
         }
     }
 
-    /// Whether any bytes are a value of a type, as an argument.
-    fn any_bytes(&self, ty: &TokenStream) -> TokenStream {
-        let wire = self.wire();
-        quote!({ <#wire::AnyBytes<#ty>>::ANY })
+    /// The described fields between tag and union.
+    pub(super) fn header_items(&self) -> TokenStream {
+        let slots = self.model.header().flat_map(|field| self.slots_of_header(field));
+        let docs = slots.map(|slot| slot.docs).collect::<Vec<_>>();
+        if docs.is_empty() {
+            quote!(&[])
+        } else {
+            quote!(&__p::placed(__HEADER, __OF, [#(#docs),*]))
+        }
+    }
+
+    /// The described fields of the variant's own structure.
+    pub(super) fn items(&self, variant: &Variant) -> TokenStream {
+        let (fields, of) = (names::fields_const(variant), names::offsets_const(variant));
+        let docs = self.slots(variant).into_iter().map(|slot| slot.docs);
+        quote!(&__p::placed(#fields, #of, [#(#docs),*]))
+    }
+
+    /// The description of a field's type, as a reference.
+    pub(super) fn described_type(&self, variant: &Variant, field: &Field) -> TokenStream {
+        let is_it = |other: &&Field| other.ident == field.ident;
+        if let Some(at) = variant.header().position(|other| is_it(&other)) {
+            let at = Literal::usize_unsuffixed(at);
+            return quote!(const { &__HEADER[#at].ty });
+        }
+        let before = variant.body().take_while(|other| !is_it(other));
+        let at = before.map(|field| self.slots_of(variant, field).len()).sum();
+        let (fields, at) = (names::fields_const(variant), Literal::usize_unsuffixed(at));
+        quote!(const { &#fields[#at].ty })
+    }
+
+    /// The constants that read and write the variant's fields.
+    fn places(&self, variant: &Variant) -> TokenStream {
+        let place = |of: &Ident, at: usize, slot: &Slot| {
+            let (constant, at) = (&slot.constant, Literal::usize_unsuffixed(at));
+            match &slot.ty {
+                SlotType::Word => quote!(const #constant: __Word<{ #of[#at] }> = __p::field();),
+                SlotType::Number(ty) => {
+                    quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field();)
+                }
+                SlotType::Other(ty, span) => {
+                    let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
+                    // On the type's span, so that a type that is no plain data is underlined itself.
+                    let new = quote_spanned!(*span=> __p::any_field());
+                    quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
+                }
+            }
+        };
+        let zeros = variant.values().filter_map(|field| self.zero_const(variant, field));
+        let of_header = Ident::new("__OF", Span::call_site());
+        let header = variant.header().flat_map(|field| self.slots_of(variant, field));
+        let header = header.enumerate().map(|(at, slot)| place(&of_header, at, &slot));
+        let (fields, of) = (names::fields_const(variant), names::offsets_const(variant));
+        let slots = self.slots(variant);
+        let count = Literal::usize_unsuffixed(slots.len());
+        let body = slots.iter().enumerate().map(|(at, slot)| place(&of, at, slot));
+        quote! {
+            #(#zeros)*
+            #(#header)*
+            const #of: [__p::usize; #count] = __p::offsets(__UNION, &#fields);
+            #(#body)*
+        }
     }
 
     /// The function that gives a field its value where nobody sets it, for types of which not any bytes are a value.
@@ -117,10 +226,9 @@ impl Render<'_> {
         if !is_zero || !field.is_plain() || validate::is_number(&field.ty) {
             return None;
         }
-        let (wire, constant, ty) = (self.wire(), names::zero_const(variant, field), &field.ty);
-        let any = self.any_bytes(&quote!(#ty));
-        let zero =
-            quote_spanned!(syn::spanned::Spanned::span(ty)=> <#ty as #wire::Zero<#any>>::zero);
+        let (constant, ty) = (names::zero_const(variant, field), &field.ty);
+        let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
+        let zero = quote_spanned!(ty.span()=> <#ty as __p::Zero<#any>>::zero);
         Some(quote!(const #constant: fn() -> #ty = #zero;))
     }
 
@@ -149,136 +257,27 @@ impl Render<'_> {
         quote!(#constant.read_or(#bytes, #zero))
     }
 
-    fn variant_layout(&self, variant: &Variant) -> TokenStream {
-        let wire = self.wire();
-        let place = |slot: &Slot, at: TokenStream| {
-            let Slot { constant, ty, span, is_number } = slot;
-            if *is_number {
-                return quote!(const #constant: #wire::Field<#ty, #at, __LEN> = #wire::field::<#ty, #at, __LEN>(););
-            }
-            let any = self.any_bytes(ty);
-            // On the type's span, so that a type that is no plain data is underlined itself.
-            let new = quote_spanned!(*span=> #wire::any_field::<#ty, #at, __LEN, #any>());
-            quote!(const #constant: #wire::Field<#ty, #at, __LEN, #any> = #new;)
-        };
-        let zeros = variant.values().filter_map(|field| self.zero_const(variant, field));
-        let header = variant.header().enumerate().map(|(i, field)| {
-            let slots = self.slots(variant, field);
-            let at = i + 1;
-            slots
-                .iter()
-                .map(|slot| place(slot, quote!({ __PARTS_AT[#at] })))
-                .collect::<TokenStream>()
-        });
-        let header = zeros.chain(header).collect::<TokenStream>();
-        let body = variant.body().flat_map(|field| self.slots(variant, field)).collect::<Vec<_>>();
-        if variant.body().next().is_none() {
-            return header;
-        }
-        let extents = names::extents_const(variant);
-        let offsets = names::offsets_const(variant);
-        let count = body.len();
-        let types = body.iter().map(|slot| &slot.ty);
-        let fields = body.iter().enumerate().map(|(i, slot)| place(slot, quote!({ #offsets[#i] })));
-        quote! {
-            #header
-            const #extents: [__layout::Extent; #count] = [#(__layout::Extent::of::<#types>()),*];
-            const #offsets: [::core::primitive::usize; #count] = __layout::offsets(__UNION_AT, #extents);
-            #(#fields)*
-        }
-    }
-
-    /// The size of the header in front of a message, and how many bytes both may have.
-    fn sizes(&self) -> (TokenStream, TokenStream) {
-        let krate = &self.model.krate;
-        let header = match self.model.kind {
-            Kind::Command(_) => quote!(WorkerCmd),
-            Kind::Notification => quote!(WorkerNotify),
-        };
-        (
-            quote!(::core::mem::size_of::<#krate::plugin::#header>()),
-            quote!(#krate::DEFAULT_MAX_MESSAGE),
-        )
-    }
-
-    /// A message that can never be sent does not compile.
-    fn limit(&self) -> TokenStream {
-        let (wire, ident, (header, most)) = (self.wire(), &self.model.ident, self.sizes());
-        let advice = messages::too_big().to_string();
-        let variants = self.model.variants.iter().map(|variant| {
-            let (name, extents) = (names::text(&variant.ident), names::extents_const(variant));
-            match variant.body().next() {
-                None => quote!((#name, 0)),
-                Some(_) => quote!((#name, __layout::structure(&#extents).size)),
-            }
-        });
-        quote_spanned!(ident.span()=>
-            const _: () = ::core::assert!(
-                __LEN <= #most - #header,
-                "{}",
-                #wire::too_big(&[#(#variants),*], __LEN, #header, #advice).as_str(),
-            );
-        )
-    }
-
-    /// Neither does a variant whose payloads of known length make it too big.
-    fn variant_limit(&self, variant: &Variant) -> TokenStream {
-        let fixed = variant
-            .payloads()
-            .filter_map(|field| self.fixed_size(variant, field))
-            .collect::<Vec<_>>();
-        if fixed.is_empty() {
-            return TokenStream::new();
-        }
-        let (wire, name, (header, most)) = (self.wire(), names::text(&variant.ident), self.sizes());
-        let advice = messages::variant_too_big().to_string();
-        quote_spanned!(variant.ident.span()=>
-            // That the fixed part alone fits is asserted above, with another message.
-            const _: () = ::core::assert!(
-                __LEN > #most - #header || #wire::known_len(__LEN, &[#(#fixed),*]) <= #most - #header,
-                "{}",
-                #wire::variant_too_big(
-                    #name,
-                    #wire::known_len(__LEN, &[#(#fixed),*]),
-                    #header,
-                    #advice,
-                )
-                .as_str(),
-            );
-        )
-    }
-
     /// A payload whose elements are no plain data, or have no bytes, does not compile.
     fn element_check(&self, payload: &Field) -> Option<TokenStream> {
-        let wire = self.wire();
-        let shape = payload.shape();
-        let element = shape.element()?;
-        let ty = self.without_lifetime(element);
-        let text = messages::element_without_bytes(names::written(element)).to_string();
-        let span = syn::spanned::Spanned::span(element);
-        Some(
-            quote_spanned!(span=> const _: () = ::core::assert!(#wire::element::<#ty>() > 0, #text);),
-        )
+        let element = payload.shape().element()?;
+        let ty = self.with_lifetime(element, &Lifetime::new("'static", Span::call_site()));
+        let (name, span) = (names::written(element), element.span());
+        Some(quote_spanned!(span=> const _: () = __p::assert_element::<#ty>(#name);))
     }
+}
 
-    /// The size of a payload that is always there and whose length is known.
-    fn fixed_size(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
-        let Role::Payload(keys) = field.role() else { return None };
-        let Presence::Always = variant.presence(field, keys) else { return None };
-        let wire = self.wire();
-        let ty = self.without_lifetime(&field.ty);
-        match variant.count(field, keys) {
-            Count::Fixed => Some(quote!(#wire::fixed_size::<#ty>())),
-            Count::Given(Given::Expr(Expr::Lit(ExprLit { lit: Lit::Int(count), .. }))) => {
-                let count = count.base10_parse::<usize>().ok()?;
-                Some(quote!(#wire::size_of_elements::<#ty>(#count)))
-            }
-            _ => None,
-        }
+/// The constants of what lies between tag and union.
+fn header_consts(tag: &TokenStream, header: &[Slot]) -> TokenStream {
+    let (count, items) = (Literal::usize_unsuffixed(header.len()), header.iter());
+    let items = items.map(|slot| &slot.item);
+    quote! {
+        const __HEADER: [__p::Item; #count] = [#(#items),*];
+        const __OF: [__p::usize; #count] = __p::offsets(::core::mem::size_of::<#tag>(), &__HEADER);
     }
+}
 
-    /// The type with `'static` in place of the enum's lifetime.
-    pub(super) fn without_lifetime(&self, ty: &Type) -> TokenStream {
-        self.with_lifetime(ty, &syn::Lifetime::new("'static", Span::call_site()))
-    }
+/// Whether a payload is always there and always has the same length.
+fn is_fixed(payload: &Payload) -> bool {
+    let is_counted = matches!(payload.count, Count::Fixed) || payload.literal().is_some();
+    is_counted && matches!(payload.presence, Presence::Always)
 }

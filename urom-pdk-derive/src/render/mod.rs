@@ -14,6 +14,7 @@ mod notification;
 mod plugin;
 mod read;
 mod structs;
+mod terms;
 mod write;
 
 use proc_macro2::TokenStream;
@@ -57,13 +58,13 @@ impl Render<'_> {
                 (self.expressions(), self.codecs(), self.arbitrary());
             quote!(#expressions #codecs #arbitrary)
         };
-        let description = self.description();
+        let (description, limits) = (self.description(), self.limits());
         let allowed = self.allowed();
         quote! {
             #structs
             #items
             #allowed
-            const _: () = { #layout #description #functions #impls };
+            const _: () = { #layout #description #limits #functions #impls };
         }
     }
 

@@ -5,22 +5,32 @@ use quote::{ToTokens, quote};
 
 use super::Render;
 use super::read::Source;
+use super::write::write_tag;
 use crate::model::{Field, Variant};
 use crate::names;
 
 impl Render<'_> {
     /// Everything of a notification enum but the structures.
     pub(super) fn notifications(&self) -> TokenStream {
-        let ident = &self.model.ident;
-        let (bytes, fixed) = (names::local("bytes"), names::local("fixed"));
-        let by_tag = self.by_tag(&bytes, |variant| {
+        let (this, bytes) = (self.enum_type(), names::local("bytes"));
+        let decode = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
-            let source = Source::Incoming(&bytes);
-            let (reading, members) =
-                self.reading(&source, variant, &fixed, &TokenStream::new(), |_| true);
-            quote!({ #reading #ident::#name { #members } })
+            quote!(__p::read::<#name, #this>(#bytes))
         });
-        let enum_impl = self.enum_impl(quote!(::core::result::Result::Ok(#by_tag)));
+        let enum_impl = self.enum_impl(&decode, |variant, visitor, value| {
+            let (name, echo) = (&variant.ident, names::echo(&variant.ident));
+            let member = |field: &Field| {
+                let (ident, copy) = (&field.ident, self.copy(variant, field, value(field)));
+                quote!(#ident: #copy)
+            };
+            let (own, echoed) = (variant.own().map(member), variant.echoed().map(member));
+            let [message, repeated] = ["message", "repeated"].map(names::local);
+            quote! {{
+                let #message = #name { #(#own),* };
+                let #repeated = #echo { #(#echoed),* };
+                #visitor.notification(#message, &#repeated)
+            }}
+        });
         let for_commands = self.for_commands();
         let replies = self.model.variants.iter().map(|variant| self.reply(variant));
         quote!(#enum_impl #for_commands #(#replies)*)
@@ -28,148 +38,124 @@ impl Render<'_> {
 
     /// What the command enum needs, also to answer a command that no variant is known to answer.
     fn for_commands(&self) -> TokenStream {
-        let (krate, wire) = (&self.model.krate, self.wire());
         let (generics, this) = (&self.model.generics, self.enum_type());
         let text = names::text(&self.model.ident);
-        let tag_type = self.tag_type();
-        let (tag, fixed) = (names::local("tag"), names::local("fixed"));
-        let body = self.body(quote! {
-            let #tag = <#tag_type as #wire::Word>::from_u64(#tag);
-            #wire::notification::<__LEN>(#text, |#fixed| {
-                __TAG.write(#fixed, &::core::option::Option::unwrap_or_default(#tag));
-            })
-        });
+        let (tag_type, tag) = (self.tag_type(), names::local("tag"));
+        let body = self.body(quote!(__p::refusal::<#tag_type, __LEN>(#text, #tag)));
         quote! {
-            #[automatically_derived]
-            impl #generics #wire::Notifications for #this {
-                const LEN: ::core::primitive::usize = __LEN;
-                const DESCRIPTION: #krate::describe::Messages = __DESCRIPTION;
+            impl #generics __p::Notifications for #this {
+                const DESCRIPTION: __p::Messages = __DESCRIPTION;
 
-                fn refusal(
-                    #tag: ::core::primitive::u64,
-                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
+                fn refusal(#tag: __p::u64) -> __p::Written {
                     #body
                 }
             }
         }
     }
 
-    fn reply(&self, variant: &Variant) -> TokenStream {
-        let (krate, vis, wire) = (&self.model.krate, &self.model.vis, self.wire());
-        let (name, this) = (&variant.ident, self.enum_type());
-        let (text, echo_name) = (names::text(name), names::echo(name));
-        let (incoming, fixed, echo) =
-            (names::local("incoming"), names::local("fixed"), names::local("echo"));
-
-        let tag = self.check_tag(&fixed, variant);
+    /// The body of the function that reads `variant`. It gives the structure and the echoed fields, which must repeat `echo`
+    /// when there is one.
+    fn reader(&self, variant: &Variant, incoming: &Ident, echo: &Ident) -> TokenStream {
+        let (name, fixed) = (&variant.ident, names::local("fixed"));
+        let echo_name = names::echo(name);
+        let (text, tag) = (names::text(name), self.check_tag(&fixed, variant));
         let repeats = variant.echoed().map(|field| {
             let (field, constant) = (&field.ident, names::field_const(variant, field));
             let field_text = names::text(field);
-            quote! {
-                if !#constant.holds(#fixed, &#echo.#field) {
-                    return ::core::result::Result::Err(#wire::not_echoed(#text, #field_text));
-                }
-            }
+            let value = quote!(#echo.map(|#echo| &#echo.#field));
+            quote!(#constant.repeats(#fixed, #text, #field_text, #value)?;)
         });
-        let check = quote!(#tag #(#repeats)*);
-        let source = Source::Incoming(&incoming);
-        let (reading, members) =
-            self.reading(&source, variant, &fixed, &check, |field| field.echo.is_none());
-        let decode = self.body(quote!(#reading ::core::result::Result::Ok(#name { #members })));
+        let repeats = quote!(#(#repeats)*);
+        let source = Source::Incoming(incoming);
+        let (reading, members) = self.reading(&source, variant, &fixed, &quote!(#tag #repeats));
+        let members = || variant.values().zip(&members);
+        let own = members().filter(|(field, _)| field.echo.is_none()).map(|(_, member)| member);
+        let echoed = members().filter(|(field, _)| field.echo.is_some()).map(|(_, member)| member);
+        let repeated = names::local("repeated");
+        quote! {
+            #reading
+            let #repeated = #echo_name { #(#echoed),* };
+            __p::Ok((#name { #(#own),* }, #repeated))
+        }
+    }
 
+    fn reply(&self, variant: &Variant) -> TokenStream {
+        let (vis, name, this) = (&self.model.vis, &variant.ident, self.enum_type());
+        let (text, echo_name) = (names::text(name), names::echo(name));
+        let [incoming, fixed, echo, message] =
+            ["incoming", "fixed", "echo", "message"].map(names::local);
+        // Without echoed fields there is nothing to compare.
+        let is_whole = variant.echoed().next().is_none();
+        let given = if is_whole { names::local("_echo") } else { echo.clone() };
+        let read = self.body(self.reader(variant, &incoming, &given));
         let encode = self.body(self.descriptor(variant, &fixed, &echo));
-        let zeros = self.write_echo(&fixed, variant);
-        let refusal = self.body(quote!(#wire::notification::<__LEN>(#text, |#fixed| { #zeros })));
+        let (tag, echoed) = (write_tag(&fixed, variant), self.write_echo(&fixed, variant));
+        let refusal = self.body(quote!(__p::notification(#text, |#fixed| { #tag #echoed })));
 
         let clone = self.clone_impl(variant, &variant.own().collect::<Vec<_>>());
-        // Without echoed fields the structure has all fields of the variant.
-        let is_whole = variant.echoed().next().is_none();
-        let conversion =
-            is_whole.then(|| self.conversion(variant, &variant.ident.to_token_stream()));
-        let payload = self.payload_maker(variant);
-        let echo_texts = variant.echoed().map(|field| names::text(&field.ident));
-        let zero = variant.echoed().map(|field| {
-            let (ident, zero) = (&field.ident, self.zero(variant, field));
-            quote!(#ident: #zero)
+        let both = quote!((#name, #echo_name));
+        let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
+        let conversion = self.conversion(variant, &both, &pattern, |field| {
+            if field.echo.is_some() { quote!(#echo) } else { quote!(#message) }
         });
-        let zero = self.body(quote!(#echo_name { #(#zero),* }));
-        let echoes = variant.echoed().map(|field| self.echoes(&echo_name, field));
+        let from_structure = is_whole.then(|| {
+            self.conversion(
+                variant,
+                &name.to_token_stream(),
+                &quote!(#message),
+                |_| quote!(#message),
+            )
+        });
+        let payload = self.payload_maker(variant);
         quote! {
             #clone
             #conversion
+            #from_structure
             #payload
 
-            #[automatically_derived]
-            impl #krate::protocol::Reply for #name {
+            impl __p::Reply for #name {
                 type Echo = #echo_name;
 
-                #[inline]
-                fn decode(
-                    #incoming: impl #krate::protocol::Incoming,
-                    #echo: &#echo_name,
-                ) -> ::core::result::Result<#name, #wire::DecodeError> {
-                    #decode
+                #[inline(always)]
+                fn read(
+                    #incoming: impl __p::Incoming,
+                    #given: __p::Option<&#echo_name>,
+                ) -> __p::Decoded<(Self, #echo_name)> {
+                    #read
                 }
 
                 #[inline]
-                fn into_descriptor(
-                    self,
-                    #echo: &#echo_name,
-                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
+                fn into_descriptor(self, #echo: &#echo_name) -> __p::Written {
                     #encode
                 }
             }
 
-            #(#echoes)*
-
-            #[automatically_derived]
-            impl #wire::Answer<#this> for #name {
-                type This = #name;
+            impl __p::Answer<#this> for #name {
+                type This = Self;
                 type Echo = #echo_name;
             }
 
-            #[automatically_derived]
-            impl #wire::Echo for #echo_name {
-                const NAMES: &'static [::core::primitive::u64] = &[#(#wire::echo_name(#echo_texts)),*];
-
-                #[inline]
-                fn zero() -> #echo_name {
-                    #zero
-                }
-            }
-
-            #[automatically_derived]
             impl #echo_name {
                 #[doc(hidden)]
-                #vis fn refusal(
-                    &self,
-                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, #wire::EncodeError> {
+                #vis fn refusal(&self) -> __p::Written {
                     #refusal
                 }
             }
         }
     }
 
-    /// How a command fills in one echoed field.
-    fn echoes(&self, echo_name: &Ident, field: &Field) -> TokenStream {
-        let (wire, ident, ty) = (self.wire(), &field.ident, &field.ty);
-        let (text, value) = (names::text(ident), names::local("value"));
-        quote! {
-            #[automatically_derived]
-            impl #wire::Echoes<{ #wire::echo_name(#text) }> for #echo_name {
-                type Value = #ty;
-
-                #[inline]
-                fn set(&mut self, #value: #ty) {
-                    self.#ident = #value;
-                }
-            }
-        }
+    /// Statements that write the echoed fields.
+    fn write_echo(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
+        let fields = variant.echoed().map(|field| {
+            let (ident, constant) = (&field.ident, names::field_const(variant, field));
+            quote!(#constant.write(#fixed, &self.#ident);)
+        });
+        fields.collect()
     }
 
     /// The notification in a descriptor of its own, which may be that of its payload.
     fn descriptor(&self, variant: &Variant, fixed: &Ident, echo: &Ident) -> TokenStream {
-        let (wire, text) = (self.wire(), names::text(&variant.ident));
+        let text = names::text(&variant.ident);
         let writing = self.writing(fixed, variant, |field| {
             let ident = &field.ident;
             if field.echo.is_some() { quote!(&#echo.#ident) } else { quote!(&self.#ident) }
@@ -177,11 +163,11 @@ impl Render<'_> {
         let (prepare, fill) = (writing.prepare, writing.fill);
         let payloads = variant.payloads().map(|field| &field.ident).collect::<Vec<_>>();
         if payloads.is_empty() {
-            quote!(#wire::notification::<__LEN>(#text, |#fixed| { #fill }))
+            quote!(__p::notification(#text, |#fixed| { #fill }))
         } else {
             quote! {
                 #prepare
-                #wire::reply::<__LEN, _>(#text, [#(#wire::give(self.#payloads)),*], |#fixed| { #fill })
+                __p::reply(#text, [#(__p::give(self.#payloads)),*], |#fixed| { #fill })
             }
         }
     }
@@ -190,8 +176,7 @@ impl Render<'_> {
     fn payload_maker(&self, variant: &Variant) -> Option<TokenStream> {
         let mut payloads = variant.payloads();
         let payload = payloads.next().filter(|_| payloads.next().is_none())?;
-        let (krate, vis, wire, name) =
-            (&self.model.krate, &self.model.vis, self.wire(), &variant.ident);
+        let (krate, vis, name) = (&self.model.krate, &self.model.vis, &variant.ident);
         let (shape, len) = (payload.shape(), names::local("len"));
         let ty = if shape.form.is_two_armed() {
             quote!(#krate::Payload)
@@ -199,20 +184,19 @@ impl Render<'_> {
             shape.inner.to_token_stream()
         };
         let text = names::text(name);
-        let body = self.body(quote!(#wire::payload::<__LEN, _>(#text, #len)));
+        let body = self.body(quote!(__p::payload::<__LEN, _>(#text, #len)));
         let doc = format!(
             " Memory for `len` elements of `{}`, zeroed: that of the notification itself, so that nothing is copied.",
             names::text(&payload.ident)
         );
         Some(quote! {
-            #[automatically_derived]
             impl #name {
                 #[doc = #doc]
                 ///
                 /// # Errors
                 /// `NoMemory` when the C heap has no room.
                 #[inline]
-                #vis fn payload(#len: ::core::primitive::usize) -> ::core::result::Result<#ty, #wire::EncodeError> {
+                #vis fn payload(#len: __p::usize) -> __p::Result<#ty, __p::EncodeError> {
                     #body
                 }
             }

@@ -19,8 +19,7 @@ impl Commands<'_> {
     }
 
     fn handler_trait(&self) -> TokenStream {
-        let (krate, vis, wire) =
-            (&self.render.model.krate, &self.render.model.vis, self.render.wire());
+        let (krate, vis) = (&self.render.model.krate, &self.render.model.vis);
         let doc = format!(
             " What a plugin `{}` does: one method for each command, which ends with the notification that answers it.",
             self.plugin.text()
@@ -60,8 +59,10 @@ impl Commands<'_> {
                 ///
                 /// # Errors
                 /// The worker reports the failure and has no address of this plugin then.
-                fn address(&self) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
-                    ::core::result::Result::Ok(#wire::Vec::new())
+                fn address(
+                    &self,
+                ) -> ::core::result::Result<#krate::__private::Vec<::core::primitive::u8>, AnySide::Error> {
+                    ::core::result::Result::Ok(#krate::__private::Vec::new())
                 }
 
                 /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
@@ -83,18 +84,17 @@ impl Commands<'_> {
     }
 
     fn serve_impl(&self) -> TokenStream {
-        let (krate, wire) = (&self.render.model.krate, self.render.wire());
         let [handler, cx, bytes, command] = ["handler", "cx", "bytes", "command"].map(names::local);
         let arm = |variant: &Variant| {
             let (name, method) = (&variant.ident, names::method(&variant.ident));
             let method = method.unwrap_or_else(|| format_ident!("unnamed"));
             let answer = variant.reply.as_ref().map_or_else(|| name.span(), Spanned::span);
             quote_spanned!(answer=> {
-                #wire::serve(
+                __p::serve(
                     move || #name::decode(#bytes),
-                    move |#command| <AnyHandler as Handler<AnySide>>::#method(#handler, #cx, #command),
+                    move |#command| AnyHandler::#method(#handler, #cx, #command),
                 )
-                .await?
+                .await
             })
         };
         let variants = &self.render.model.variants;
@@ -103,17 +103,18 @@ impl Commands<'_> {
         } else {
             let part = |number| format_ident!("__serve_{number}");
             let parts = variants.chunks(AWAITS).enumerate().map(|(number, variants)| {
-                let arms = variants.iter().map(|variant| (std::slice::from_ref(variant), arm(variant)));
+                let arms =
+                    variants.iter().map(|variant| (std::slice::from_ref(variant), arm(variant)));
                 let (name, by_tag) = (part(number), self.render.by_tags(&bytes, arms));
-                let body = self.render.body(quote!(::core::result::Result::Ok(#by_tag)));
+                let body = self.render.body(by_tag);
                 quote! {
                     async fn #name<'command, AnySide, AnyHandler>(
                         #handler: &'command AnyHandler,
                         #cx: &'command AnySide::Context,
-                        #bytes: &'command [::core::primitive::u8],
-                    ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, AnySide::Error>
+                        #bytes: &'command [__p::u8],
+                    ) -> __p::Result<__p::NotificationDesc, AnySide::Error>
                     where
-                        AnySide: #krate::protocol::PluginSide,
+                        AnySide: __p::PluginSide,
                         AnyHandler: Handler<AnySide>,
                     {
                         #body
@@ -122,41 +123,38 @@ impl Commands<'_> {
             });
             let groups = variants.chunks(AWAITS).enumerate().map(|(number, variants)| {
                 let name = part(number);
-                (variants, quote!(#name::<AnySide, AnyHandler>(#handler, #cx, #bytes).await?))
+                (variants, quote!(#name::<AnySide, AnyHandler>(#handler, #cx, #bytes).await))
             });
             (parts.collect(), self.render.by_tags(&bytes, groups))
         };
-        let serve = self.render.body(quote!(::core::result::Result::Ok(#by_tag)));
+        let serve = self.render.body(by_tag);
         quote! {
             #parts
 
-            #[automatically_derived]
-            impl<AnySide, AnyHandler> #krate::protocol::Serve<AnySide, AnyHandler> for Protocol
+            impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
             where
-                AnySide: #krate::protocol::PluginSide,
+                AnySide: __p::PluginSide,
                 AnyHandler: Handler<AnySide>,
             {
-                fn open(
-                    #cx: &AnySide::OpenContext,
-                ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
-                    <AnyHandler as Handler<AnySide>>::open(#cx)
+                fn open(#cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+                    AnyHandler::open(#cx)
                 }
 
                 fn address(
                     #handler: &AnyHandler,
-                ) -> ::core::result::Result<#wire::Vec<::core::primitive::u8>, AnySide::Error> {
-                    <AnyHandler as Handler<AnySide>>::address(#handler)
+                ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
+                    AnyHandler::address(#handler)
                 }
 
-                fn progress(#handler: &AnyHandler) -> ::core::primitive::bool {
-                    <AnyHandler as Handler<AnySide>>::progress(#handler)
+                fn progress(#handler: &AnyHandler) -> __p::bool {
+                    AnyHandler::progress(#handler)
                 }
 
                 async fn serve<'command>(
                     #handler: &'command AnyHandler,
                     #cx: &'command AnySide::Context,
-                    #bytes: &'command [::core::primitive::u8],
-                ) -> ::core::result::Result<#krate::descriptor::NotificationDesc, AnySide::Error> {
+                    #bytes: &'command [__p::u8],
+                ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
                     #serve
                 }
             }

@@ -2,14 +2,10 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Type;
-use syn::spanned::Spanned;
 
 use super::Render;
-use super::exprs::{length_expr, when_expr};
-use crate::described::type_of;
-use crate::model::{Address, Count, Field, Inline, Presence, Role, Variant};
-use crate::{names, tokens, validate};
+use crate::model::{Count, Field, Presence, Role, Variant, Word};
+use crate::{names, validate};
 
 /// Where the bytes are.
 pub(super) enum Source<'a> {
@@ -20,50 +16,43 @@ pub(super) enum Source<'a> {
 }
 
 impl Render<'_> {
-    /// Statements that read `variant`, and member initialisers for those of its fields that `wanted` accepts. `check` are
-    /// statements that come once `fixed` is known.
+    /// Statements that read `variant`, and a member initialiser for each of its values. The
+    /// statements of `check` run as soon as `fixed` is known.
     pub(super) fn reading(
         &self,
         source: &Source<'_>,
         variant: &Variant,
         fixed: &Ident,
         check: &TokenStream,
-        wanted: impl Fn(&Field) -> bool,
-    ) -> (TokenStream, TokenStream) {
-        let wire = self.wire();
+    ) -> (TokenStream, Vec<TokenStream>) {
         let message = names::text(&variant.ident);
-        let krate = &self.model.krate;
         let bytes = match source {
             Source::Bytes(bytes) => quote!(#bytes),
-            Source::Incoming(incoming) => quote!(#krate::protocol::Incoming::bytes(&#incoming)),
+            Source::Incoming(incoming) => quote!(__p::Incoming::bytes(&#incoming)),
         };
         if variant.payloads().next().is_none() {
-            let locals = self.values(variant, fixed, |field| wanted(field) && !field.is_plain());
-            let members = variant.values().enumerate().filter(|(_, field)| wanted(field)).map(
-                |(_, field)| {
-                    let ident = &field.ident;
-                    match field.role() {
-                        Role::Plain => {
-                            let value = self.value(variant, field, fixed);
-                            quote!(#ident: #value)
-                        }
-                        _ => {
-                            let local = names::numbered(index(variant, field));
-                            quote!(#ident: #local)
-                        }
+            let locals = self.values(variant, fixed, |field| !field.is_plain());
+            let members = variant.values().map(|field| {
+                let ident = &field.ident;
+                match field.role() {
+                    Role::Plain => {
+                        let value = self.value(variant, field, fixed);
+                        quote!(#ident: #value)
                     }
-                },
-            );
-            let start =
-                quote!(let #fixed = #wire::exact::<__LEN>(#message, #bytes)?; #check #locals);
-            return (start, quote!(#(#members),*));
+                    _ => {
+                        let local = names::numbered(index(variant, field));
+                        quote!(#ident: #local)
+                    }
+                }
+            });
+            let start = quote!(let #fixed = __p::exact(#message, #bytes)?; #check #locals);
+            return (start, members.collect());
         }
         let behind = names::local("behind");
-        let locals =
-            self.values(variant, fixed, |field| wanted(field) || is_described_by(variant, field));
+        let locals = self.values(variant, fixed, |_| true);
         let payloads = variant.payloads().map(|field| self.payload(variant, field, fixed, &behind));
         let tail = names::local("tail");
-        let members = variant.values().filter(|field| wanted(field)).map(|field| {
+        let members = variant.values().map(|field| {
             let (ident, ty, local) =
                 (&field.ident, &field.ty, names::numbered(index(variant, field)));
             match source {
@@ -76,12 +65,12 @@ impl Render<'_> {
         let take = match source {
             Source::Bytes(_) => TokenStream::new(),
             Source::Incoming(incoming) => {
-                quote!(let mut #tail = #wire::Tail::of(#incoming, __LEN);)
+                quote!(let mut #tail = __p::Tail::of(#incoming, __LEN);)
             }
         };
-        let members = quote!(#(#members),*);
+        let members = members.collect();
         let statements = quote! {
-            let (#fixed, mut #behind) = #wire::start::<__LEN>(#message, #bytes)?;
+            let (#fixed, mut #behind) = __p::start(#message, #bytes)?;
             #check
             #locals
             #(#payloads)*
@@ -94,7 +83,7 @@ impl Render<'_> {
     /// An expression for what lies in the fixed part for a field; it returns when that is no value of the field's type.
     fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
         let constant = names::field_const(variant, field);
-        match self.checked_type(field) {
+        match self.checked_type(variant, field) {
             None => quote!(#constant.read(#fixed)),
             Some(ty) => {
                 let (message, name) = (names::text(&variant.ident), names::text(&field.ident));
@@ -105,15 +94,9 @@ impl Render<'_> {
 
     /// The description, as a reference, of the type of a field whose bytes may be no value of it, as far as the spelling
     /// tells.
-    pub(super) fn checked_type(&self, field: &Field) -> Option<TokenStream> {
-        let described = match field.role() {
-            Role::Codec(module) => {
-                type_of(&Type::Verbatim(tokens::at(quote!(#module::Wire), module.span())))
-            }
-            _ if validate::is_number(&field.ty) => return None,
-            _ => type_of(&field.ty),
-        };
-        Some(quote!(const { &#described }))
+    pub(super) fn checked_type(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
+        let is_any = field.is_plain() && validate::is_number(&field.ty);
+        (!is_any).then(|| self.described_type(variant, field))
     }
 
     /// Locals of the fields in the fixed part.
@@ -123,7 +106,6 @@ impl Render<'_> {
         fixed: &Ident,
         wanted: impl Fn(&Field) -> bool,
     ) -> TokenStream {
-        let wire = self.wire();
         let message = names::text(&variant.ident);
         let fields = variant.values().filter(|field| wanted(field)).map(|field| {
             let local = names::numbered(index(variant, field));
@@ -136,14 +118,14 @@ impl Render<'_> {
                         (names::text(&field.ident), names::local("what"), names::local("value"));
                     quote! {
                         let #local = match #decode(#read) {
-                            ::core::result::Result::Ok(#value) => #value,
-                            ::core::result::Result::Err(#what) => {
-                                return ::core::result::Result::Err(#wire::invalid(#message, #name, #what));
+                            __p::Ok(#value) => #value,
+                            __p::Err(#what) => {
+                                return __p::Err(__p::invalid(#message, #name, #what));
                             }
                         };
                     }
                 }
-                Role::Word | Role::Payload(_) => TokenStream::new(),
+                Role::Word | Role::Payload => TokenStream::new(),
             }
         });
         fields.collect()
@@ -157,18 +139,32 @@ impl Render<'_> {
         fixed: &Ident,
         behind: &Ident,
     ) -> TokenStream {
-        let Role::Payload(keys) = field.role() else { return TokenStream::new() };
+        let Some(payload) = &field.payload else { return TokenStream::new() };
         let (ty, name, local) =
             (&field.ty, names::text(&field.ident), names::numbered(index(variant, field)));
-        let count = self.count(variant, field, keys, fixed);
-        if let Presence::Unless(selector) = variant.presence(field, keys) {
-            let selector = names::field_const(variant, selector);
-            let address = self.address(variant, field, keys, fixed);
-            return quote! {
-                let #local = #behind.data(#name, #selector.read(#fixed), #address, #count)?;
-            };
-        }
-        let there = self.there(variant, field, keys, fixed);
+        let argument = |field: &Field| self.argument(variant, field);
+        let count = match &payload.count {
+            Count::Fixed => None,
+            Count::Word(word) => {
+                Some(word_in(variant, word, &names::length_const(variant, field), fixed))
+            }
+            Count::Given(_) => self.call("len", variant, field, argument),
+        };
+        let address = match &payload.address {
+            None => quote!(1u64),
+            Some(word) => word_in(variant, word, &names::address_const(variant, field), fixed),
+        };
+        let there = match &payload.presence {
+            Presence::Unless(at) => {
+                let selector = names::field_const(variant, &variant.fields[*at]);
+                return quote! {
+                    let #local = #behind.data(#name, #selector.read(#fixed), #address, #count)?;
+                };
+            }
+            Presence::ByAddress | Presence::Received => quote!(__p::by_address::<#ty>(#address)),
+            Presence::When(_) => self.call("when", variant, field, argument).unwrap_or_default(),
+            Presence::Always => quote!(true),
+        };
         match count {
             _ if !self.model.is_command() => {
                 let view = self.view_local(variant, field);
@@ -179,80 +175,12 @@ impl Render<'_> {
         }
     }
 
-    fn address(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        keys: &Inline,
-        fixed: &Ident,
-    ) -> TokenStream {
-        match variant.address(keys) {
-            Address::None => quote!(1u64),
-            Address::Own => {
-                let constant = names::address_const(variant, field);
-                quote!(#constant.read(#fixed))
-            }
-            Address::Word(word) => {
-                let constant = names::field_const(variant, word);
-                quote!(#constant.read(#fixed))
-            }
-            Address::Member(root, path) => {
-                let root = names::numbered(index(variant, root));
-                quote!(#root #(.#path)*)
-            }
-        }
-    }
-
-    /// How many elements there are; `None` when the type says it.
-    fn count(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        keys: &Inline,
-        fixed: &Ident,
-    ) -> Option<TokenStream> {
-        Some(match variant.count(field, keys) {
-            Count::Fixed => return None,
-            Count::Own => {
-                let constant = names::length_const(variant, field);
-                quote!(#constant.read(#fixed))
-            }
-            Count::Word(word) => {
-                let constant = names::field_const(variant, word);
-                quote!(#constant.read(#fixed))
-            }
-            Count::Member(root, path) => {
-                let root = names::numbered(index(variant, root));
-                quote!(#root #(.#path)*)
-            }
-            Count::Given(_) => {
-                let expr = length_expr(variant, field)?;
-                self.call("len", variant, field, &expr, |field| self.argument(variant, field))
-            }
-        })
-    }
-
-    /// Whether the payload is there.
-    fn there(&self, variant: &Variant, field: &Field, keys: &Inline, fixed: &Ident) -> TokenStream {
-        let (wire, ty) = (self.wire(), &field.ty);
-        match (variant.presence(field, keys), when_expr(variant, field)) {
-            (Presence::ByAddress | Presence::Received, _) => {
-                let address = self.address(variant, field, keys, fixed);
-                quote!(#wire::by_address::<#ty>(#address))
-            }
-            (_, Some(when)) => {
-                self.call("when", variant, field, &when, |field| self.argument(variant, field))
-            }
-            _ => quote!(true),
-        }
-    }
-
     /// What an expression gets for a field while the message is read.
     fn argument(&self, variant: &Variant, field: &Field) -> TokenStream {
         let local = names::numbered(index(variant, field));
         match field.role() {
             Role::Codec(_) => quote!(&#local),
-            Role::Payload(_) if !self.model.is_command() => {
+            Role::Payload if !self.model.is_command() => {
                 let view = self.view_local(variant, field);
                 quote!(#view)
             }
@@ -266,17 +194,19 @@ impl Render<'_> {
     }
 }
 
-/// Whether some payload of the variant needs the field's value to be read.
-fn is_described_by(variant: &Variant, field: &Field) -> bool {
-    let is_field = |other: &Field| other.ident == field.ident;
-    variant.payloads().any(|payload| {
-        let Role::Payload(keys) = payload.role() else { return false };
-        let address = matches!(variant.address(keys), Address::Member(root, _) if is_field(root));
-        let length =
-            matches!(variant.count(payload, keys), Count::Member(root, _) if is_field(root));
-        let exprs = length_expr(variant, payload).into_iter().chain(when_expr(variant, payload));
-        address || length || exprs.into_iter().any(|expr| tokens::mentions(expr, &field.ident))
-    })
+/// An expression for a word of a payload; `own` reads one at the payload's own place.
+fn word_in(variant: &Variant, word: &Word, own: &Ident, fixed: &Ident) -> TokenStream {
+    match word {
+        Word::Own => quote!(#own.read(#fixed)),
+        Word::Field(at) => {
+            let constant = names::field_const(variant, &variant.fields[*at]);
+            quote!(#constant.read(#fixed))
+        }
+        Word::Member(at, path) => {
+            let root = names::numbered(*at);
+            quote!(#root #(.#path)*)
+        }
+    }
 }
 
 /// The place of a field among all of its variant, words among them: the number of its local.

@@ -1,8 +1,7 @@
 //! Each variant as a structure of its own.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
+use quote::quote;
 use syn::{Path, parse_quote};
 
 use super::Render;
@@ -33,7 +32,7 @@ impl Render<'_> {
         let docs =
             self.copied_docs(&variant.docs, &format!(" The {what} `{}`.", names::text(&name)));
         let derives = self.derives(fields);
-        let body = self.members(fields);
+        let body = self.members(fields, true);
         let vis = &self.model.vis;
         quote! {
             #docs
@@ -45,12 +44,9 @@ impl Render<'_> {
 
     fn echo(&self, variant: &Variant) -> TokenStream {
         let (name, allowed) = (names::echo(&variant.ident), self.allowed());
-        let doc =
-            format!(" The fields of `{}` that repeat the command's.", names::text(&variant.ident));
-        let body = self.members(&variant.echoed().collect::<Vec<_>>());
+        let body = self.members(&variant.echoed().collect::<Vec<_>>(), false);
         let vis = &self.model.vis;
         quote! {
-            #[doc = #doc]
             #[doc(hidden)]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]
             #allowed
@@ -58,14 +54,15 @@ impl Render<'_> {
         }
     }
 
-    fn members(&self, fields: &[&Field]) -> TokenStream {
+    fn members(&self, fields: &[&Field], documented: bool) -> TokenStream {
         if fields.is_empty() {
             return quote!(;);
         }
         let vis = &self.model.vis;
         let members = fields.iter().map(|field| {
             let Field { ident, ty, docs, .. } = field;
-            let docs = self.copied_docs(docs, &format!(" The field `{}`.", names::text(ident)));
+            let otherwise = format!(" The field `{}`.", names::text(ident));
+            let docs = documented.then(|| self.copied_docs(docs, &otherwise));
             let ident = names::made(ident);
             quote!(#docs #vis #ident: #ty)
         });
@@ -112,21 +109,11 @@ impl Render<'_> {
         let (name, this, parameters) =
             (&variant.ident, self.own_type(variant), self.parameters(variant));
         let members = fields.iter().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            match field.role() {
-                Role::Plain => quote!(#ident: #constant.copy(&self.#ident)),
-                _ => {
-                    let span = field.ty.span();
-                    // `self` is the method's, also where another macro wrote the type; and a local of
-                    // the type's span keeps an error about it there.
-                    let this = Ident::new("__this", span);
-                    let clone = quote_spanned!(span=> ::core::clone::Clone::clone(&#this.#ident));
-                    quote!(#ident: { let #this = self; #clone })
-                }
-            }
+            let ident = &field.ident;
+            let copy = self.copy(variant, field, quote!(&self.#ident));
+            quote!(#ident: #copy)
         });
         quote! {
-            #[automatically_derived]
             impl #parameters ::core::clone::Clone for #this {
                 fn clone(&self) -> #this {
                     #name { #(#members),* }
@@ -140,7 +127,7 @@ impl Render<'_> {
 fn is_known(field: &Field) -> bool {
     match field.role() {
         Role::Codec(_) => false,
-        Role::Payload(_) => {
+        Role::Payload => {
             let shape = field.shape();
             !matches!(shape.form, Form::Other) && shape.element().is_none_or(validate::is_number)
         }
@@ -152,7 +139,7 @@ fn last(path: &Path) -> Option<String> {
     path.segments.last().map(|segment| segment.ident.to_string())
 }
 
-/// A pattern that names every value of a variant `field_0`, `field_1`, ..., and those names.
+/// A pattern that names every value of a variant `f0`, `f1`, ..., and those names.
 pub(super) fn pattern(of: &Ident, variant: &Variant) -> (TokenStream, Vec<Ident>) {
     let name = &variant.ident;
     let locals = (0..variant.values().count()).map(names::numbered).collect::<Vec<_>>();

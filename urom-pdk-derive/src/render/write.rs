@@ -7,8 +7,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 
 use super::Render;
-use super::exprs::{length_expr, when_expr};
-use crate::model::{Address, Count, Field, Presence, Role, Variant};
+use crate::model::{Field, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens};
 
 /// The parts of the code that writes one variant.
@@ -36,8 +35,8 @@ impl Render<'_> {
             own: HashMap::new(),
             copies: HashMap::new(),
         };
-        for payload in variant.payloads() {
-            writer.words(payload);
+        for (field, payload) in variant.resolved() {
+            writer.words(field, payload);
         }
         // After all words, so that an expression over a field with a word in it sees what a reader will see.
         for payload in variant.payloads() {
@@ -48,18 +47,46 @@ impl Render<'_> {
         Writing { prepare: writer.prepare, fill }
     }
 
-    /// Statements that write the tag and the echoed fields only.
-    pub(super) fn write_echo(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
-        let fields = variant.echoed().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#constant.write(#fixed, &self.#ident);)
-        });
-        let tag = write_tag(fixed, variant);
-        quote!(#tag #(#fields)*)
+    /// A function's body that has `variant` written to the start of `out` and gives the length.
+    pub(super) fn encoding(
+        &self,
+        out: &Ident,
+        variant: &Variant,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let (fixed, message) = (names::local("fixed"), names::text(&variant.ident));
+        let writing = self.writing(&fixed, variant, &value);
+        let (prepare, fill) = (&writing.prepare, &writing.fill);
+        let payloads = variant.payloads().map(&value).collect::<Vec<_>>();
+        if payloads.is_empty() {
+            return quote! {
+                let #fixed = __p::room(#message, #out)?;
+                #fill
+                __p::Ok(__LEN)
+            };
+        }
+        quote! {
+            #prepare
+            __p::message(#message, #out, [#(__p::bytes(#payloads)),*], |#fixed| { #fill })
+        }
+    }
+
+    /// How many bytes `variant` takes, as an `Option`.
+    pub(super) fn length(
+        &self,
+        variant: &Variant,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let payloads = variant.payloads().map(value).collect::<Vec<_>>();
+        if payloads.is_empty() {
+            return quote!(__p::Some(__LEN));
+        }
+        quote!(__p::total(__LEN, &[#(__p::bytes(#payloads).len()),*]))
     }
 }
 
-fn write_tag(fixed: &Ident, variant: &Variant) -> TokenStream {
+/// A statement that writes the tag.
+pub(super) fn write_tag(fixed: &Ident, variant: &Variant) -> TokenStream {
     let tag = Literal::u64_unsuffixed(variant.tag);
     quote!(__TAG.write(#fixed, &#tag);)
 }
@@ -80,37 +107,32 @@ struct Writer<'a, V> {
 
 impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
     /// Computes all words of a payload.
-    fn words(&mut self, payload: &Field) {
-        let Role::Payload(keys) = payload.role() else { return };
+    fn words(&mut self, field: &Field, payload: &Payload) {
         let variant = self.variant;
-        let presence = variant.presence(payload, keys);
-        let address = match presence {
-            Presence::When(_) => "address_word_when",
-            _ => "address_word",
-        };
-        match variant.address(keys) {
-            Address::None => {}
-            Address::Own => self.own(payload, address, names::address_const(variant, payload)),
-            Address::Word(word) => self.word(payload, address, word),
-            Address::Member(root, path) => self.member(payload, address, root, path),
+        let own = [names::address_const(variant, field), names::length_const(variant, field)];
+        let words = payload.words().into_iter().zip(own);
+        for ((word, function), own) in words {
+            match word {
+                None => {}
+                Some(Word::Own) => self.own(field, function, own),
+                Some(Word::Field(at)) => self.word(field, function, &variant.fields[*at]),
+                Some(Word::Member(at, path)) => {
+                    self.member(field, function, &variant.fields[*at], path);
+                }
+            }
         }
-        match variant.count(payload, keys) {
-            Count::Fixed | Count::Given(_) => {}
-            Count::Own => self.own(payload, "length_word", names::length_const(variant, payload)),
-            Count::Word(word) => self.word(payload, "length_word", word),
-            Count::Member(root, path) => self.member(payload, "length_word", root, path),
-        }
-        if let Presence::Unless(word) = presence {
-            self.word(payload, "selector_word", word);
+        if let Presence::Unless(at) = payload.presence {
+            self.word(field, "selector_word", &variant.fields[at]);
         }
     }
 
     /// A word at the payload's own place, which `constant` is.
     fn own(&mut self, payload: &Field, function: &str, constant: Ident) {
         let name = names::text(&payload.ident);
-        let local = names::local(&format!("{function}_of_{name}"));
+        let local =
+            names::local(&format!("{}_of_{name}", function.split('_').next().unwrap_or(function)));
         let call = self.about(payload, function, payload.ty.span());
-        self.prepare.extend(quote!(let #local: ::core::primitive::u64 = #call;));
+        self.prepare.extend(quote!(let #local = #call;));
         self.own.entry(name).or_default().push((constant, local));
     }
 
@@ -139,37 +161,32 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
 
     /// A call of a function of `wire` about a payload; `span` is what to underline when it cannot be.
     fn about(&self, payload: &Field, function: &str, span: Span) -> TokenStream {
-        let (wire, function) = (self.render.wire(), Ident::new(function, span));
+        let function = Ident::new(function, span);
         let (message, field) = (names::text(&self.variant.ident), names::text(&payload.ident));
         let value = (self.value)(payload);
-        tokens::at(quote!(#wire::#function(#message, #field, #value)?), span)
+        tokens::at(quote!(__p::#function(#message, #field, #value)?), span)
     }
 
     /// Whether a payload is as the variant's other fields say.
     fn checks(&self, payload: &Field) -> TokenStream {
-        let (wire, variant) = (self.render.wire(), self.variant);
+        let variant = self.variant;
         let (message, name, value) =
             (names::text(&variant.ident), names::text(&payload.ident), (self.value)(payload));
-        let when = when_expr(variant, payload).map(|expr| {
-            let call =
-                self.render.call("when", variant, payload, &expr, |field| self.argument(field));
-            quote!(#wire::agrees_when(#message, #name, #value, #call)?;)
-        });
-        let len = length_expr(variant, payload).map(|expr| {
-            let call =
-                self.render.call("len", variant, payload, &expr, |field| self.argument(field));
-            quote!(#wire::agrees(#message, #name, #value, #call)?;)
-        });
+        let argument = |field: &Field| self.argument(field);
+        let when = self.render.call("when", variant, payload, argument);
+        let when = when.map(|call| quote!(__p::agrees_when(#message, #name, #value, #call)?;));
+        let len = self.render.call("len", variant, payload, argument);
+        let len = len.map(|call| quote!(__p::agrees(#message, #name, #value, #call)?;));
         quote!(#when #len)
     }
 
     /// What an expression gets for a field while the message is written.
     fn argument(&self, field: &Field) -> TokenStream {
-        let (wire, value) = (self.render.wire(), (self.value)(field));
+        let value = (self.value)(field);
         match field.role() {
             Role::Codec(_) => value,
-            Role::Payload(_) if self.render.model.is_command() => quote!(*#value),
-            Role::Payload(_) => quote!(#wire::Owned::view(#value)),
+            Role::Payload if self.render.model.is_command() => quote!(*#value),
+            Role::Payload => quote!(__p::Owned::view(#value)),
             Role::Plain | Role::Word => match self.copies.get(&names::text(&field.ident)) {
                 Some(copy) => copy.to_token_stream(),
                 None => {
@@ -201,7 +218,7 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
                     let word = self.words.get(&name);
                     quote!(#constant.write(#fixed, &#word);)
                 }
-                Role::Payload(_) => {
+                Role::Payload => {
                     let own = self.own.get(&name).into_iter().flatten();
                     own.map(|(constant, word)| quote!(#constant.write(#fixed, &#word);)).collect()
                 }

@@ -8,12 +8,10 @@ pub enum Command {
         data: u64,
     },
 }
-#[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
-#[cfg_attr(doctest, doc = " The command `Loopback`.")]
+/// Asks for `data` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loopback {
-    #[cfg_attr(not(doctest), doc = " Any value.")]
-    #[cfg_attr(doctest, doc = " The field `data`.")]
+    /// Any value.
     pub data: u64,
 }
 /// The protocol of the plugin `worker_graph`: its commands and notifications as one type.
@@ -39,10 +37,10 @@ pub trait Handler<
     fn address(
         &self,
     ) -> ::core::result::Result<
-        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        ::urom_abi::__private::Vec<::core::primitive::u8>,
         AnySide::Error,
     > {
-        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
+        ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -51,8 +49,7 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    #[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
-    #[cfg_attr(doctest, doc = " Answers the command [`Loopback`].")]
+    /// Asks for `data` back.
     async fn loopback(
         &self,
         cx: &AnySide::Context,
@@ -69,145 +66,83 @@ pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`Loopback`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: &'task AnyHost::Plugin,
-    worker: &'task AnyHost::Worker,
-    command: Loopback,
-    deadline: ::core::option::Option<::core::time::Duration>,
-}
+pub struct LoopbackTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
+    ::urom_abi::protocol::Task<'task, AnyHost, Loopback>,
+);
 const _: () = {
-    use ::urom_abi::wire::NotAnyBytes as _;
-    use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        0,
+    use ::urom_abi::__private as __p;
+    use __p::{NotAnyBytes as _, NotDescribed as _};
+    type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<
+        T,
+        A,
         __LEN,
-    >();
-    const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__EXTENTS_Loopback)],
-    );
-    const __PARTS: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __UNION,
+        N,
+    >;
+    type __Word<const A: __p::usize> = __At<__p::u64, A>;
+    const __FIELDS_Loopback: [__p::Item; 1] = [
+        __p::plain("data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
     ];
-    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
-    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
-        ("Loopback", 0u64),
-    ];
-    const __EXTENTS_Loopback: [__layout::Extent; 1usize] = [
-        __layout::Extent::of::<u64>(),
-    ];
-    const __OFFSETS_Loopback: [::core::primitive::usize; 1usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_Loopback,
+    const __LAYOUT: __p::Layout = __p::layout(
+        <__p::u64 as __p::Described>::TYPE,
+        &[],
+        &[&__FIELDS_Loopback],
     );
-    const __AT_Loopback_data: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_Loopback[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_Loopback[0usize] }, __LEN>();
-    const _: () = ::core::assert!(
-        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(&
-        [("Loopback", __layout::structure(& __EXTENTS_Loopback).size)], __LEN,
-        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerCmd > (),
-        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
-        .as_str(),
-    );
-    use ::urom_abi::describe as __describe;
-    use ::urom_abi::describe::NotDescribed as _;
-    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+    const __UNION: __p::usize = __LAYOUT.union_at;
+    const __LEN: __p::usize = __LAYOUT.len;
+    const __TAG: __At<__p::u64, 0> = __p::field();
+    const __OF_Loopback: [__p::usize; 1] = __p::offsets(__UNION, &__FIELDS_Loopback);
+    const __AT_Loopback_data: __At<u64, { __OF_Loopback[0] }> = __p::field();
+    const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Command",
         docs: " What a host can ask of the graph plugin.",
-        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
+        tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION_AT,
+        union_at: __UNION,
         header: &[],
         variants: &[
-            __describe::Variant {
+            __p::Variant {
                 name: "Loopback",
                 docs: " Asks for `data` back.",
-                tag: 0u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::Some("LoopbackDone"),
-                fields: &[
-                    __describe::Field {
-                        name: "data",
-                        docs: " Any value.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_Loopback[0usize],
-                        optional: false,
-                    },
-                ],
-                payloads: &[],
+                tag: 0,
+                reply: __p::Some("LoopbackDone"),
+                fields: &__p::placed(__FIELDS_Loopback, __OF_Loopback, [" Any value."]),
+                ..__p::Variant::NONE
             },
         ],
     };
+    const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
+    const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     ::urom_abi::__arbitrary! {
-        fn __arbitrary_Loopback < 'arbitrary > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
-        Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::plain(input, __AT_Loopback_data) ?;
-        ::core::result::Result::Ok(Command::Loopback { data : field_0 }) }
-        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
-        'arbitrary > for Command { fn arbitrary(input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
-        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
-        chosen { 0usize => __arbitrary_Loopback(input), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'arbitrary >
-        ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for Loopback { fn arbitrary(input
-        : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_Loopback, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) ? { Command::Loopback { data, .. } =>
-        ::core::result::Result::Ok(Loopback { data }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        use __p::arbitrary as __a; fn __arbitrary_Loopback < 'arbitrary > (input : & mut
+        __a::Unstructured < 'arbitrary >) -> __a::Made < Loopback > { let mut f0 =
+        __a::plain(input, __AT_Loopback_data) ?; __p::Ok(Loopback { data : f0 }) } impl <
+        'arbitrary > __a::Arbitrary < 'arbitrary > for Command { fn arbitrary(input : &
+        mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
+        __a::one_of(input, 1usize, | input, chosen | match chosen { _ =>
+        __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } } impl <
+        'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn arbitrary(input : &
+        mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
+        __a::command(input, __arbitrary_Loopback) } }
     }
     type __Notifications = Notification;
-    const __ANSWERS: &::urom_abi::describe::Messages = &<Notification as ::urom_abi::wire::Notifications>::DESCRIPTION;
-    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "LoopbackDone");
+    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
+    const _: () = __p::assert_notification(__ANSWERS, "LoopbackDone");
     const _: () = {
-        let _ = Command::decode;
-        let _ = Command::encode;
+        let _ = (Command::decode, Command::encode);
     };
-    #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
+        pub const FIXED_LEN: __p::usize = __LEN;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        pub fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Command", bytes)? {
-                    0u64 => {
-                        <Command as ::core::convert::From<
-                            Loopback,
-                        >>::from(Loopback::decode(bytes)?)
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
+        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+                0 => Loopback::decode(bytes).map(__p::From::from),
+                found => __p::unknown("Command", found, __KNOWN),
+            }
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -217,33 +152,32 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
+            out: &mut [__p::u8],
+        ) -> __p::Result<__p::usize, __p::EncodeError> {
+            self.__visit(__p::Encode(out))
+        }
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            self.__visit(__p::Length)
+        }
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
-                Command::Loopback { data: field_0 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
-                    __TAG.write(fixed, &0);
-                    __AT_Loopback_data.write(fixed, field_0);
-                    ::core::result::Result::Ok(__LEN)
+                Command::Loopback { data: f0 } => {
+                    let message = Loopback {
+                        data: __AT_Loopback_data.copy(f0),
+                    };
+                    visitor.command(&message)
                 }
             }
         }
-        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
-        #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::option::Option::Some(__LEN)
-        }
     }
-    const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < LoopbackDone as ::urom_abi::wire::Answer <
-        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
-        "`LoopbackDone` echoes a field that `Loopback` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
-    );
-    #[automatically_derived]
-    impl ::core::convert::From<Loopback> for Command {
+    type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
+    #[inline(always)]
+    fn __echo_Loopback() -> __Echo_Loopback {
+        __Echo_Loopback {}
+    }
+    impl __p::From<Loopback> for Command {
         #[inline]
         fn from(message: Loopback) -> Command {
             Command::Loopback {
@@ -251,216 +185,138 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
     impl Loopback {
         /// Reads the command.
         ///
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<Loopback, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<__LEN>("Loopback", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("Loopback", found, 0u64),
-                );
-            }
-            ::core::result::Result::Ok(Loopback {
+        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let fixed = __p::exact("Loopback", bytes)?;
+            __p::own_tag("Loopback", __TAG.read(fixed), 0, __p::None)?;
+            __p::Ok(Loopback {
                 data: __AT_Loopback_data.read(fixed),
             })
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Request for Loopback {
+    impl __p::Request for Loopback {
         type Protocol = Protocol;
-        type Reply = <LoopbackDone as ::urom_abi::wire::Answer<__Notifications>>::This;
+        type Reply = <LoopbackDone as __p::Answer<__Notifications>>::This;
         type Kind = Loopback;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::option::Option::Some(__LEN)
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::Some(__LEN)
         }
         #[inline]
-        fn encode(
-            &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let fixed = ::urom_abi::wire::room::<__LEN>("Loopback", out)?;
+        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
+            let fixed = __p::room("Loopback", out)?;
             __TAG.write(fixed, &0);
             __AT_Loopback_data.write(fixed, &self.data);
-            ::core::result::Result::Ok(__LEN)
+            __p::Ok(__LEN)
         }
         #[inline]
-        fn echo(
-            &self,
-        ) -> <LoopbackDone as ::urom_abi::wire::Answer<__Notifications>>::Echo {
-            let __echo = <<LoopbackDone as ::urom_abi::wire::Answer<
-                __Notifications,
-            >>::Echo as ::urom_abi::wire::Echo>::zero();
-            __echo
+        fn echo(&self) -> <LoopbackDone as __p::Answer<__Notifications>>::Echo {
+            __echo_Loopback()
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Protocol for Protocol {
-        const NAME: &'static ::core::primitive::str = "worker_graph";
-        const VERSION: ::core::primitive::u64 = 1u64;
-        const COMMAND_LEN: ::core::primitive::usize = __LEN;
-        const NOTIFICATION_LEN: ::core::primitive::usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
-        const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
+    impl __p::Protocol for Protocol {
+        const NAME: &'static __p::str = "worker_graph";
+        const VERSION: __p::u64 = 1u64;
+        const COMMAND_LEN: __p::usize = __LEN;
+        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
+            .len;
+        const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_graph",
             version: 1u64,
             commands: __DESCRIPTION,
-            notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
+            notifications: <Notification as __p::Notifications>::DESCRIPTION,
         };
-        type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
-        fn client<AnyHost: ::urom_abi::protocol::HostSide>(
-            plugin: AnyHost::Plugin,
-        ) -> Client<AnyHost> {
+        type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
         }
-        fn refusal(
-            command: &[::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            match ::urom_abi::wire::tag::<
-                ::core::primitive::u64,
-                __LEN,
-            >("Command", command) {
-                ::core::result::Result::Ok(0u64) => {
-                    let __echoed = {
-                        let __echo = <<LoopbackDone as ::urom_abi::wire::Answer<
-                            __Notifications,
-                        >>::Echo as ::urom_abi::wire::Echo>::zero();
-                        __echo
-                    };
-                    __echoed.refusal()
-                }
-                ::core::result::Result::Ok(found) => {
-                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
-                }
-                ::core::result::Result::Err(_) => {
-                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+        fn refusal(command: &[__p::u8]) -> __p::Written {
+            match __p::tag::<__p::u64, __LEN>("Command", command) {
+                __p::Ok(0) => __echo_Loopback().refusal(),
+                found => {
+                    <Notification as __p::Notifications>::refusal(
+                        __p::Result::unwrap_or_default(found),
+                    )
                 }
             }
         }
     }
-    #[automatically_derived]
-    impl<AnySide, AnyHandler> ::urom_abi::protocol::Serve<AnySide, AnyHandler>
-    for Protocol
+    impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
     where
-        AnySide: ::urom_abi::protocol::PluginSide,
+        AnySide: __p::PluginSide,
         AnyHandler: Handler<AnySide>,
     {
-        fn open(
-            cx: &AnySide::OpenContext,
-        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
-            <AnyHandler as Handler<AnySide>>::open(cx)
+        fn open(cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+            AnyHandler::open(cx)
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<
-            ::urom_abi::wire::Vec<::core::primitive::u8>,
-            AnySide::Error,
-        > {
-            <AnyHandler as Handler<AnySide>>::address(handler)
+        ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
+            AnyHandler::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
-            <AnyHandler as Handler<AnySide>>::progress(handler)
+        fn progress(handler: &AnyHandler) -> __p::bool {
+            AnyHandler::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            AnySide::Error,
-        > {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Command", bytes)? {
-                    0u64 => {
-                        ::urom_abi::wire::serve(
-                                move || Loopback::decode(bytes),
-                                move |command| <AnyHandler as Handler<
-                                    AnySide,
-                                >>::loopback(handler, cx, command),
-                            )
-                            .await?
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
-        }
-    }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::clone::Clone
-    for Client<AnyHost> {
-        fn clone(&self) -> Self {
-            Client {
-                plugin: ::core::clone::Clone::clone(&self.plugin),
+            bytes: &'command [__p::u8],
+        ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+                0 => {
+                    __p::serve(
+                            move || Loopback::decode(bytes),
+                            move |command| AnyHandler::loopback(handler, cx, command),
+                        )
+                        .await
+                }
+                found => __p::unknown("Command", found, __KNOWN),
             }
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::fmt::Debug
-    for Client<AnyHost> {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            ::core::fmt::Formatter::write_str(
-                f,
-                ::core::concat!("Client(", "worker_graph", ")"),
-            )
+    impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: __p::Clone::clone(&self.plugin),
+            }
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin>
-    for Client<AnyHost> {
+    impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
+        fn fmt(&self, f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+            __p::fmt::Formatter::write_str(f, "Client(worker_graph)")
+        }
+    }
+    impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
         fn as_ref(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
+    impl<AnyHost: __p::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        #[cfg_attr(not(doctest), doc = " Asks for `data` back.")]
-        #[cfg_attr(doctest, doc = " Makes the command [`Loopback`].")]
+        /// Asks for `data` back.
         pub fn task_loopback<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
             data: u64,
         ) -> LoopbackTask<'task, AnyHost> {
-            LoopbackTask {
-                plugin: &self.plugin,
-                worker: worker,
-                command: Loopback { data },
-                deadline: ::core::option::Option::None,
-            }
+            let command = Loopback { data };
+            LoopbackTask(__p::Task::new(&self.plugin, worker, command))
         }
     }
-    #[automatically_derived]
-    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> LoopbackTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
-        /// what the worker was started with; the longest there is means no deadline.
-        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
-            self.deadline = ::core::option::Option::Some(limit);
-            self
+    impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
+        pub fn deadline(self, limit: __p::Duration) -> Self {
+            LoopbackTask(self.0.deadline(limit))
         }
         /// Submits the command. What it returns resolves to the notification.
         ///
@@ -468,35 +324,21 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> ::core::result::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-            )
+        ) -> __p::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
+            self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
         /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub fn submit_with<AnyCallback>(
+        pub fn submit_with(
             self,
-            callback: AnyCallback,
-        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
-        where
-            AnyCallback: ::core::ops::FnOnce(
-                    ::core::result::Result<LoopbackDone, AnyHost::Error>,
-                ) + 'static,
-        {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-                callback,
-            )
+            callback: impl __p::FnOnce(
+                __p::Result<LoopbackDone, AnyHost::Error>,
+            ) + 'static,
+        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+            self.0.submit_with(callback)
         }
     }
 };
@@ -509,154 +351,93 @@ pub enum Notification {
         data: u64,
     },
 }
-#[cfg_attr(not(doctest), doc = " Answers a loopback.")]
-#[cfg_attr(doctest, doc = " The notification `LoopbackDone`.")]
+/// Answers a loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopbackDone {
-    #[cfg_attr(not(doctest), doc = " The value that was sent.")]
-    #[cfg_attr(doctest, doc = " The field `data`.")]
+    /// The value that was sent.
     pub data: u64,
 }
-/// The fields of `LoopbackDone` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct LoopbackDoneEcho;
 const _: () = {
-    use ::urom_abi::wire::NotAnyBytes as _;
-    use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        0,
+    use ::urom_abi::__private as __p;
+    use __p::{NotAnyBytes as _, NotDescribed as _};
+    type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<
+        T,
+        A,
         __LEN,
-    >();
-    const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__EXTENTS_LoopbackDone)],
+        N,
+    >;
+    type __Word<const A: __p::usize> = __At<__p::u64, A>;
+    const __FIELDS_LoopbackDone: [__p::Item; 1] = [
+        __p::plain("data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+    ];
+    const __LAYOUT: __p::Layout = __p::layout(
+        <__p::u64 as __p::Described>::TYPE,
+        &[],
+        &[&__FIELDS_LoopbackDone],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<::core::primitive::u64>(),
+    const __UNION: __p::usize = __LAYOUT.union_at;
+    const __LEN: __p::usize = __LAYOUT.len;
+    const __TAG: __At<__p::u64, 0> = __p::field();
+    const __OF_LoopbackDone: [__p::usize; 1] = __p::offsets(
         __UNION,
-    ];
-    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
-    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
-        ("LoopbackDone", 0u64),
-    ];
-    const __EXTENTS_LoopbackDone: [__layout::Extent; 1usize] = [
-        __layout::Extent::of::<u64>(),
-    ];
-    const __OFFSETS_LoopbackDone: [::core::primitive::usize; 1usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_LoopbackDone,
+        &__FIELDS_LoopbackDone,
     );
-    const __AT_LoopbackDone_data: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_LoopbackDone[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_LoopbackDone[0usize] }, __LEN>();
-    const _: () = ::core::assert!(
-        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerNotify > (), "{}", ::urom_abi::wire::too_big(&
-        [("LoopbackDone", __layout::structure(& __EXTENTS_LoopbackDone).size)], __LEN,
-        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerNotify > (),
-        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
-        .as_str(),
-    );
-    use ::urom_abi::describe as __describe;
-    use ::urom_abi::describe::NotDescribed as _;
-    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+    const __AT_LoopbackDone_data: __At<u64, { __OF_LoopbackDone[0] }> = __p::field();
+    const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Notification",
         docs: " What the graph plugin answers.",
-        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
+        tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION_AT,
+        union_at: __UNION,
         header: &[],
         variants: &[
-            __describe::Variant {
+            __p::Variant {
                 name: "LoopbackDone",
                 docs: " Answers a loopback.",
-                tag: 0u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::None,
-                fields: &[
-                    __describe::Field {
-                        name: "data",
-                        docs: " The value that was sent.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_LoopbackDone[0usize],
-                        optional: false,
-                    },
-                ],
-                payloads: &[],
+                tag: 0,
+                fields: &__p::placed(
+                    __FIELDS_LoopbackDone,
+                    __OF_LoopbackDone,
+                    [" The value that was sent."],
+                ),
+                ..__p::Variant::NONE
             },
         ],
     };
+    const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
+    const _: () = __p::assert_fits(&__DESCRIPTION, __p::NOTIFICATION_HEADER);
     ::urom_abi::__arbitrary! {
-        fn __arbitrary_LoopbackDone < 'arbitrary > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
-        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::plain(input, __AT_LoopbackDone_data) ?;
-        ::core::result::Result::Ok(Notification::LoopbackDone { data : field_0 }) }
-        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
-        'arbitrary > for Notification { fn arbitrary(input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
-        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
-        chosen { 0usize => __arbitrary_LoopbackDone(input), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
-        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
-        Notification::encode(made, out)) }) } } #[automatically_derived] impl <
-        'arbitrary > ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for LoopbackDone {
-        fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,)
-        -> ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_LoopbackDone, | made | {
-        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
-        Notification::encode(made, out)) }) ? { Notification::LoopbackDone { data, .. }
-        => ::core::result::Result::Ok(LoopbackDone { data }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        use __p::arbitrary as __a; fn __arbitrary_LoopbackDone < 'arbitrary > (input : &
+        mut __a::Unstructured < 'arbitrary >) -> __a::Made < (LoopbackDone,
+        LoopbackDoneEcho) > { let mut f0 = __a::plain(input, __AT_LoopbackDone_data) ?;
+        __p::Ok((LoopbackDone { data : f0 }, LoopbackDoneEcho {})) } impl < 'arbitrary >
+        __a::Arbitrary < 'arbitrary > for Notification { fn arbitrary(input : & mut
+        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > { __a::one_of(input,
+        1usize, | input, chosen | match chosen { _ => __a::notification(input,
+        __arbitrary_LoopbackDone).map(__p::From::from), }) } } impl < 'arbitrary >
+        __a::Arbitrary < 'arbitrary > for LoopbackDone { fn arbitrary(input : & mut
+        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
+        __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
     }
     const _: () = {
-        let _ = Notification::decode;
-        let _ = Notification::encode;
+        let _ = (Notification::decode, Notification::encode);
     };
-    #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
+        pub const FIXED_LEN: __p::usize = __LEN;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        pub fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Notification", bytes)? {
-                    0u64 => {
-                        let fixed = ::urom_abi::wire::exact::<
-                            __LEN,
-                        >(
-                            "LoopbackDone",
-                            ::urom_abi::protocol::Incoming::bytes(&bytes),
-                        )?;
-                        Notification::LoopbackDone {
-                            data: __AT_LoopbackDone_data.read(fixed),
-                        }
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Notification", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
+        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
+                0 => __p::read::<LoopbackDone, Notification>(bytes),
+                found => __p::unknown("Notification", found, __KNOWN),
+            }
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -666,49 +447,42 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
+            out: &mut [__p::u8],
+        ) -> __p::Result<__p::usize, __p::EncodeError> {
+            self.__visit(__p::Encode(out))
+        }
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            self.__visit(__p::Length)
+        }
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
-                Notification::LoopbackDone { data: field_0 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("LoopbackDone", out)?;
-                    __TAG.write(fixed, &0);
-                    __AT_LoopbackDone_data.write(fixed, field_0);
-                    ::core::result::Result::Ok(__LEN)
+                Notification::LoopbackDone { data: f0 } => {
+                    let message = LoopbackDone {
+                        data: __AT_LoopbackDone_data.copy(f0),
+                    };
+                    let repeated = LoopbackDoneEcho {};
+                    visitor.notification(message, &repeated)
                 }
             }
         }
-        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+    }
+    impl __p::Notifications for Notification {
+        const DESCRIPTION: __p::Messages = __DESCRIPTION;
+        fn refusal(tag: __p::u64) -> __p::Written {
+            __p::refusal::<__p::u64, __LEN>("Notification", tag)
+        }
+    }
+    impl __p::From<(LoopbackDone, LoopbackDoneEcho)> for Notification {
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::option::Option::Some(__LEN)
+        fn from((message, _): (LoopbackDone, LoopbackDoneEcho)) -> Notification {
+            Notification::LoopbackDone {
+                data: message.data,
+            }
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Notifications for Notification {
-        const LEN: ::core::primitive::usize = __LEN;
-        const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
-        fn refusal(
-            tag: ::core::primitive::u64,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let tag = <::core::primitive::u64 as ::urom_abi::wire::Word>::from_u64(tag);
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
-                "Notification",
-                |fixed| {
-                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
-                },
-            )
-        }
-    }
-    #[automatically_derived]
-    impl ::core::convert::From<LoopbackDone> for Notification {
+    impl __p::From<LoopbackDone> for Notification {
         #[inline]
         fn from(message: LoopbackDone) -> Notification {
             Notification::LoopbackDone {
@@ -716,40 +490,26 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Reply for LoopbackDone {
+    impl __p::Reply for LoopbackDone {
         type Echo = LoopbackDoneEcho;
-        #[inline]
-        fn decode(
-            incoming: impl ::urom_abi::protocol::Incoming,
-            echo: &LoopbackDoneEcho,
-        ) -> ::core::result::Result<LoopbackDone, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<
-                __LEN,
-            >("LoopbackDone", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("LoopbackDone", found, 0u64),
-                );
-            }
-            ::core::result::Result::Ok(LoopbackDone {
-                data: __AT_LoopbackDone_data.read(fixed),
-            })
+        #[inline(always)]
+        fn read(
+            incoming: impl __p::Incoming,
+            _echo: __p::Option<&LoopbackDoneEcho>,
+        ) -> __p::Decoded<(Self, LoopbackDoneEcho)> {
+            let fixed = __p::exact("LoopbackDone", __p::Incoming::bytes(&incoming))?;
+            __p::own_tag("LoopbackDone", __TAG.read(fixed), 0, __p::None)?;
+            let repeated = LoopbackDoneEcho {};
+            __p::Ok((
+                LoopbackDone {
+                    data: __AT_LoopbackDone_data.read(fixed),
+                },
+                repeated,
+            ))
         }
         #[inline]
-        fn into_descriptor(
-            self,
-            echo: &LoopbackDoneEcho,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        fn into_descriptor(self, echo: &LoopbackDoneEcho) -> __p::Written {
+            __p::notification(
                 "LoopbackDone",
                 |fixed| {
                     __TAG.write(fixed, &0);
@@ -758,31 +518,14 @@ const _: () = {
             )
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Answer<Notification> for LoopbackDone {
-        type This = LoopbackDone;
+    impl __p::Answer<Notification> for LoopbackDone {
+        type This = Self;
         type Echo = LoopbackDoneEcho;
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echo for LoopbackDoneEcho {
-        const NAMES: &'static [::core::primitive::u64] = &[];
-        #[inline]
-        fn zero() -> LoopbackDoneEcho {
-            LoopbackDoneEcho {}
-        }
-    }
-    #[automatically_derived]
     impl LoopbackDoneEcho {
         #[doc(hidden)]
-        pub fn refusal(
-            &self,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        pub fn refusal(&self) -> __p::Written {
+            __p::notification(
                 "LoopbackDone",
                 |fixed| {
                     __TAG.write(fixed, &0);

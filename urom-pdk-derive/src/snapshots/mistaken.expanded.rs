@@ -35,10 +35,10 @@ trait Handler<
     fn address(
         &self,
     ) -> ::core::result::Result<
-        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        ::urom_abi::__private::Vec<::core::primitive::u8>,
         AnySide::Error,
     > {
-        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
+        ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -64,150 +64,87 @@ struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`Wait`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: &'task AnyHost::Plugin,
-    worker: &'task AnyHost::Worker,
-    command: Wait,
-    deadline: ::core::option::Option<::core::time::Duration>,
-}
+struct WaitTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
+    ::urom_abi::protocol::Task<'task, AnyHost, Wait>,
+);
 const _: () = {
-    use ::urom_abi::wire::NotAnyBytes as _;
-    use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        0,
+    use ::urom_abi::__private as __p;
+    use __p::{NotAnyBytes as _, NotDescribed as _};
+    type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<
+        T,
+        A,
         __LEN,
-    >();
-    const __UNION: __layout::Extent = __layout::union(
-        &[__layout::structure(&__EXTENTS_Wait)],
-    );
-    const __PARTS: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __UNION,
+        N,
+    >;
+    type __Word<const A: __p::usize> = __At<__p::u64, A>;
+    const __FIELDS_Wait: [__p::Item; 1] = [
+        __p::plain("forever", __p::ty(<__p::Probe<bool>>::FOUND, "bool")),
     ];
-    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
-    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
-        ("Wait", 0u64),
-    ];
-    const __EXTENTS_Wait: [__layout::Extent; 1usize] = [__layout::Extent::of::<bool>()];
-    const __OFFSETS_Wait: [::core::primitive::usize; 1usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_Wait,
+    const __LAYOUT: __p::Layout = __p::layout(
+        <__p::u64 as __p::Described>::TYPE,
+        &[],
+        &[&__FIELDS_Wait],
     );
-    const __AT_Wait_forever: ::urom_abi::wire::Field<
+    const __UNION: __p::usize = __LAYOUT.union_at;
+    const __LEN: __p::usize = __LAYOUT.len;
+    const __TAG: __At<__p::u64, 0> = __p::field();
+    const __OF_Wait: [__p::usize; 1] = __p::offsets(__UNION, &__FIELDS_Wait);
+    const __AT_Wait_forever: __At<
         bool,
-        { __OFFSETS_Wait[0usize] },
-        __LEN,
-        { <::urom_abi::wire::AnyBytes<bool>>::ANY },
-    > = ::urom_abi::wire::any_field::<
-        bool,
-        { __OFFSETS_Wait[0usize] },
-        __LEN,
-        { <::urom_abi::wire::AnyBytes<bool>>::ANY },
-    >();
-    const _: () = ::core::assert!(
-        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(& [("Wait",
-        __layout::structure(& __EXTENTS_Wait).size)], __LEN, ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (),
-        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
-        .as_str(),
-    );
-    use ::urom_abi::describe as __describe;
-    use ::urom_abi::describe::NotDescribed as _;
-    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        { __OF_Wait[0] },
+        { <__p::AnyBytes<bool>>::ANY },
+    > = __p::any_field();
+    const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Command",
         docs: "",
-        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
+        tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION_AT,
+        union_at: __UNION,
         header: &[],
         variants: &[
-            __describe::Variant {
+            __p::Variant {
                 name: "Wait",
                 docs: "",
-                tag: 0u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::Some("Done"),
-                fields: &[
-                    __describe::Field {
-                        name: "forever",
-                        docs: "",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            bool,
-                        >(<__describe::Probe<bool>>::FOUND, "bool"),
-                        offset: __OFFSETS_Wait[0usize],
-                        optional: false,
-                    },
-                ],
-                payloads: &[],
+                tag: 0,
+                reply: __p::Some("Done"),
+                fields: &__p::placed(__FIELDS_Wait, __OF_Wait, [""]),
+                ..__p::Variant::NONE
             },
         ],
     };
+    const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<1>(&__DESCRIPTION);
+    const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
     ::urom_abi::__arbitrary! {
-        fn __arbitrary_Wait < 'arbitrary > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
-        Command, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::value(input, __AT_Wait_forever, const { &
-        __describe::found_or_opaque:: < bool > (< __describe::Probe < bool >> ::FOUND,
-        "bool") }) ?; ::core::result::Result::Ok(Command::Wait { forever : field_0 }) }
-        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
-        'arbitrary > for Command { fn arbitrary(input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { ::urom_abi::arbitrary::attempt(input, |
-        input | { let chosen = ::urom_abi::arbitrary::choose(input, 1usize) ?; match
-        chosen { 0usize => __arbitrary_Wait(input), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'arbitrary >
-        ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for Wait { fn arbitrary(input : &
-        mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_Wait, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) ? { Command::Wait { forever, .. } =>
-        ::core::result::Result::Ok(Wait { forever }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        use __p::arbitrary as __a; fn __arbitrary_Wait < 'arbitrary > (input : & mut
+        __a::Unstructured < 'arbitrary >) -> __a::Made < Wait > { let mut f0 =
+        __a::value(input, __AT_Wait_forever, const { & __FIELDS_Wait[0].ty }) ?;
+        __p::Ok(Wait { forever : f0 }) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary
+        > for Command { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
+        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
+        { _ => __a::command(input, __arbitrary_Wait).map(__p::From::from), }) } } impl <
+        'arbitrary > __a::Arbitrary < 'arbitrary > for Wait { fn arbitrary(input : & mut
+        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > { __a::command(input,
+        __arbitrary_Wait) } }
     }
     type __Notifications = Notification;
-    const __ANSWERS: &::urom_abi::describe::Messages = &<Notification as ::urom_abi::wire::Notifications>::DESCRIPTION;
-    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "Done");
+    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
+    const _: () = __p::assert_notification(__ANSWERS, "Done");
     const _: () = {
-        let _ = Command::decode;
-        let _ = Command::encode;
+        let _ = (Command::decode, Command::encode);
     };
-    #[automatically_derived]
     impl Command {
         /// The size in bytes of every message without its inline payloads.
-        const FIXED_LEN: ::core::primitive::usize = __LEN;
+        const FIXED_LEN: __p::usize = __LEN;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<Command, ::urom_abi::wire::DecodeError> {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Command", bytes)? {
-                    0u64 => {
-                        <Command as ::core::convert::From<
-                            Wait,
-                        >>::from(Wait::decode(bytes)?)
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
+        fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+                0 => Wait::decode(bytes).map(__p::From::from),
+                found => __p::unknown("Command", found, __KNOWN),
+            }
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -217,33 +154,32 @@ const _: () = {
         #[inline]
         fn encode(
             &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
+            out: &mut [__p::u8],
+        ) -> __p::Result<__p::usize, __p::EncodeError> {
+            self.__visit(__p::Encode(out))
+        }
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        #[inline]
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            self.__visit(__p::Length)
+        }
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
-                Command::Wait { forever: field_0 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
-                    __TAG.write(fixed, &0);
-                    __AT_Wait_forever.write(fixed, field_0);
-                    ::core::result::Result::Ok(__LEN)
+                Command::Wait { forever: f0 } => {
+                    let message = Wait {
+                        forever: __AT_Wait_forever.copy(f0),
+                    };
+                    visitor.command(&message)
                 }
             }
         }
-        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
-        #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::option::Option::Some(__LEN)
-        }
     }
-    const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < Done as ::urom_abi::wire::Answer <
-        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, & []),
-        "`Done` echoes a field that `Wait` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
-    );
-    #[automatically_derived]
-    impl ::core::convert::From<Wait> for Command {
+    type __Echo_Wait = <Done as __p::Answer<__Notifications>>::Echo;
+    #[inline(always)]
+    fn __echo_Wait() -> __Echo_Wait {
+        __Echo_Wait {}
+    }
+    impl __p::From<Wait> for Command {
         #[inline]
         fn from(message: Wait) -> Command {
             Command::Wait {
@@ -251,198 +187,119 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
     impl Wait {
         /// Reads the command.
         ///
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<Wait, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<__LEN>("Wait", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("Wait", found, 0u64),
-                );
-            }
-            ::core::result::Result::Ok(Wait {
+        fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let fixed = __p::exact("Wait", bytes)?;
+            __p::own_tag("Wait", __TAG.read(fixed), 0, __p::None)?;
+            __p::Ok(Wait {
                 forever: __AT_Wait_forever
-                    .checked(
-                        fixed,
-                        "Wait",
-                        "forever",
-                        const {
-                            &__describe::found_or_opaque::<
-                                bool,
-                            >(<__describe::Probe<bool>>::FOUND, "bool")
-                        },
-                    )?,
+                    .checked(fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?,
             })
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Request for Wait {
+    impl __p::Request for Wait {
         type Protocol = Protocol;
-        type Reply = <Done as ::urom_abi::wire::Answer<__Notifications>>::This;
+        type Reply = <Done as __p::Answer<__Notifications>>::This;
         type Kind = Wait;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::option::Option::Some(__LEN)
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::Some(__LEN)
         }
         #[inline]
-        fn encode(
-            &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let fixed = ::urom_abi::wire::room::<__LEN>("Wait", out)?;
+        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
+            let fixed = __p::room("Wait", out)?;
             __TAG.write(fixed, &0);
             __AT_Wait_forever.write(fixed, &self.forever);
-            ::core::result::Result::Ok(__LEN)
+            __p::Ok(__LEN)
         }
         #[inline]
-        fn echo(&self) -> <Done as ::urom_abi::wire::Answer<__Notifications>>::Echo {
-            let __echo = <<Done as ::urom_abi::wire::Answer<
-                __Notifications,
-            >>::Echo as ::urom_abi::wire::Echo>::zero();
-            __echo
+        fn echo(&self) -> <Done as __p::Answer<__Notifications>>::Echo {
+            __echo_Wait()
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Protocol for Protocol {
-        const NAME: &'static ::core::primitive::str = "mistaken";
-        const VERSION: ::core::primitive::u64 = 1u64;
-        const COMMAND_LEN: ::core::primitive::usize = __LEN;
-        const NOTIFICATION_LEN: ::core::primitive::usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
-        const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
+    impl __p::Protocol for Protocol {
+        const NAME: &'static __p::str = "mistaken";
+        const VERSION: __p::u64 = 1u64;
+        const COMMAND_LEN: __p::usize = __LEN;
+        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
+            .len;
+        const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "mistaken",
             version: 1u64,
             commands: __DESCRIPTION,
-            notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
+            notifications: <Notification as __p::Notifications>::DESCRIPTION,
         };
-        type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
-        fn client<AnyHost: ::urom_abi::protocol::HostSide>(
-            plugin: AnyHost::Plugin,
-        ) -> Client<AnyHost> {
+        type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
         }
-        fn refusal(
-            command: &[::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            match ::urom_abi::wire::tag::<
-                ::core::primitive::u64,
-                __LEN,
-            >("Command", command) {
-                ::core::result::Result::Ok(0u64) => {
-                    let __echoed = {
-                        let __echo = <<Done as ::urom_abi::wire::Answer<
-                            __Notifications,
-                        >>::Echo as ::urom_abi::wire::Echo>::zero();
-                        __echo
-                    };
-                    __echoed.refusal()
-                }
-                ::core::result::Result::Ok(found) => {
-                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
-                }
-                ::core::result::Result::Err(_) => {
-                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+        fn refusal(command: &[__p::u8]) -> __p::Written {
+            match __p::tag::<__p::u64, __LEN>("Command", command) {
+                __p::Ok(0) => __echo_Wait().refusal(),
+                found => {
+                    <Notification as __p::Notifications>::refusal(
+                        __p::Result::unwrap_or_default(found),
+                    )
                 }
             }
         }
     }
-    #[automatically_derived]
-    impl<AnySide, AnyHandler> ::urom_abi::protocol::Serve<AnySide, AnyHandler>
-    for Protocol
+    impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
     where
-        AnySide: ::urom_abi::protocol::PluginSide,
+        AnySide: __p::PluginSide,
         AnyHandler: Handler<AnySide>,
     {
-        fn open(
-            cx: &AnySide::OpenContext,
-        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
-            <AnyHandler as Handler<AnySide>>::open(cx)
+        fn open(cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+            AnyHandler::open(cx)
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<
-            ::urom_abi::wire::Vec<::core::primitive::u8>,
-            AnySide::Error,
-        > {
-            <AnyHandler as Handler<AnySide>>::address(handler)
+        ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
+            AnyHandler::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
-            <AnyHandler as Handler<AnySide>>::progress(handler)
+        fn progress(handler: &AnyHandler) -> __p::bool {
+            AnyHandler::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            AnySide::Error,
-        > {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Command", bytes)? {
-                    0u64 => {
-                        ::urom_abi::wire::serve(
-                                move || Wait::decode(bytes),
-                                move |command| <AnyHandler as Handler<
-                                    AnySide,
-                                >>::wait(handler, cx, command),
-                            )
-                            .await?
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
-        }
-    }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::clone::Clone
-    for Client<AnyHost> {
-        fn clone(&self) -> Self {
-            Client {
-                plugin: ::core::clone::Clone::clone(&self.plugin),
+            bytes: &'command [__p::u8],
+        ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+                0 => {
+                    __p::serve(
+                            move || Wait::decode(bytes),
+                            move |command| AnyHandler::wait(handler, cx, command),
+                        )
+                        .await
+                }
+                found => __p::unknown("Command", found, __KNOWN),
             }
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::fmt::Debug
-    for Client<AnyHost> {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            ::core::fmt::Formatter::write_str(
-                f,
-                ::core::concat!("Client(", "mistaken", ")"),
-            )
+    impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: __p::Clone::clone(&self.plugin),
+            }
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin>
-    for Client<AnyHost> {
+    impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
+        fn fmt(&self, f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+            __p::fmt::Formatter::write_str(f, "Client(mistaken)")
+        }
+    }
+    impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
         fn as_ref(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
+    impl<AnyHost: __p::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
@@ -453,57 +310,34 @@ const _: () = {
             worker: &'task AnyHost::Worker,
             forever: bool,
         ) -> WaitTask<'task, AnyHost> {
-            WaitTask {
-                plugin: &self.plugin,
-                worker: worker,
-                command: Wait { forever },
-                deadline: ::core::option::Option::None,
-            }
+            let command = Wait { forever };
+            WaitTask(__p::Task::new(&self.plugin, worker, command))
         }
     }
-    #[automatically_derived]
-    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> WaitTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
-        /// what the worker was started with; the longest there is means no deadline.
-        fn deadline(mut self, limit: ::core::time::Duration) -> Self {
-            self.deadline = ::core::option::Option::Some(limit);
-            self
+    impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
+        fn deadline(self, limit: __p::Duration) -> Self {
+            WaitTask(self.0.deadline(limit))
         }
         /// Submits the command. What it returns resolves to the notification.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then.
-        fn submit(
-            self,
-        ) -> ::core::result::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-            )
+        fn submit(self) -> __p::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
+            self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
         /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        fn submit_with<AnyCallback>(
+        fn submit_with(
             self,
-            callback: AnyCallback,
-        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
-        where
-            AnyCallback: ::core::ops::FnOnce(
-                    ::core::result::Result<Done, AnyHost::Error>,
-                ) + 'static,
-        {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-                callback,
-            )
+            callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,
+        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+            self.0.submit_with(callback)
         }
     }
 };

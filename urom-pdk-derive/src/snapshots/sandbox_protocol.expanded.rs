@@ -118,73 +118,46 @@ pub enum Command<'a> {
         memh_id: u64,
     },
 }
-#[cfg_attr(
-    not(doctest),
-    doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
-)]
-#[cfg_attr(doctest, doc = " The command `MemMap`.")]
+/** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+ host that made it only.*/
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemMap<'a> {
-    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
-    #[cfg_attr(doctest, doc = " The field `context`.")]
+    /// Any value; the answer repeats it.
     pub context: u64,
-    #[cfg_attr(not(doctest), doc = " Which memory.")]
-    #[cfg_attr(doctest, doc = " The field `map_params`.")]
+    /// Which memory.
     pub map_params: MapParams,
-    #[cfg_attr(
-        not(doctest),
-        doc = " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes."
-    )]
-    #[cfg_attr(doctest, doc = " The field `exported_memh`.")]
+    /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+ what `ucx::Memory::window` makes.*/
     pub exported_memh: &'a [u8],
 }
-#[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
-#[cfg_attr(doctest, doc = " The command `TagSend`.")]
+/// Sends `data` to worker `dest` of the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TagSend<'a> {
-    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
-    #[cfg_attr(doctest, doc = " The field `context`.")]
+    /// Any value; the answer repeats it.
     pub context: u64,
-    #[cfg_attr(not(doctest), doc = " The receiver's id in the domain.")]
-    #[cfg_attr(doctest, doc = " The field `dest`.")]
+    /// The receiver's id in the domain.
     pub dest: u64,
-    #[cfg_attr(
-        not(doctest),
-        doc = " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes."
-    )]
-    #[cfg_attr(doctest, doc = " The field `data`.")]
+    /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+ registered bytes.*/
     pub data: Data<'a>,
-    #[cfg_attr(not(doctest), doc = " The tag to send with.")]
-    #[cfg_attr(doctest, doc = " The field `tag`.")]
+    /// The tag to send with.
     pub tag: u64,
 }
-#[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
-#[cfg_attr(doctest, doc = " The command `TagRecv`.")]
+/// Receives the first message whose tag matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TagRecv {
-    #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
-    #[cfg_attr(doctest, doc = " The field `context`.")]
+    /// Any value; the answer repeats it.
     pub context: u64,
-    #[cfg_attr(
-        not(doctest),
-        doc = " Where to receive in registered memory; not used without `memh_id`."
-    )]
-    #[cfg_attr(doctest, doc = " The field `buffer`.")]
+    /// Where to receive in registered memory; not used without `memh_id`.
     pub buffer: u64,
-    #[cfg_attr(not(doctest), doc = " How many bytes fit.")]
-    #[cfg_attr(doctest, doc = " The field `count`.")]
+    /// How many bytes fit.
     pub count: u64,
-    #[cfg_attr(not(doctest), doc = " The tag to match.")]
-    #[cfg_attr(doctest, doc = " The field `tag`.")]
+    /// The tag to match.
     pub tag: u64,
-    #[cfg_attr(not(doctest), doc = " Which bits of the tag must match.")]
-    #[cfg_attr(doctest, doc = " The field `tag_mask`.")]
+    /// Which bits of the tag must match.
     pub tag_mask: u64,
-    #[cfg_attr(
-        not(doctest),
-        doc = " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer."
-    )]
-    #[cfg_attr(doctest, doc = " The field `memh_id`.")]
+    /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+ (unless set) receives into the answer.*/
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
@@ -210,10 +183,10 @@ pub trait Handler<
     fn address(
         &self,
     ) -> ::core::result::Result<
-        ::urom_abi::wire::Vec<::core::primitive::u8>,
+        ::urom_abi::__private::Vec<::core::primitive::u8>,
         AnySide::Error,
     > {
-        ::core::result::Result::Ok(::urom_abi::wire::Vec::new())
+        ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
     /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
     ///
@@ -222,25 +195,20 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    #[cfg_attr(
-        not(doctest),
-        doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
-    )]
-    #[cfg_attr(doctest, doc = " Answers the command [`MemMap`].")]
+    /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+ host that made it only.*/
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
         cmd: MemMap<'_>,
     ) -> ::core::result::Result<MemMapped, AnySide::Error>;
-    #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
-    #[cfg_attr(doctest, doc = " Answers the command [`TagSend`].")]
+    /// Sends `data` to worker `dest` of the domain.
     async fn tag_send(
         &self,
         cx: &AnySide::Context,
         cmd: TagSend<'_>,
     ) -> ::core::result::Result<TagSent, AnySide::Error>;
-    #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
-    #[cfg_attr(doctest, doc = " Answers the command [`TagRecv`].")]
+    /// Receives the first message whose tag matches.
     async fn tag_recv(
         &self,
         cx: &AnySide::Context,
@@ -257,558 +225,221 @@ pub struct Client<AnyHost: ::urom_abi::protocol::HostSide> {
 }
 /// A command [`MemMap`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: &'task AnyHost::Plugin,
-    worker: &'task AnyHost::Worker,
-    command: MemMap<'task>,
-    deadline: ::core::option::Option<::core::time::Duration>,
-}
+pub struct MemMapTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
+    ::urom_abi::protocol::Task<'task, AnyHost, MemMap<'task>>,
+);
 /// A command [`TagSend`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: &'task AnyHost::Plugin,
-    worker: &'task AnyHost::Worker,
-    command: TagSend<'task>,
-    deadline: ::core::option::Option<::core::time::Duration>,
-}
+pub struct TagSendTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
+    ::urom_abi::protocol::Task<'task, AnyHost, TagSend<'task>>,
+);
 /// A command [`TagRecv`] that is ready to be submitted.
 #[must_use = "a task does nothing until it is submitted"]
-pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide> {
-    plugin: &'task AnyHost::Plugin,
-    worker: &'task AnyHost::Worker,
-    command: TagRecv,
-    deadline: ::core::option::Option<::core::time::Duration>,
-}
+pub struct TagRecvTask<'task, AnyHost: ::urom_abi::protocol::HostSide>(
+    ::urom_abi::protocol::Task<'task, AnyHost, TagRecv>,
+);
 const _: () = {
-    use ::urom_abi::wire::NotAnyBytes as _;
-    use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        0,
+    use ::urom_abi::__private as __p;
+    use __p::{NotAnyBytes as _, NotDescribed as _};
+    type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<
+        T,
+        A,
         __LEN,
-    >();
-    const __UNION: __layout::Extent = __layout::union(
-        &[
-            __layout::structure(&__EXTENTS_MemMap),
-            __layout::structure(&__EXTENTS_TagSend),
-            __layout::structure(&__EXTENTS_TagRecv),
-        ],
+        N,
+    >;
+    type __Word<const A: __p::usize> = __At<__p::u64, A>;
+    const __FIELDS_MemMap: [__p::Item; 3] = [
+        __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
+        __p::plain("map_params", __p::ty(<__p::Probe<MapParams>>::FOUND, "MapParams")),
+        __p::length("exported_memh_len", "exported_memh", __p::WORD),
+    ];
+    const __FIELDS_TagSend: [__p::Item; 6] = [
+        __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
+        __p::plain("dest", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::address("data_addr", "data", __p::WORD),
+        __p::length("data_len", "data", __p::WORD),
+        __p::plain("tag", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::selector("memh_id", "data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+    ];
+    const __FIELDS_TagRecv: [__p::Item; 6] = [
+        __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
+        __p::plain("buffer", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
+        __p::plain("count", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::plain("tag", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::plain("tag_mask", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::plain("memh_id", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
+    ];
+    const __LAYOUT: __p::Layout = __p::layout(
+        <__p::u64 as __p::Described>::TYPE,
+        &[],
+        &[&__FIELDS_MemMap, &__FIELDS_TagSend, &__FIELDS_TagRecv],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __UNION,
-    ];
-    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
-    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
-        ("MemMap", 0u64),
-        ("TagSend", 1u64),
-        ("TagRecv", 2u64),
-    ];
-    const __EXTENTS_MemMap: [__layout::Extent; 3usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<MapParams>(),
-        __layout::Extent::of::<::core::primitive::u64>(),
-    ];
-    const __OFFSETS_MemMap: [::core::primitive::usize; 3usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_MemMap,
-    );
-    const __AT_MemMap_context: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_MemMap[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMap[0usize] }, __LEN>();
-    const __AT_MemMap_map_params: ::urom_abi::wire::Field<
+    const __UNION: __p::usize = __LAYOUT.union_at;
+    const __LEN: __p::usize = __LAYOUT.len;
+    const __TAG: __At<__p::u64, 0> = __p::field();
+    const __OF_MemMap: [__p::usize; 3] = __p::offsets(__UNION, &__FIELDS_MemMap);
+    const __AT_MemMap_context: __At<u64, { __OF_MemMap[0] }> = __p::field();
+    const __AT_MemMap_map_params: __At<
         MapParams,
-        { __OFFSETS_MemMap[1usize] },
-        __LEN,
-        { <::urom_abi::wire::AnyBytes<MapParams>>::ANY },
-    > = ::urom_abi::wire::any_field::<
-        MapParams,
-        { __OFFSETS_MemMap[1usize] },
-        __LEN,
-        { <::urom_abi::wire::AnyBytes<MapParams>>::ANY },
-    >();
-    const __LENGTH_OF_MemMap_exported_memh: ::urom_abi::wire::Field<
-        ::core::primitive::u64,
-        { __OFFSETS_MemMap[2usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        { __OFFSETS_MemMap[2usize] },
-        __LEN,
-    >();
-    const __EXTENTS_TagSend: [__layout::Extent; 6usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-    ];
-    const __OFFSETS_TagSend: [::core::primitive::usize; 6usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_TagSend,
-    );
-    const __AT_TagSend_context: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagSend[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[0usize] }, __LEN>();
-    const __AT_TagSend_dest: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagSend[1usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[1usize] }, __LEN>();
-    const __ADDRESS_OF_TagSend_data: ::urom_abi::wire::Field<
-        ::core::primitive::u64,
-        { __OFFSETS_TagSend[2usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        { __OFFSETS_TagSend[2usize] },
-        __LEN,
-    >();
-    const __LENGTH_OF_TagSend_data: ::urom_abi::wire::Field<
-        ::core::primitive::u64,
-        { __OFFSETS_TagSend[3usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        { __OFFSETS_TagSend[3usize] },
-        __LEN,
-    >();
-    const __AT_TagSend_tag: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagSend[4usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[4usize] }, __LEN>();
-    const __AT_TagSend_memh_id: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagSend[5usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSend[5usize] }, __LEN>();
-    const __EXTENTS_TagRecv: [__layout::Extent; 6usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-    ];
-    const __OFFSETS_TagRecv: [::core::primitive::usize; 6usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_TagRecv,
-    );
-    const __AT_TagRecv_context: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagRecv[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[0usize] }, __LEN>();
-    const __AT_TagRecv_buffer: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagRecv[1usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[1usize] }, __LEN>();
-    const __AT_TagRecv_count: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagRecv[2usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[2usize] }, __LEN>();
-    const __AT_TagRecv_tag: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagRecv[3usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[3usize] }, __LEN>();
-    const __AT_TagRecv_tag_mask: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagRecv[4usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[4usize] }, __LEN>();
-    const __AT_TagRecv_memh_id: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagRecv[5usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagRecv[5usize] }, __LEN>();
-    const _: () = ::core::assert!(
-        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerCmd > (), "{}", ::urom_abi::wire::too_big(& [("MemMap",
-        __layout::structure(& __EXTENTS_MemMap).size), ("TagSend", __layout::structure(&
-        __EXTENTS_TagSend).size), ("TagRecv", __layout::structure(& __EXTENTS_TagRecv)
-        .size)], __LEN, ::core::mem::size_of:: < ::urom_abi::plugin::WorkerCmd > (),
-        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
-        .as_str(),
-    );
-    const _: () = ::core::assert!(
-        ::urom_abi::wire::element:: < u8 > () > 0,
-        "`u8` has no bytes, so nothing could count such elements: use a type with at least one"
-    );
-    use ::urom_abi::describe as __describe;
-    use ::urom_abi::describe::NotDescribed as _;
-    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+        { __OF_MemMap[1] },
+        { <__p::AnyBytes<MapParams>>::ANY },
+    > = __p::any_field();
+    const __LEN_MemMap_exported_memh: __Word<{ __OF_MemMap[2] }> = __p::field();
+    const __OF_TagSend: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagSend);
+    const __AT_TagSend_context: __At<u64, { __OF_TagSend[0] }> = __p::field();
+    const __AT_TagSend_dest: __At<u64, { __OF_TagSend[1] }> = __p::field();
+    const __ADDR_TagSend_data: __Word<{ __OF_TagSend[2] }> = __p::field();
+    const __LEN_TagSend_data: __Word<{ __OF_TagSend[3] }> = __p::field();
+    const __AT_TagSend_tag: __At<u64, { __OF_TagSend[4] }> = __p::field();
+    const __AT_TagSend_memh_id: __At<u64, { __OF_TagSend[5] }> = __p::field();
+    const __OF_TagRecv: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagRecv);
+    const __AT_TagRecv_context: __At<u64, { __OF_TagRecv[0] }> = __p::field();
+    const __AT_TagRecv_buffer: __At<u64, { __OF_TagRecv[1] }> = __p::field();
+    const __AT_TagRecv_count: __At<u64, { __OF_TagRecv[2] }> = __p::field();
+    const __AT_TagRecv_tag: __At<u64, { __OF_TagRecv[3] }> = __p::field();
+    const __AT_TagRecv_tag_mask: __At<u64, { __OF_TagRecv[4] }> = __p::field();
+    const __AT_TagRecv_memh_id: __At<u64, { __OF_TagRecv[5] }> = __p::field();
+    const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Command",
         docs: " What a host can ask of the sandbox plugin.",
-        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
+        tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION_AT,
+        union_at: __UNION,
         header: &[],
         variants: &[
-            __describe::Variant {
+            __p::Variant {
                 name: "MemMap",
                 docs: " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only.",
-                tag: 0u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::Some("MemMapped"),
-                fields: &[
-                    __describe::Field {
-                        name: "context",
-                        docs: " Any value; the answer repeats it.",
-                        kind: __describe::FieldKind::Echo,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_MemMap[0usize],
-                        optional: true,
-                    },
-                    __describe::Field {
-                        name: "map_params",
-                        docs: " Which memory.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            MapParams,
-                        >(<__describe::Probe<MapParams>>::FOUND, "MapParams"),
-                        offset: __OFFSETS_MemMap[1usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "exported_memh_len",
-                        docs: "",
-                        kind: __describe::FieldKind::Length {
-                            of: "exported_memh",
-                        },
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u64,
-                        >(
-                            <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            "::core::primitive::u64",
-                        ),
-                        offset: __OFFSETS_MemMap[2usize],
-                        optional: false,
-                    },
-                ],
+                tag: 0,
+                reply: __p::Some("MemMapped"),
+                fields: &__p::placed(
+                    __FIELDS_MemMap,
+                    __OF_MemMap,
+                    [" Any value; the answer repeats it.", " Which memory.", ""],
+                ),
                 payloads: &[
-                    __describe::Payload {
+                    __p::PayloadItem {
                         name: "exported_memh",
                         docs: " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes.",
-                        ty: __describe::found_or_opaque::<
-                            u8,
-                        >(<__describe::Probe<u8>>::FOUND, "u8"),
-                        count: __describe::Count::Word("exported_memh_len"),
-                        address: ::core::option::Option::Some(
-                            "map_params.exported_memh_buffer",
-                        ),
-                        when: ::core::option::Option::None,
-                        constants: &[],
-                        registered: false,
+                        ty: __p::ty(<__p::Probe<u8>>::FOUND, "u8"),
+                        count: __p::PayloadCount::Word("exported_memh_len"),
+                        address: __p::Some("map_params.exported_memh_buffer"),
                         optional: true,
+                        ..__p::PayloadItem::NONE
                     },
                 ],
+                ..__p::Variant::NONE
             },
-            __describe::Variant {
+            __p::Variant {
                 name: "TagSend",
                 docs: " Sends `data` to worker `dest` of the domain.",
-                tag: 1u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::Some("TagSent"),
-                fields: &[
-                    __describe::Field {
-                        name: "context",
-                        docs: " Any value; the answer repeats it.",
-                        kind: __describe::FieldKind::Echo,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagSend[0usize],
-                        optional: true,
-                    },
-                    __describe::Field {
-                        name: "dest",
-                        docs: " The receiver's id in the domain.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagSend[1usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "data_addr",
-                        docs: "",
-                        kind: __describe::FieldKind::Address {
-                            of: "data",
-                        },
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u64,
-                        >(
-                            <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            "::core::primitive::u64",
-                        ),
-                        offset: __OFFSETS_TagSend[2usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "data_len",
-                        docs: "",
-                        kind: __describe::FieldKind::Length {
-                            of: "data",
-                        },
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u64,
-                        >(
-                            <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            "::core::primitive::u64",
-                        ),
-                        offset: __OFFSETS_TagSend[3usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "tag",
-                        docs: " The tag to send with.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagSend[4usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "memh_id",
-                        docs: " Which registered memory; 0 for data that travels with the command.",
-                        kind: __describe::FieldKind::Selector {
-                            of: "data",
-                        },
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagSend[5usize],
-                        optional: false,
-                    },
-                ],
+                tag: 1,
+                reply: __p::Some("TagSent"),
+                fields: &__p::placed(
+                    __FIELDS_TagSend,
+                    __OF_TagSend,
+                    [
+                        " Any value; the answer repeats it.",
+                        " The receiver's id in the domain.",
+                        "",
+                        "",
+                        " The tag to send with.",
+                        " Which registered memory; 0 for data that travels with the command.",
+                    ],
+                ),
                 payloads: &[
-                    __describe::Payload {
+                    __p::PayloadItem {
                         name: "data",
                         docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes.",
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u8,
-                        >(
-                            <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            "::core::primitive::u8",
-                        ),
-                        count: __describe::Count::Word("data_len"),
-                        address: ::core::option::Option::Some("data_addr"),
-                        when: ::core::option::Option::None,
-                        constants: &[],
-                        registered: true,
+                        presence: __p::Presence::Registered,
+                        count: __p::PayloadCount::Word("data_len"),
+                        address: __p::Some("data_addr"),
                         optional: true,
+                        ..__p::PayloadItem::NONE
                     },
                 ],
+                ..__p::Variant::NONE
             },
-            __describe::Variant {
+            __p::Variant {
                 name: "TagRecv",
                 docs: " Receives the first message whose tag matches.",
-                tag: 2u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::Some("TagReceived"),
-                fields: &[
-                    __describe::Field {
-                        name: "context",
-                        docs: " Any value; the answer repeats it.",
-                        kind: __describe::FieldKind::Echo,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagRecv[0usize],
-                        optional: true,
-                    },
-                    __describe::Field {
-                        name: "buffer",
-                        docs: " Where to receive in registered memory; not used without `memh_id`.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagRecv[1usize],
-                        optional: true,
-                    },
-                    __describe::Field {
-                        name: "count",
-                        docs: " How many bytes fit.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagRecv[2usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "tag",
-                        docs: " The tag to match.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagRecv[3usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "tag_mask",
-                        docs: " Which bits of the tag must match.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagRecv[4usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "memh_id",
-                        docs: " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagRecv[5usize],
-                        optional: true,
-                    },
-                ],
-                payloads: &[],
+                tag: 2,
+                reply: __p::Some("TagReceived"),
+                fields: &__p::placed(
+                    __FIELDS_TagRecv,
+                    __OF_TagRecv,
+                    [
+                        " Any value; the answer repeats it.",
+                        " Where to receive in registered memory; not used without `memh_id`.",
+                        " How many bytes fit.",
+                        " The tag to match.",
+                        " Which bits of the tag must match.",
+                        " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer.",
+                    ],
+                ),
+                ..__p::Variant::NONE
             },
         ],
     };
+    const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<3>(&__DESCRIPTION);
+    const _: () = __p::assert_fits(&__DESCRIPTION, __p::COMMAND_HEADER);
+    const _: () = __p::assert_element::<u8>("u8");
     ::urom_abi::__arbitrary! {
-        fn __arbitrary_MemMap < 'a > (input : & mut ::urom_abi::arbitrary::Unstructured <
-        'a >,) -> ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit >
-        { let mut field_0 = ::urom_abi::arbitrary::plain(input, __AT_MemMap_context) ?;
-        let mut field_1 = ::urom_abi::arbitrary::value(input, __AT_MemMap_map_params,
-        const { & __describe::found_or_opaque:: < MapParams > (< __describe::Probe <
-        MapParams >> ::FOUND, "MapParams") }) ?; let is_there = true; let field_2 =
-        ::urom_abi::arbitrary::borrowed:: < & 'a[u8] > (input, is_there,
-        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?; field_1
-        .exported_memh_buffer = ::urom_abi::wire::address_word("MemMap", "exported_memh",
-        & field_2) ?; ::core::result::Result::Ok(Command::MemMap { context : field_0,
-        map_params : field_1, exported_memh : field_2 }) } fn __arbitrary_TagSend < 'a >
-        (input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
-        ::core::result::Result < Command < 'a >, ::urom_abi::arbitrary::Unfit > { let mut
-        field_0 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_context) ?; let mut
-        field_1 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_dest) ?; let mut
-        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagSend_tag) ?; let is_there =
-        true; let field_2 = ::urom_abi::arbitrary::data(input,
-        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
-        ::core::result::Result::Ok(Command::TagSend { context : field_0, dest : field_1,
-        data : field_2, tag : field_3 }) } fn __arbitrary_TagRecv < 'a > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'a >,) -> ::core::result::Result < Command
-        < 'a >, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_context) ?; let mut field_1 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_buffer) ?; let mut field_2 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_count) ?; let mut field_3 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag) ?; let mut field_4 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_tag_mask) ?; let mut field_5 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagRecv_memh_id) ?;
-        ::core::result::Result::Ok(Command::TagRecv { context : field_0, buffer :
-        field_1, count : field_2, tag : field_3, tag_mask : field_4, memh_id : field_5 })
-        } #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a >
-        for Command < 'a > { fn arbitrary(input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'a >,) -> ::urom_abi::arbitrary::Result <
-        Self > { ::urom_abi::arbitrary::attempt(input, | input | { let chosen =
-        ::urom_abi::arbitrary::choose(input, 3usize) ?; match chosen { 0usize =>
-        __arbitrary_MemMap(input), 1usize => __arbitrary_TagSend(input), 2usize =>
-        __arbitrary_TagRecv(input), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) } } #[automatically_derived] impl < 'a >
-        ::urom_abi::arbitrary::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input :
-        & mut ::urom_abi::arbitrary::Unstructured < 'a >,) ->
-        ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_MemMap, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) ? { Command::MemMap { context, map_params,
-        exported_memh, .. } => ::core::result::Result::Ok(MemMap { context, map_params,
-        exported_memh }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
-        #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
-        TagSend < 'a > { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured <
-        'a >,) -> ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSend, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) ? { Command::TagSend { context, dest, data, tag,
-        .. } => ::core::result::Result::Ok(TagSend { context, dest, data, tag }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
-        #[automatically_derived] impl < 'a > ::urom_abi::arbitrary::Arbitrary < 'a > for
-        TagRecv { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'a >,)
-        -> ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagRecv, | made | {
-        ::urom_abi::arbitrary::can_be_written(Command::encoded_len(made), | out |
-        Command::encode(made, out)) }) ? { Command::TagRecv { context, buffer, count,
-        tag, tag_mask, memh_id, .. } => ::core::result::Result::Ok(TagRecv { context,
-        buffer, count, tag, tag_mask, memh_id }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        use __p::arbitrary as __a; fn __arbitrary_MemMap < 'a > (input : & mut
+        __a::Unstructured < 'a >) -> __a::Made < MemMap < 'a > > { let mut f0 =
+        __a::plain(input, __AT_MemMap_context) ?; let mut f1 = __a::value(input,
+        __AT_MemMap_map_params, const { & __FIELDS_MemMap[1].ty }) ?; let f2 =
+        __a::borrowed:: < & 'a[u8] > (input, true, __a::Length:: < __p::u64 > ::Free) ?;
+        f1.exported_memh_buffer = __p::address_word("MemMap", "exported_memh", & f2) ?;
+        __p::Ok(MemMap { context : f0, map_params : f1, exported_memh : f2 }) } fn
+        __arbitrary_TagSend < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
+        < TagSend < 'a > > { let mut f0 = __a::plain(input, __AT_TagSend_context) ?; let
+        mut f1 = __a::plain(input, __AT_TagSend_dest) ?; let mut f3 = __a::plain(input,
+        __AT_TagSend_tag) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 > ::Free)
+        ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
+        __arbitrary_TagRecv < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
+        < TagRecv > { let mut f0 = __a::plain(input, __AT_TagRecv_context) ?; let mut f1
+        = __a::plain(input, __AT_TagRecv_buffer) ?; let mut f2 = __a::plain(input,
+        __AT_TagRecv_count) ?; let mut f3 = __a::plain(input, __AT_TagRecv_tag) ?; let
+        mut f4 = __a::plain(input, __AT_TagRecv_tag_mask) ?; let mut f5 =
+        __a::plain(input, __AT_TagRecv_memh_id) ?; __p::Ok(TagRecv { context : f0, buffer
+        : f1, count : f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a >
+        __a::Arbitrary < 'a > for Command < 'a > { fn arbitrary(input : & mut
+        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::one_of(input, 3usize, |
+        input, chosen | match chosen { 0usize => __a::command(input, __arbitrary_MemMap)
+        .map(__p::From::from), 1usize => __a::command(input, __arbitrary_TagSend)
+        .map(__p::From::from), _ => __a::command(input, __arbitrary_TagRecv)
+        .map(__p::From::from), }) } } impl < 'a > __a::Arbitrary < 'a > for MemMap < 'a >
+        { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
+        __a::command(input, __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for
+        TagSend < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
+        __a::Result < Self > { __a::command(input, __arbitrary_TagSend) } } impl < 'a >
+        __a::Arbitrary < 'a > for TagRecv { fn arbitrary(input : & mut __a::Unstructured
+        < 'a >) -> __a::Result < Self > { __a::command(input, __arbitrary_TagRecv) } }
     }
     type __Notifications = Notification;
-    const __ANSWERS: &::urom_abi::describe::Messages = &<Notification as ::urom_abi::wire::Notifications>::DESCRIPTION;
-    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "MemMapped");
-    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "TagSent");
-    const _: () = ::urom_abi::wire::assert_notification(__ANSWERS, "TagReceived");
+    const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
+    const _: () = __p::assert_notification(__ANSWERS, "MemMapped");
+    const _: () = __p::assert_notification(__ANSWERS, "TagSent");
+    const _: () = __p::assert_notification(__ANSWERS, "TagReceived");
     const _: () = {
-        let _ = Command::decode;
-        let _ = Command::encode;
+        let _ = (Command::decode, Command::encode);
     };
-    #[automatically_derived]
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
+        pub const FIXED_LEN: __p::usize = __LEN;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        pub fn decode(
-            bytes: &'a [::core::primitive::u8],
-        ) -> ::core::result::Result<Command<'a>, ::urom_abi::wire::DecodeError> {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Command", bytes)? {
-                    0u64 => {
-                        <Command<
-                            'a,
-                        > as ::core::convert::From<
-                            MemMap<'a>,
-                        >>::from(MemMap::decode(bytes)?)
-                    }
-                    1u64 => {
-                        <Command<
-                            'a,
-                        > as ::core::convert::From<
-                            TagSend<'a>,
-                        >>::from(TagSend::decode(bytes)?)
-                    }
-                    2u64 => {
-                        <Command<
-                            'a,
-                        > as ::core::convert::From<
-                            TagRecv,
-                        >>::from(TagRecv::decode(bytes)?)
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
+        pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+                0 => MemMap::decode(bytes).map(__p::From::from),
+                1 => TagSend::decode(bytes).map(__p::From::from),
+                2 => TagRecv::decode(bytes).map(__p::From::from),
+                found => __p::unknown("Command", found, __KNOWN),
+            }
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -818,148 +449,61 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
-            match self {
-                Command::MemMap {
-                    context: field_0,
-                    map_params: field_1,
-                    exported_memh: field_2,
-                } => {
-                    let mut copy_of_map_params = __AT_MemMap_map_params.copy(field_1);
-                    copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
-                        "MemMap",
-                        "exported_memh",
-                        field_2,
-                    )?;
-                    let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                        "MemMap",
-                        "exported_memh",
-                        field_2,
-                    )?;
-                    ::urom_abi::wire::message::<
-                        __LEN,
-                        _,
-                    >(
-                        "MemMap",
-                        out,
-                        [::urom_abi::wire::bytes(field_2)],
-                        |fixed| {
-                            __TAG.write(fixed, &0);
-                            __AT_MemMap_context.write(fixed, field_0);
-                            __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                            __LENGTH_OF_MemMap_exported_memh
-                                .write(fixed, &length_word_of_exported_memh);
-                        },
-                    )
-                }
-                Command::TagSend {
-                    context: field_0,
-                    dest: field_1,
-                    data: field_2,
-                    tag: field_3,
-                } => {
-                    let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
-                        "TagSend",
-                        "data",
-                        field_2,
-                    )?;
-                    let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                        "TagSend",
-                        "data",
-                        field_2,
-                    )?;
-                    let word_memh_id: u64 = ::urom_abi::wire::selector_word(
-                        "TagSend",
-                        "data",
-                        field_2,
-                    )?;
-                    ::urom_abi::wire::message::<
-                        __LEN,
-                        _,
-                    >(
-                        "TagSend",
-                        out,
-                        [::urom_abi::wire::bytes(field_2)],
-                        |fixed| {
-                            __TAG.write(fixed, &1);
-                            __AT_TagSend_context.write(fixed, field_0);
-                            __AT_TagSend_dest.write(fixed, field_1);
-                            __ADDRESS_OF_TagSend_data
-                                .write(fixed, &address_word_of_data);
-                            __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
-                            __AT_TagSend_tag.write(fixed, field_3);
-                            __AT_TagSend_memh_id.write(fixed, &word_memh_id);
-                        },
-                    )
-                }
-                Command::TagRecv {
-                    context: field_0,
-                    buffer: field_1,
-                    count: field_2,
-                    tag: field_3,
-                    tag_mask: field_4,
-                    memh_id: field_5,
-                } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
-                    __TAG.write(fixed, &2);
-                    __AT_TagRecv_context.write(fixed, field_0);
-                    __AT_TagRecv_buffer.write(fixed, field_1);
-                    __AT_TagRecv_count.write(fixed, field_2);
-                    __AT_TagRecv_tag.write(fixed, field_3);
-                    __AT_TagRecv_tag_mask.write(fixed, field_4);
-                    __AT_TagRecv_memh_id.write(fixed, field_5);
-                    ::core::result::Result::Ok(__LEN)
-                }
-            }
+            out: &mut [__p::u8],
+        ) -> __p::Result<__p::usize, __p::EncodeError> {
+            self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            self.__visit(__p::Length)
+        }
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
-                Command::MemMap {
-                    context: field_0,
-                    map_params: field_1,
-                    exported_memh: field_2,
-                } => {
-                    ::urom_abi::wire::total(
-                        __LEN,
-                        &[::urom_abi::wire::bytes(field_2).len()],
-                    )
+                Command::MemMap { context: f0, map_params: f1, exported_memh: f2 } => {
+                    let message = MemMap {
+                        context: __AT_MemMap_context.copy(f0),
+                        map_params: __AT_MemMap_map_params.copy(f1),
+                        exported_memh: __p::Clone::clone(f2),
+                    };
+                    visitor.command(&message)
                 }
-                Command::TagSend {
-                    context: field_0,
-                    dest: field_1,
-                    data: field_2,
-                    tag: field_3,
-                } => {
-                    ::urom_abi::wire::total(
-                        __LEN,
-                        &[::urom_abi::wire::bytes(field_2).len()],
-                    )
+                Command::TagSend { context: f0, dest: f1, data: f2, tag: f3 } => {
+                    let message = TagSend {
+                        context: __AT_TagSend_context.copy(f0),
+                        dest: __AT_TagSend_dest.copy(f1),
+                        data: __p::Clone::clone(f2),
+                        tag: __AT_TagSend_tag.copy(f3),
+                    };
+                    visitor.command(&message)
                 }
                 Command::TagRecv {
-                    context: field_0,
-                    buffer: field_1,
-                    count: field_2,
-                    tag: field_3,
-                    tag_mask: field_4,
-                    memh_id: field_5,
-                } => ::core::option::Option::Some(__LEN),
+                    context: f0,
+                    buffer: f1,
+                    count: f2,
+                    tag: f3,
+                    tag_mask: f4,
+                    memh_id: f5,
+                } => {
+                    let message = TagRecv {
+                        context: __AT_TagRecv_context.copy(f0),
+                        buffer: __AT_TagRecv_buffer.copy(f1),
+                        count: __AT_TagRecv_count.copy(f2),
+                        tag: __AT_TagRecv_tag.copy(f3),
+                        tag_mask: __AT_TagRecv_tag_mask.copy(f4),
+                        memh_id: __AT_TagRecv_memh_id.copy(f5),
+                    };
+                    visitor.command(&message)
+                }
             }
         }
     }
-    const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < MemMapped as ::urom_abi::wire::Answer <
-        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
-        [::urom_abi::wire::echo_name("context")]),
-        "`MemMapped` echoes a field that `MemMap` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
-    );
-    #[automatically_derived]
-    impl<'a> ::core::convert::From<MemMap<'a>> for Command<'a> {
+    type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
+    #[inline(always)]
+    fn __echo_MemMap(f0: u64) -> __Echo_MemMap {
+        __Echo_MemMap { context: f0 }
+    }
+    impl<'a> __p::From<MemMap<'a>> for Command<'a> {
         #[inline]
         fn from(message: MemMap<'a>) -> Command<'a> {
             Command::MemMap {
@@ -969,117 +513,79 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
     impl<'a> MemMap<'a> {
         /// Reads the command.
         ///
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub fn decode(
-            bytes: &'a [::core::primitive::u8],
-        ) -> ::core::result::Result<MemMap<'a>, ::urom_abi::wire::DecodeError> {
-            let (fixed, mut behind) = ::urom_abi::wire::start::<__LEN>("MemMap", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("MemMap", found, 0u64),
-                );
-            }
-            let field_0 = __AT_MemMap_context.read(fixed);
-            let field_1 = __AT_MemMap_map_params
+        pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let (fixed, mut behind) = __p::start("MemMap", bytes)?;
+            __p::own_tag("MemMap", __TAG.read(fixed), 0, __p::None)?;
+            let f0 = __AT_MemMap_context.read(fixed);
+            let f1 = __AT_MemMap_map_params
                 .checked(
                     fixed,
                     "MemMap",
                     "map_params",
-                    const {
-                        &__describe::found_or_opaque::<
-                            MapParams,
-                        >(<__describe::Probe<MapParams>>::FOUND, "MapParams")
-                    },
+                    const { &__FIELDS_MemMap[1].ty },
                 )?;
-            let field_2 = behind
+            let f2 = behind
                 .take::<
                     &'a [u8],
-                >("exported_memh", true, __LENGTH_OF_MemMap_exported_memh.read(fixed))?;
+                >("exported_memh", true, __LEN_MemMap_exported_memh.read(fixed))?;
             behind.end()?;
-            ::core::result::Result::Ok(MemMap {
-                context: field_0,
-                map_params: field_1,
-                exported_memh: field_2,
+            __p::Ok(MemMap {
+                context: f0,
+                map_params: f1,
+                exported_memh: f2,
             })
         }
     }
-    #[automatically_derived]
-    impl<'a> ::urom_abi::protocol::Request for MemMap<'a> {
+    impl __p::Request for MemMap<'_> {
         type Protocol = Protocol;
-        type Reply = <MemMapped as ::urom_abi::wire::Answer<__Notifications>>::This;
+        type Reply = <MemMapped as __p::Answer<__Notifications>>::This;
         type Kind = MemMap<'static>;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::urom_abi::wire::total(
-                __LEN,
-                &[::urom_abi::wire::bytes(&self.exported_memh).len()],
-            )
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
         }
         #[inline]
-        fn encode(
-            &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
+        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
             let mut copy_of_map_params = __AT_MemMap_map_params.copy(&self.map_params);
-            copy_of_map_params.exported_memh_buffer = ::urom_abi::wire::address_word(
+            copy_of_map_params.exported_memh_buffer = __p::address_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
             )?;
-            let length_word_of_exported_memh: ::core::primitive::u64 = ::urom_abi::wire::length_word(
+            let length_of_exported_memh = __p::length_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
             )?;
-            ::urom_abi::wire::message::<
-                __LEN,
-                _,
-            >(
+            __p::message(
                 "MemMap",
                 out,
-                [::urom_abi::wire::bytes(&self.exported_memh)],
+                [__p::bytes(&self.exported_memh)],
                 |fixed| {
                     __TAG.write(fixed, &0);
                     __AT_MemMap_context.write(fixed, &self.context);
                     __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                    __LENGTH_OF_MemMap_exported_memh
-                        .write(fixed, &length_word_of_exported_memh);
+                    __LEN_MemMap_exported_memh.write(fixed, &length_of_exported_memh);
                 },
             )
         }
         #[inline]
-        fn echo(
-            &self,
-        ) -> <MemMapped as ::urom_abi::wire::Answer<__Notifications>>::Echo {
-            let mut __echo = <<MemMapped as ::urom_abi::wire::Answer<
-                __Notifications,
-            >>::Echo as ::urom_abi::wire::Echo>::zero();
-            ::urom_abi::wire::Echoes::<
-                { ::urom_abi::wire::echo_name("context") },
-            >::set(&mut __echo, __AT_MemMap_context.copy(&self.context));
-            __echo
+        fn echo(&self) -> <MemMapped as __p::Answer<__Notifications>>::Echo {
+            __echo_MemMap(__AT_MemMap_context.copy(&self.context))
         }
     }
-    const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < TagSent as ::urom_abi::wire::Answer <
-        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
-        [::urom_abi::wire::echo_name("context")]),
-        "`TagSent` echoes a field that `TagSend` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
-    );
-    #[automatically_derived]
-    impl<'a> ::core::convert::From<TagSend<'a>> for Command<'a> {
+    type __Echo_TagSend = <TagSent as __p::Answer<__Notifications>>::Echo;
+    #[inline(always)]
+    fn __echo_TagSend(f0: u64) -> __Echo_TagSend {
+        __Echo_TagSend { context: f0 }
+    }
+    impl<'a> __p::From<TagSend<'a>> for Command<'a> {
         #[inline]
         fn from(message: TagSend<'a>) -> Command<'a> {
             Command::TagSend {
@@ -1090,115 +596,73 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
     impl<'a> TagSend<'a> {
         /// Reads the command.
         ///
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub fn decode(
-            bytes: &'a [::core::primitive::u8],
-        ) -> ::core::result::Result<TagSend<'a>, ::urom_abi::wire::DecodeError> {
-            let (fixed, mut behind) = ::urom_abi::wire::start::<
-                __LEN,
-            >("TagSend", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 1u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagSend", found, 1u64),
-                );
-            }
-            let field_0 = __AT_TagSend_context.read(fixed);
-            let field_1 = __AT_TagSend_dest.read(fixed);
-            let field_3 = __AT_TagSend_tag.read(fixed);
-            let field_2 = behind
+        pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let (fixed, mut behind) = __p::start("TagSend", bytes)?;
+            __p::own_tag("TagSend", __TAG.read(fixed), 1, __p::None)?;
+            let f0 = __AT_TagSend_context.read(fixed);
+            let f1 = __AT_TagSend_dest.read(fixed);
+            let f3 = __AT_TagSend_tag.read(fixed);
+            let f2 = behind
                 .data(
                     "data",
                     __AT_TagSend_memh_id.read(fixed),
-                    __ADDRESS_OF_TagSend_data.read(fixed),
-                    __LENGTH_OF_TagSend_data.read(fixed),
+                    __ADDR_TagSend_data.read(fixed),
+                    __LEN_TagSend_data.read(fixed),
                 )?;
             behind.end()?;
-            ::core::result::Result::Ok(TagSend {
-                context: field_0,
-                dest: field_1,
-                data: field_2,
-                tag: field_3,
+            __p::Ok(TagSend {
+                context: f0,
+                dest: f1,
+                data: f2,
+                tag: f3,
             })
         }
     }
-    #[automatically_derived]
-    impl<'a> ::urom_abi::protocol::Request for TagSend<'a> {
+    impl __p::Request for TagSend<'_> {
         type Protocol = Protocol;
-        type Reply = <TagSent as ::urom_abi::wire::Answer<__Notifications>>::This;
+        type Reply = <TagSent as __p::Answer<__Notifications>>::This;
         type Kind = TagSend<'static>;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::urom_abi::wire::total(__LEN, &[::urom_abi::wire::bytes(&self.data).len()])
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::total(__LEN, &[__p::bytes(&self.data).len()])
         }
         #[inline]
-        fn encode(
-            &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
-                "TagSend",
-                "data",
-                &self.data,
-            )?;
-            let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                "TagSend",
-                "data",
-                &self.data,
-            )?;
-            let word_memh_id: u64 = ::urom_abi::wire::selector_word(
-                "TagSend",
-                "data",
-                &self.data,
-            )?;
-            ::urom_abi::wire::message::<
-                __LEN,
-                _,
-            >(
+        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
+            let address_of_data = __p::address_word("TagSend", "data", &self.data)?;
+            let length_of_data = __p::length_word("TagSend", "data", &self.data)?;
+            let word_memh_id: u64 = __p::selector_word("TagSend", "data", &self.data)?;
+            __p::message(
                 "TagSend",
                 out,
-                [::urom_abi::wire::bytes(&self.data)],
+                [__p::bytes(&self.data)],
                 |fixed| {
                     __TAG.write(fixed, &1);
                     __AT_TagSend_context.write(fixed, &self.context);
                     __AT_TagSend_dest.write(fixed, &self.dest);
-                    __ADDRESS_OF_TagSend_data.write(fixed, &address_word_of_data);
-                    __LENGTH_OF_TagSend_data.write(fixed, &length_word_of_data);
+                    __ADDR_TagSend_data.write(fixed, &address_of_data);
+                    __LEN_TagSend_data.write(fixed, &length_of_data);
                     __AT_TagSend_tag.write(fixed, &self.tag);
                     __AT_TagSend_memh_id.write(fixed, &word_memh_id);
                 },
             )
         }
         #[inline]
-        fn echo(&self) -> <TagSent as ::urom_abi::wire::Answer<__Notifications>>::Echo {
-            let mut __echo = <<TagSent as ::urom_abi::wire::Answer<
-                __Notifications,
-            >>::Echo as ::urom_abi::wire::Echo>::zero();
-            ::urom_abi::wire::Echoes::<
-                { ::urom_abi::wire::echo_name("context") },
-            >::set(&mut __echo, __AT_TagSend_context.copy(&self.context));
-            __echo
+        fn echo(&self) -> <TagSent as __p::Answer<__Notifications>>::Echo {
+            __echo_TagSend(__AT_TagSend_context.copy(&self.context))
         }
     }
-    const _: () = ::core::assert!(
-        ::urom_abi::wire::echoes_all(< < TagReceived as ::urom_abi::wire::Answer <
-        __Notifications >> ::Echo as ::urom_abi::wire::Echo > ::NAMES, &
-        [::urom_abi::wire::echo_name("context")]),
-        "`TagReceived` echoes a field that `TagRecv` does not: mark the command's field of the same name `#[urom(echo)]`, or remove `echo` in the notification",
-    );
-    #[automatically_derived]
-    impl<'a> ::core::convert::From<TagRecv> for Command<'a> {
+    type __Echo_TagRecv = <TagReceived as __p::Answer<__Notifications>>::Echo;
+    #[inline(always)]
+    fn __echo_TagRecv(f0: u64) -> __Echo_TagRecv {
+        __Echo_TagRecv { context: f0 }
+    }
+    impl<'a> __p::From<TagRecv> for Command<'a> {
         #[inline]
         fn from(message: TagRecv) -> Command<'a> {
             Command::TagRecv {
@@ -1211,26 +675,16 @@ const _: () = {
             }
         }
     }
-    #[automatically_derived]
     impl TagRecv {
         /// Reads the command.
         ///
         /// # Errors
         /// Which field is wrong, and how.
         #[inline]
-        pub fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<TagRecv, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<__LEN>("TagRecv", bytes)?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 2u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagRecv", found, 2u64),
-                );
-            }
-            ::core::result::Result::Ok(TagRecv {
+        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            let fixed = __p::exact("TagRecv", bytes)?;
+            __p::own_tag("TagRecv", __TAG.read(fixed), 2, __p::None)?;
+            __p::Ok(TagRecv {
                 context: __AT_TagRecv_context.read(fixed),
                 buffer: __AT_TagRecv_buffer.read(fixed),
                 count: __AT_TagRecv_count.read(fixed),
@@ -1240,24 +694,17 @@ const _: () = {
             })
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Request for TagRecv {
+    impl __p::Request for TagRecv {
         type Protocol = Protocol;
-        type Reply = <TagReceived as ::urom_abi::wire::Answer<__Notifications>>::This;
+        type Reply = <TagReceived as __p::Answer<__Notifications>>::This;
         type Kind = TagRecv;
         #[inline]
-        fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
-            ::core::option::Option::Some(__LEN)
+        fn encoded_len(&self) -> __p::Option<__p::usize> {
+            __p::Some(__LEN)
         }
         #[inline]
-        fn encode(
-            &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let fixed = ::urom_abi::wire::room::<__LEN>("TagRecv", out)?;
+        fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
+            let fixed = __p::room("TagRecv", out)?;
             __TAG.write(fixed, &2);
             __AT_TagRecv_context.write(fixed, &self.context);
             __AT_TagRecv_buffer.write(fixed, &self.buffer);
@@ -1265,241 +712,147 @@ const _: () = {
             __AT_TagRecv_tag.write(fixed, &self.tag);
             __AT_TagRecv_tag_mask.write(fixed, &self.tag_mask);
             __AT_TagRecv_memh_id.write(fixed, &self.memh_id);
-            ::core::result::Result::Ok(__LEN)
+            __p::Ok(__LEN)
         }
         #[inline]
-        fn echo(
-            &self,
-        ) -> <TagReceived as ::urom_abi::wire::Answer<__Notifications>>::Echo {
-            let mut __echo = <<TagReceived as ::urom_abi::wire::Answer<
-                __Notifications,
-            >>::Echo as ::urom_abi::wire::Echo>::zero();
-            ::urom_abi::wire::Echoes::<
-                { ::urom_abi::wire::echo_name("context") },
-            >::set(&mut __echo, __AT_TagRecv_context.copy(&self.context));
-            __echo
+        fn echo(&self) -> <TagReceived as __p::Answer<__Notifications>>::Echo {
+            __echo_TagRecv(__AT_TagRecv_context.copy(&self.context))
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Protocol for Protocol {
-        const NAME: &'static ::core::primitive::str = "worker_sandbox";
-        const VERSION: ::core::primitive::u64 = 1u64;
-        const COMMAND_LEN: ::core::primitive::usize = __LEN;
-        const NOTIFICATION_LEN: ::core::primitive::usize = <Notification as ::urom_abi::wire::Notifications>::LEN;
-        const DESCRIPTION: &'static ::urom_abi::describe::Protocol = &::urom_abi::describe::Protocol {
+    impl __p::Protocol for Protocol {
+        const NAME: &'static __p::str = "worker_sandbox";
+        const VERSION: __p::u64 = 1u64;
+        const COMMAND_LEN: __p::usize = __LEN;
+        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
+            .len;
+        const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_sandbox",
             version: 1u64,
             commands: __DESCRIPTION,
-            notifications: <Notification as ::urom_abi::wire::Notifications>::DESCRIPTION,
+            notifications: <Notification as __p::Notifications>::DESCRIPTION,
         };
-        type Client<AnyHost: ::urom_abi::protocol::HostSide> = Client<AnyHost>;
-        fn client<AnyHost: ::urom_abi::protocol::HostSide>(
-            plugin: AnyHost::Plugin,
-        ) -> Client<AnyHost> {
+        type Client<AnyHost: __p::HostSide> = Client<AnyHost>;
+        fn client<AnyHost: __p::HostSide>(plugin: AnyHost::Plugin) -> Client<AnyHost> {
             Client { plugin }
         }
-        fn refusal(
-            command: &[::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            match ::urom_abi::wire::tag::<
-                ::core::primitive::u64,
-                __LEN,
-            >("Command", command) {
-                ::core::result::Result::Ok(0u64) => {
-                    let __echoed = {
-                        let mut __echo = <<MemMapped as ::urom_abi::wire::Answer<
-                            __Notifications,
-                        >>::Echo as ::urom_abi::wire::Echo>::zero();
-                        ::urom_abi::wire::Echoes::<
-                            { ::urom_abi::wire::echo_name("context") },
-                        >::set(&mut __echo, __AT_MemMap_context.read_or_zero(command));
-                        __echo
-                    };
-                    __echoed.refusal()
+        fn refusal(command: &[__p::u8]) -> __p::Written {
+            match __p::tag::<__p::u64, __LEN>("Command", command) {
+                __p::Ok(0) => {
+                    __echo_MemMap(__AT_MemMap_context.read_or_zero(command)).refusal()
                 }
-                ::core::result::Result::Ok(1u64) => {
-                    let __echoed = {
-                        let mut __echo = <<TagSent as ::urom_abi::wire::Answer<
-                            __Notifications,
-                        >>::Echo as ::urom_abi::wire::Echo>::zero();
-                        ::urom_abi::wire::Echoes::<
-                            { ::urom_abi::wire::echo_name("context") },
-                        >::set(&mut __echo, __AT_TagSend_context.read_or_zero(command));
-                        __echo
-                    };
-                    __echoed.refusal()
+                __p::Ok(1) => {
+                    __echo_TagSend(__AT_TagSend_context.read_or_zero(command)).refusal()
                 }
-                ::core::result::Result::Ok(2u64) => {
-                    let __echoed = {
-                        let mut __echo = <<TagReceived as ::urom_abi::wire::Answer<
-                            __Notifications,
-                        >>::Echo as ::urom_abi::wire::Echo>::zero();
-                        ::urom_abi::wire::Echoes::<
-                            { ::urom_abi::wire::echo_name("context") },
-                        >::set(&mut __echo, __AT_TagRecv_context.read_or_zero(command));
-                        __echo
-                    };
-                    __echoed.refusal()
+                __p::Ok(2) => {
+                    __echo_TagRecv(__AT_TagRecv_context.read_or_zero(command)).refusal()
                 }
-                ::core::result::Result::Ok(found) => {
-                    <Notification as ::urom_abi::wire::Notifications>::refusal(found)
-                }
-                ::core::result::Result::Err(_) => {
-                    <Notification as ::urom_abi::wire::Notifications>::refusal(0)
+                found => {
+                    <Notification as __p::Notifications>::refusal(
+                        __p::Result::unwrap_or_default(found),
+                    )
                 }
             }
         }
     }
-    #[automatically_derived]
-    impl<AnySide, AnyHandler> ::urom_abi::protocol::Serve<AnySide, AnyHandler>
-    for Protocol
+    impl<AnySide, AnyHandler> __p::Serve<AnySide, AnyHandler> for Protocol
     where
-        AnySide: ::urom_abi::protocol::PluginSide,
+        AnySide: __p::PluginSide,
         AnyHandler: Handler<AnySide>,
     {
-        fn open(
-            cx: &AnySide::OpenContext,
-        ) -> ::core::result::Result<AnyHandler, AnySide::Error> {
-            <AnyHandler as Handler<AnySide>>::open(cx)
+        fn open(cx: &AnySide::OpenContext) -> __p::Result<AnyHandler, AnySide::Error> {
+            AnyHandler::open(cx)
         }
         fn address(
             handler: &AnyHandler,
-        ) -> ::core::result::Result<
-            ::urom_abi::wire::Vec<::core::primitive::u8>,
-            AnySide::Error,
-        > {
-            <AnyHandler as Handler<AnySide>>::address(handler)
+        ) -> __p::Result<__p::Vec<__p::u8>, AnySide::Error> {
+            AnyHandler::address(handler)
         }
-        fn progress(handler: &AnyHandler) -> ::core::primitive::bool {
-            <AnyHandler as Handler<AnySide>>::progress(handler)
+        fn progress(handler: &AnyHandler) -> __p::bool {
+            AnyHandler::progress(handler)
         }
         async fn serve<'command>(
             handler: &'command AnyHandler,
             cx: &'command AnySide::Context,
-            bytes: &'command [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            AnySide::Error,
-        > {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Command", bytes)? {
-                    0u64 => {
-                        ::urom_abi::wire::serve(
-                                move || MemMap::decode(bytes),
-                                move |command| <AnyHandler as Handler<
-                                    AnySide,
-                                >>::mem_map(handler, cx, command),
-                            )
-                            .await?
-                    }
-                    1u64 => {
-                        ::urom_abi::wire::serve(
-                                move || TagSend::decode(bytes),
-                                move |command| <AnyHandler as Handler<
-                                    AnySide,
-                                >>::tag_send(handler, cx, command),
-                            )
-                            .await?
-                    }
-                    2u64 => {
-                        ::urom_abi::wire::serve(
-                                move || TagRecv::decode(bytes),
-                                move |command| <AnyHandler as Handler<
-                                    AnySide,
-                                >>::tag_recv(handler, cx, command),
-                            )
-                            .await?
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Command", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
-        }
-    }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::clone::Clone
-    for Client<AnyHost> {
-        fn clone(&self) -> Self {
-            Client {
-                plugin: ::core::clone::Clone::clone(&self.plugin),
+            bytes: &'command [__p::u8],
+        ) -> __p::Result<__p::NotificationDesc, AnySide::Error> {
+            match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
+                0 => {
+                    __p::serve(
+                            move || MemMap::decode(bytes),
+                            move |command| AnyHandler::mem_map(handler, cx, command),
+                        )
+                        .await
+                }
+                1 => {
+                    __p::serve(
+                            move || TagSend::decode(bytes),
+                            move |command| AnyHandler::tag_send(handler, cx, command),
+                        )
+                        .await
+                }
+                2 => {
+                    __p::serve(
+                            move || TagRecv::decode(bytes),
+                            move |command| AnyHandler::tag_recv(handler, cx, command),
+                        )
+                        .await
+                }
+                found => __p::unknown("Command", found, __KNOWN),
             }
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::fmt::Debug
-    for Client<AnyHost> {
-        fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-            ::core::fmt::Formatter::write_str(
-                f,
-                ::core::concat!("Client(", "worker_sandbox", ")"),
-            )
+    impl<AnyHost: __p::HostSide> __p::Clone for Client<AnyHost> {
+        fn clone(&self) -> Self {
+            Client {
+                plugin: __p::Clone::clone(&self.plugin),
+            }
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> ::core::convert::AsRef<AnyHost::Plugin>
-    for Client<AnyHost> {
+    impl<AnyHost: __p::HostSide> __p::fmt::Debug for Client<AnyHost> {
+        fn fmt(&self, f: &mut __p::fmt::Formatter<'_>) -> __p::fmt::Result {
+            __p::fmt::Formatter::write_str(f, "Client(worker_sandbox)")
+        }
+    }
+    impl<AnyHost: __p::HostSide> __p::AsRef<AnyHost::Plugin> for Client<AnyHost> {
         fn as_ref(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
     }
-    #[automatically_derived]
-    impl<AnyHost: ::urom_abi::protocol::HostSide> Client<AnyHost> {
+    impl<AnyHost: __p::HostSide> Client<AnyHost> {
         /// The plugin as the service knows it.
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        #[cfg_attr(
-            not(doctest),
-            doc = " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only."
-        )]
-        #[cfg_attr(doctest, doc = " Makes the command [`MemMap`].")]
+        /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+ host that made it only.*/
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
             map_params: MapParams,
         ) -> MemMapTask<'task, AnyHost> {
-            MemMapTask {
-                plugin: &self.plugin,
-                worker: worker,
-                command: MemMap {
-                    context: __AT_MemMap_context.zero(),
-                    map_params,
-                    exported_memh: ::urom_abi::wire::unset(),
-                },
-                deadline: ::core::option::Option::None,
-            }
+            let command = MemMap {
+                context: __AT_MemMap_context.zero(),
+                map_params,
+                exported_memh: __p::unset(),
+            };
+            MemMapTask(__p::Task::new(&self.plugin, worker, command))
         }
-        #[cfg_attr(not(doctest), doc = " Sends `data` to worker `dest` of the domain.")]
-        #[cfg_attr(doctest, doc = " Makes the command [`TagSend`].")]
+        /// Sends `data` to worker `dest` of the domain.
         pub fn task_tag_send<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
             dest: u64,
             tag: u64,
         ) -> TagSendTask<'task, AnyHost> {
-            TagSendTask {
-                plugin: &self.plugin,
-                worker: worker,
-                command: TagSend {
-                    context: __AT_TagSend_context.zero(),
-                    dest,
-                    data: ::urom_abi::wire::unset(),
-                    tag,
-                },
-                deadline: ::core::option::Option::None,
-            }
+            let command = TagSend {
+                context: __AT_TagSend_context.zero(),
+                dest,
+                data: __p::unset(),
+                tag,
+            };
+            TagSendTask(__p::Task::new(&self.plugin, worker, command))
         }
-        #[cfg_attr(not(doctest), doc = " Receives the first message whose tag matches.")]
-        #[cfg_attr(doctest, doc = " Makes the command [`TagRecv`].")]
+        /// Receives the first message whose tag matches.
         pub fn task_tag_recv<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -1507,49 +860,34 @@ const _: () = {
             tag: u64,
             tag_mask: u64,
         ) -> TagRecvTask<'task, AnyHost> {
-            TagRecvTask {
-                plugin: &self.plugin,
-                worker: worker,
-                command: TagRecv {
-                    context: __AT_TagRecv_context.zero(),
-                    buffer: __AT_TagRecv_buffer.zero(),
-                    count,
-                    tag,
-                    tag_mask,
-                    memh_id: __AT_TagRecv_memh_id.zero(),
-                },
-                deadline: ::core::option::Option::None,
-            }
+            let command = TagRecv {
+                context: __AT_TagRecv_context.zero(),
+                buffer: __AT_TagRecv_buffer.zero(),
+                count,
+                tag,
+                tag_mask,
+                memh_id: __AT_TagRecv_memh_id.zero(),
+            };
+            TagRecvTask(__p::Task::new(&self.plugin, worker, command))
         }
     }
-    #[automatically_derived]
-    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> MemMapTask<'task, AnyHost> {
-        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
-        #[cfg_attr(
-            doctest,
-            doc = " Sets `context`, which the answer repeats; 0 unless set."
-        )]
+    impl<'task, AnyHost: __p::HostSide> MemMapTask<'task, AnyHost> {
+        /// Any value; the answer repeats it.
         pub fn context(mut self, context: u64) -> Self {
-            self.command.context = context;
+            self.0.command.context = context;
             self
         }
-        #[cfg_attr(
-            not(doctest),
-            doc = " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes."
-        )]
-        #[cfg_attr(
-            doctest,
-            doc = " Sets `exported_memh`; empty or not there unless set."
-        )]
+        /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+ what `ucx::Memory::window` makes.*/
         pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
-            self.command.exported_memh = exported_memh;
+            self.0.command.exported_memh = exported_memh;
             self
         }
-        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
-        /// what the worker was started with; the longest there is means no deadline.
-        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
-            self.deadline = ::core::option::Option::Some(limit);
-            self
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
+        pub fn deadline(self, limit: __p::Duration) -> Self {
+            MemMapTask(self.0.deadline(limit))
         }
         /// Submits the command. What it returns resolves to the notification.
         ///
@@ -1557,65 +895,38 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<MemMap<'static>>,
-            AnyHost::Error,
-        > {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-            )
+        ) -> __p::Result<AnyHost::Completion<MemMap<'static>>, AnyHost::Error> {
+            self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
         /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub fn submit_with<AnyCallback>(
+        pub fn submit_with(
             self,
-            callback: AnyCallback,
-        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
-        where
-            AnyCallback: ::core::ops::FnOnce(
-                    ::core::result::Result<MemMapped, AnyHost::Error>,
-                ) + 'static,
-        {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-                callback,
-            )
+            callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
+        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+            self.0.submit_with(callback)
         }
     }
-    #[automatically_derived]
-    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagSendTask<'task, AnyHost> {
-        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
-        #[cfg_attr(
-            doctest,
-            doc = " Sets `context`, which the answer repeats; 0 unless set."
-        )]
+    impl<'task, AnyHost: __p::HostSide> TagSendTask<'task, AnyHost> {
+        /// Any value; the answer repeats it.
         pub fn context(mut self, context: u64) -> Self {
-            self.command.context = context;
+            self.0.command.context = context;
             self
         }
-        #[cfg_attr(
-            not(doctest),
-            doc = " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes."
-        )]
-        #[cfg_attr(doctest, doc = " Sets `data`; empty or not there unless set.")]
-        pub fn data(mut self, data: impl ::core::convert::Into<Data<'task>>) -> Self {
-            self.command.data = ::core::convert::Into::into(data);
+        /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+ registered bytes.*/
+        pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
+            self.0.command.data = __p::Into::into(data);
             self
         }
-        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
-        /// what the worker was started with; the longest there is means no deadline.
-        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
-            self.deadline = ::core::option::Option::Some(limit);
-            self
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
+        pub fn deadline(self, limit: __p::Duration) -> Self {
+            TagSendTask(self.0.deadline(limit))
         }
         /// Submits the command. What it returns resolves to the notification.
         ///
@@ -1623,74 +934,43 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> ::core::result::Result<
-            AnyHost::Completion<TagSend<'static>>,
-            AnyHost::Error,
-        > {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-            )
+        ) -> __p::Result<AnyHost::Completion<TagSend<'static>>, AnyHost::Error> {
+            self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
         /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub fn submit_with<AnyCallback>(
+        pub fn submit_with(
             self,
-            callback: AnyCallback,
-        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
-        where
-            AnyCallback: ::core::ops::FnOnce(
-                    ::core::result::Result<TagSent, AnyHost::Error>,
-                ) + 'static,
-        {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-                callback,
-            )
+            callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
+        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+            self.0.submit_with(callback)
         }
     }
-    #[automatically_derived]
-    impl<'task, AnyHost: ::urom_abi::protocol::HostSide> TagRecvTask<'task, AnyHost> {
-        #[cfg_attr(not(doctest), doc = " Any value; the answer repeats it.")]
-        #[cfg_attr(
-            doctest,
-            doc = " Sets `context`, which the answer repeats; 0 unless set."
-        )]
+    impl<'task, AnyHost: __p::HostSide> TagRecvTask<'task, AnyHost> {
+        /// Any value; the answer repeats it.
         pub fn context(mut self, context: u64) -> Self {
-            self.command.context = context;
+            self.0.command.context = context;
             self
         }
-        #[cfg_attr(
-            not(doctest),
-            doc = " Where to receive in registered memory; not used without `memh_id`."
-        )]
-        #[cfg_attr(doctest, doc = " Sets `buffer`; 0 unless set.")]
+        /// Where to receive in registered memory; not used without `memh_id`.
         pub fn buffer(mut self, buffer: u64) -> Self {
-            self.command.buffer = buffer;
+            self.0.command.buffer = buffer;
             self
         }
-        #[cfg_attr(
-            not(doctest),
-            doc = " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer."
-        )]
-        #[cfg_attr(doctest, doc = " Sets `memh_id`; 0 unless set.")]
+        /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+ (unless set) receives into the answer.*/
         pub fn memh_id(mut self, memh_id: u64) -> Self {
-            self.command.memh_id = memh_id;
+            self.0.command.memh_id = memh_id;
             self
         }
-        /// Fails the task with `TIME_OUT` when it is not answered within `limit` of its submission. In place of
-        /// what the worker was started with; the longest there is means no deadline.
-        pub fn deadline(mut self, limit: ::core::time::Duration) -> Self {
-            self.deadline = ::core::option::Option::Some(limit);
-            self
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
+        pub fn deadline(self, limit: __p::Duration) -> Self {
+            TagRecvTask(self.0.deadline(limit))
         }
         /// Submits the command. What it returns resolves to the notification.
         ///
@@ -1698,35 +978,21 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> ::core::result::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-            )
+        ) -> __p::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
+            self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
         /// can cancel the task, and may be dropped.
         ///
         /// # Errors
         /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
-        pub fn submit_with<AnyCallback>(
+        pub fn submit_with(
             self,
-            callback: AnyCallback,
-        ) -> ::core::result::Result<AnyHost::Handle, AnyHost::Error>
-        where
-            AnyCallback: ::core::ops::FnOnce(
-                    ::core::result::Result<TagReceived, AnyHost::Error>,
-                ) + 'static,
-        {
-            <AnyHost as ::urom_abi::protocol::HostSide>::submit_with(
-                self.plugin,
-                self.worker,
-                &self.command,
-                self.deadline,
-                callback,
-            )
+            callback: impl __p::FnOnce(
+                __p::Result<TagReceived, AnyHost::Error>,
+            ) + 'static,
+        ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
+            self.0.submit_with(callback)
         }
     }
 };
@@ -1759,481 +1025,203 @@ pub enum Notification {
         status: i8,
     },
 }
-#[cfg_attr(
-    not(doctest),
-    doc = " The memory is registered. C's plugin sends the tag of the next one."
-)]
-#[cfg_attr(doctest, doc = " The notification `MemMapped`.")]
+/// The memory is registered. C's plugin sends the tag of the next one.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 pub struct MemMapped {
-    #[cfg_attr(not(doctest), doc = " The handle for later commands, never 0.")]
-    #[cfg_attr(doctest, doc = " The field `memh_id`.")]
+    /// The handle for later commands, never 0.
     pub memh_id: u64,
 }
-/// The fields of `MemMapped` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct MemMappedEcho {
-    #[cfg_attr(not(doctest), doc = " The command's.")]
-    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-#[cfg_attr(
-    not(doctest),
-    doc = " The data may be changed again; it need not have been received."
-)]
-#[cfg_attr(doctest, doc = " The notification `TagSent`.")]
+/// The data may be changed again; it need not have been received.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagSent {
-    #[cfg_attr(not(doctest), doc = " How the send ended.")]
-    #[cfg_attr(doctest, doc = " The field `status`.")]
+    /// How the send ended.
     pub status: i8,
 }
-/// The fields of `TagSent` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagSentEcho {
-    #[cfg_attr(not(doctest), doc = " The command's.")]
-    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
-#[cfg_attr(not(doctest), doc = " A message came.")]
-#[cfg_attr(doctest, doc = " The notification `TagReceived`.")]
+/// A message came.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 pub struct TagReceived {
-    #[cfg_attr(
-        not(doctest),
-        doc = " The message, or how much of it is now in registered memory. Nothing when there was an error."
-    )]
-    #[cfg_attr(doctest, doc = " The field `data`.")]
+    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
     pub data: Received,
-    #[cfg_attr(not(doctest), doc = " The sender's tag; 0 when there was an error.")]
-    #[cfg_attr(doctest, doc = " The field `sender_tag`.")]
+    /// The sender's tag; 0 when there was an error.
     pub sender_tag: u64,
-    #[cfg_attr(
-        not(doctest),
-        doc = " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped."
-    )]
-    #[cfg_attr(doctest, doc = " The field `status`.")]
+    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
     pub status: i8,
 }
-/// The fields of `TagReceived` that repeat the command's.
 #[doc(hidden)]
 #[derive(::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagReceivedEcho {
-    #[cfg_attr(not(doctest), doc = " The command's.")]
-    #[cfg_attr(doctest, doc = " The field `context`.")]
     pub context: u64,
 }
 const _: () = {
-    use ::urom_abi::wire::NotAnyBytes as _;
-    use ::urom_abi::wire::layout as __layout;
-    const __TAG: ::urom_abi::wire::Field<::core::primitive::u64, 0, __LEN> = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        0,
+    use ::urom_abi::__private as __p;
+    use __p::{NotAnyBytes as _, NotDescribed as _};
+    type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<
+        T,
+        A,
         __LEN,
-    >();
-    const __UNION: __layout::Extent = __layout::union(
-        &[
-            __layout::structure(&__EXTENTS_MemMapped),
-            __layout::structure(&__EXTENTS_TagSent),
-            __layout::structure(&__EXTENTS_TagReceived),
-        ],
+        N,
+    >;
+    type __Word<const A: __p::usize> = __At<__p::u64, A>;
+    const __FIELDS_MemMapped: [__p::Item; 2] = [
+        __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::plain("memh_id", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+    ];
+    const __FIELDS_TagSent: [__p::Item; 2] = [
+        __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::plain("status", __p::ty(<__p::Probe<i8>>::FOUND, "i8")),
+    ];
+    const __FIELDS_TagReceived: [__p::Item; 5] = [
+        __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::address("data_addr", "data", __p::WORD),
+        __p::length("data_len", "data", __p::WORD),
+        __p::plain("sender_tag", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
+        __p::plain("status", __p::ty(<__p::Probe<i8>>::FOUND, "i8")),
+    ];
+    const __LAYOUT: __p::Layout = __p::layout(
+        <__p::u64 as __p::Described>::TYPE,
+        &[],
+        &[&__FIELDS_MemMapped, &__FIELDS_TagSent, &__FIELDS_TagReceived],
     );
-    const __PARTS: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<::core::primitive::u64>(),
+    const __UNION: __p::usize = __LAYOUT.union_at;
+    const __LEN: __p::usize = __LAYOUT.len;
+    const __TAG: __At<__p::u64, 0> = __p::field();
+    const __OF_MemMapped: [__p::usize; 2] = __p::offsets(__UNION, &__FIELDS_MemMapped);
+    const __AT_MemMapped_context: __At<u64, { __OF_MemMapped[0] }> = __p::field();
+    const __AT_MemMapped_memh_id: __At<u64, { __OF_MemMapped[1] }> = __p::field();
+    const __OF_TagSent: [__p::usize; 2] = __p::offsets(__UNION, &__FIELDS_TagSent);
+    const __AT_TagSent_context: __At<u64, { __OF_TagSent[0] }> = __p::field();
+    const __AT_TagSent_status: __At<i8, { __OF_TagSent[1] }> = __p::field();
+    const __OF_TagReceived: [__p::usize; 5] = __p::offsets(
         __UNION,
-    ];
-    const __PARTS_AT: [::core::primitive::usize; 2usize] = __layout::offsets(0, __PARTS);
-    const __UNION_AT: ::core::primitive::usize = __PARTS_AT[2usize - 1];
-    const __LEN: ::core::primitive::usize = __layout::structure(&__PARTS).size;
-    const __KNOWN: &[(&::core::primitive::str, ::core::primitive::u64)] = &[
-        ("MemMapped", 0u64),
-        ("TagSent", 1u64),
-        ("TagReceived", 2u64),
-    ];
-    const __EXTENTS_MemMapped: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<u64>(),
-    ];
-    const __OFFSETS_MemMapped: [::core::primitive::usize; 2usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_MemMapped,
+        &__FIELDS_TagReceived,
     );
-    const __AT_MemMapped_context: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_MemMapped[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMapped[0usize] }, __LEN>();
-    const __AT_MemMapped_memh_id: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_MemMapped[1usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_MemMapped[1usize] }, __LEN>();
-    const __EXTENTS_TagSent: [__layout::Extent; 2usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<i8>(),
-    ];
-    const __OFFSETS_TagSent: [::core::primitive::usize; 2usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_TagSent,
-    );
-    const __AT_TagSent_context: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagSent[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagSent[0usize] }, __LEN>();
-    const __AT_TagSent_status: ::urom_abi::wire::Field<
-        i8,
-        { __OFFSETS_TagSent[1usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagSent[1usize] }, __LEN>();
-    const __EXTENTS_TagReceived: [__layout::Extent; 5usize] = [
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __layout::Extent::of::<::core::primitive::u64>(),
-        __layout::Extent::of::<u64>(),
-        __layout::Extent::of::<i8>(),
-    ];
-    const __OFFSETS_TagReceived: [::core::primitive::usize; 5usize] = __layout::offsets(
-        __UNION_AT,
-        __EXTENTS_TagReceived,
-    );
-    const __AT_TagReceived_context: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagReceived[0usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[0usize] }, __LEN>();
-    const __ADDRESS_OF_TagReceived_data: ::urom_abi::wire::Field<
-        ::core::primitive::u64,
-        { __OFFSETS_TagReceived[1usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        { __OFFSETS_TagReceived[1usize] },
-        __LEN,
-    >();
-    const __LENGTH_OF_TagReceived_data: ::urom_abi::wire::Field<
-        ::core::primitive::u64,
-        { __OFFSETS_TagReceived[2usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<
-        ::core::primitive::u64,
-        { __OFFSETS_TagReceived[2usize] },
-        __LEN,
-    >();
-    const __AT_TagReceived_sender_tag: ::urom_abi::wire::Field<
-        u64,
-        { __OFFSETS_TagReceived[3usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<u64, { __OFFSETS_TagReceived[3usize] }, __LEN>();
-    const __AT_TagReceived_status: ::urom_abi::wire::Field<
-        i8,
-        { __OFFSETS_TagReceived[4usize] },
-        __LEN,
-    > = ::urom_abi::wire::field::<i8, { __OFFSETS_TagReceived[4usize] }, __LEN>();
-    const _: () = ::core::assert!(
-        __LEN <= ::urom_abi::DEFAULT_MAX_MESSAGE - ::core::mem::size_of:: <
-        ::urom_abi::plugin::WorkerNotify > (), "{}", ::urom_abi::wire::too_big(&
-        [("MemMapped", __layout::structure(& __EXTENTS_MemMapped).size), ("TagSent",
-        __layout::structure(& __EXTENTS_TagSent).size), ("TagReceived",
-        __layout::structure(& __EXTENTS_TagReceived).size)], __LEN,
-        ::core::mem::size_of:: < ::urom_abi::plugin::WorkerNotify > (),
-        "a message has at most 4096 bytes by default, and every variant takes as many as the largest: send what is large as an inline payload")
-        .as_str(),
-    );
-    use ::urom_abi::describe as __describe;
-    use ::urom_abi::describe::NotDescribed as _;
-    const __DESCRIPTION: __describe::Messages = __describe::Messages {
+    const __AT_TagReceived_context: __At<u64, { __OF_TagReceived[0] }> = __p::field();
+    const __ADDR_TagReceived_data: __Word<{ __OF_TagReceived[1] }> = __p::field();
+    const __LEN_TagReceived_data: __Word<{ __OF_TagReceived[2] }> = __p::field();
+    const __AT_TagReceived_sender_tag: __At<u64, { __OF_TagReceived[3] }> = __p::field();
+    const __AT_TagReceived_status: __At<i8, { __OF_TagReceived[4] }> = __p::field();
+    const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Notification",
         docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.",
-        tag: <::core::primitive::u64 as __describe::Described>::TYPE,
+        tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
-        union_at: __UNION_AT,
+        union_at: __UNION,
         header: &[],
         variants: &[
-            __describe::Variant {
+            __p::Variant {
                 name: "MemMapped",
                 docs: " The memory is registered. C's plugin sends the tag of the next one.",
-                tag: 0u64,
-                also: ::core::option::Option::Some(1u64),
-                reply: ::core::option::Option::None,
-                fields: &[
-                    __describe::Field {
-                        name: "context",
-                        docs: " The command's.",
-                        kind: __describe::FieldKind::Echo,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_MemMapped[0usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "memh_id",
-                        docs: " The handle for later commands, never 0.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_MemMapped[1usize],
-                        optional: false,
-                    },
-                ],
-                payloads: &[],
+                tag: 0,
+                also: __p::Some(1u64),
+                fields: &__p::placed(
+                    __FIELDS_MemMapped,
+                    __OF_MemMapped,
+                    [" The command's.", " The handle for later commands, never 0."],
+                ),
+                ..__p::Variant::NONE
             },
-            __describe::Variant {
+            __p::Variant {
                 name: "TagSent",
                 docs: " The data may be changed again; it need not have been received.",
-                tag: 1u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::None,
-                fields: &[
-                    __describe::Field {
-                        name: "context",
-                        docs: " The command's.",
-                        kind: __describe::FieldKind::Echo,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagSent[0usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "status",
-                        docs: " How the send ended.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            i8,
-                        >(<__describe::Probe<i8>>::FOUND, "i8"),
-                        offset: __OFFSETS_TagSent[1usize],
-                        optional: false,
-                    },
-                ],
-                payloads: &[],
+                tag: 1,
+                fields: &__p::placed(
+                    __FIELDS_TagSent,
+                    __OF_TagSent,
+                    [" The command's.", " How the send ended."],
+                ),
+                ..__p::Variant::NONE
             },
-            __describe::Variant {
+            __p::Variant {
                 name: "TagReceived",
                 docs: " A message came.",
-                tag: 2u64,
-                also: ::core::option::Option::None,
-                reply: ::core::option::Option::None,
-                fields: &[
-                    __describe::Field {
-                        name: "context",
-                        docs: " The command's.",
-                        kind: __describe::FieldKind::Echo,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagReceived[0usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "data_addr",
-                        docs: "",
-                        kind: __describe::FieldKind::Address {
-                            of: "data",
-                        },
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u64,
-                        >(
-                            <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            "::core::primitive::u64",
-                        ),
-                        offset: __OFFSETS_TagReceived[1usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "data_len",
-                        docs: "",
-                        kind: __describe::FieldKind::Length {
-                            of: "data",
-                        },
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u64,
-                        >(
-                            <__describe::Probe<::core::primitive::u64>>::FOUND,
-                            "::core::primitive::u64",
-                        ),
-                        offset: __OFFSETS_TagReceived[2usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "sender_tag",
-                        docs: " The sender's tag; 0 when there was an error.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            u64,
-                        >(<__describe::Probe<u64>>::FOUND, "u64"),
-                        offset: __OFFSETS_TagReceived[3usize],
-                        optional: false,
-                    },
-                    __describe::Field {
-                        name: "status",
-                        docs: " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.",
-                        kind: __describe::FieldKind::Plain,
-                        ty: __describe::found_or_opaque::<
-                            i8,
-                        >(<__describe::Probe<i8>>::FOUND, "i8"),
-                        offset: __OFFSETS_TagReceived[4usize],
-                        optional: false,
-                    },
-                ],
+                tag: 2,
+                fields: &__p::placed(
+                    __FIELDS_TagReceived,
+                    __OF_TagReceived,
+                    [
+                        " The command's.",
+                        "",
+                        "",
+                        " The sender's tag; 0 when there was an error.",
+                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.",
+                    ],
+                ),
                 payloads: &[
-                    __describe::Payload {
+                    __p::PayloadItem {
                         name: "data",
                         docs: " The message, or how much of it is now in registered memory. Nothing when there was an error.",
-                        ty: __describe::found_or_opaque::<
-                            ::core::primitive::u8,
-                        >(
-                            <__describe::Probe<::core::primitive::u8>>::FOUND,
-                            "::core::primitive::u8",
-                        ),
-                        count: __describe::Count::Word("data_len"),
-                        address: ::core::option::Option::Some("data_addr"),
-                        when: ::core::option::Option::None,
-                        constants: &[],
-                        registered: true,
-                        optional: false,
+                        presence: __p::Presence::Registered,
+                        count: __p::PayloadCount::Word("data_len"),
+                        address: __p::Some("data_addr"),
+                        ..__p::PayloadItem::NONE
                     },
                 ],
+                ..__p::Variant::NONE
             },
         ],
     };
+    const __KNOWN: &[(&__p::str, __p::u64)] = &__p::known::<3>(&__DESCRIPTION);
+    const _: () = __p::assert_fits(&__DESCRIPTION, __p::NOTIFICATION_HEADER);
     ::urom_abi::__arbitrary! {
-        fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
-        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::plain(input, __AT_MemMapped_context) ?; let mut field_1 =
-        ::urom_abi::arbitrary::plain(input, __AT_MemMapped_memh_id) ?;
-        ::core::result::Result::Ok(Notification::MemMapped { context : field_0, memh_id :
-        field_1 }) } fn __arbitrary_TagSent < 'arbitrary > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
-        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagSent_context) ?; let mut field_1 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagSent_status) ?;
-        ::core::result::Result::Ok(Notification::TagSent { context : field_0, status :
-        field_1 }) } fn __arbitrary_TagReceived < 'arbitrary > (input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) -> ::core::result::Result <
-        Notification, ::urom_abi::arbitrary::Unfit > { let mut field_0 =
-        ::urom_abi::arbitrary::plain(input, __AT_TagReceived_context) ?; let mut field_2
-        = ::urom_abi::arbitrary::plain(input, __AT_TagReceived_sender_tag) ?; let mut
-        field_3 = ::urom_abi::arbitrary::plain(input, __AT_TagReceived_status) ?; let
-        is_there = true; let field_1 = ::urom_abi::arbitrary::received(input,
-        ::urom_abi::arbitrary::Length:: < ::core::primitive::u64 > ::Free) ?;
-        ::core::result::Result::Ok(Notification::TagReceived { context : field_0, data :
-        field_1, sender_tag : field_2, status : field_3 }) } #[automatically_derived]
-        impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for
-        Notification { fn arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured <
-        'arbitrary >,) -> ::urom_abi::arbitrary::Result < Self > {
-        ::urom_abi::arbitrary::attempt(input, | input | { let chosen =
-        ::urom_abi::arbitrary::choose(input, 3usize) ?; match chosen { 0usize =>
-        __arbitrary_MemMapped(input), 1usize => __arbitrary_TagSent(input), 2usize =>
-        __arbitrary_TagReceived(input), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Unfit), } }, | made | {
-        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
-        Notification::encode(made, out)) }) } } #[automatically_derived] impl <
-        'arbitrary > ::urom_abi::arbitrary::Arbitrary < 'arbitrary > for MemMapped { fn
-        arbitrary(input : & mut ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_MemMapped, | made | {
-        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
-        Notification::encode(made, out)) }) ? { Notification::MemMapped { memh_id, .. }
-        => ::core::result::Result::Ok(MemMapped { memh_id }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
-        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
-        'arbitrary > for TagSent { fn arbitrary(input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagSent, | made | {
-        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
-        Notification::encode(made, out)) }) ? { Notification::TagSent { status, .. } =>
-        ::core::result::Result::Ok(TagSent { status }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
-        #[automatically_derived] impl < 'arbitrary > ::urom_abi::arbitrary::Arbitrary <
-        'arbitrary > for TagReceived { fn arbitrary(input : & mut
-        ::urom_abi::arbitrary::Unstructured < 'arbitrary >,) ->
-        ::urom_abi::arbitrary::Result < Self > { match
-        ::urom_abi::arbitrary::attempt(input, __arbitrary_TagReceived, | made | {
-        ::urom_abi::arbitrary::can_be_written(Notification::encoded_len(made), | out |
-        Notification::encode(made, out)) }) ? { Notification::TagReceived { data,
-        sender_tag, status, .. } => ::core::result::Result::Ok(TagReceived { data,
-        sender_tag, status }), _ =>
-        ::core::result::Result::Err(::urom_abi::arbitrary::Error::IncorrectFormat), } } }
+        use __p::arbitrary as __a; fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
+        __a::Unstructured < 'arbitrary >) -> __a::Made < (MemMapped, MemMappedEcho) > {
+        let mut f0 = __a::plain(input, __AT_MemMapped_context) ?; let mut f1 =
+        __a::plain(input, __AT_MemMapped_memh_id) ?; __p::Ok((MemMapped { memh_id : f1 },
+        MemMappedEcho { context : f0 })) } fn __arbitrary_TagSent < 'arbitrary > (input :
+        & mut __a::Unstructured < 'arbitrary >) -> __a::Made < (TagSent, TagSentEcho) > {
+        let mut f0 = __a::plain(input, __AT_TagSent_context) ?; let mut f1 =
+        __a::plain(input, __AT_TagSent_status) ?; __p::Ok((TagSent { status : f1 },
+        TagSentEcho { context : f0 })) } fn __arbitrary_TagReceived < 'arbitrary > (input
+        : & mut __a::Unstructured < 'arbitrary >) -> __a::Made < (TagReceived,
+        TagReceivedEcho) > { let mut f0 = __a::plain(input, __AT_TagReceived_context) ?;
+        let mut f2 = __a::plain(input, __AT_TagReceived_sender_tag) ?; let mut f3 =
+        __a::plain(input, __AT_TagReceived_status) ?; let f1 = __a::received(input,
+        __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived { data : f1,
+        sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) } impl <
+        'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn arbitrary(input
+        : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
+        __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
+        __a::notification(input, __arbitrary_MemMapped).map(__p::From::from), 1usize =>
+        __a::notification(input, __arbitrary_TagSent).map(__p::From::from), _ =>
+        __a::notification(input, __arbitrary_TagReceived).map(__p::From::from), }) } }
+        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for MemMapped { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::notification(input, __arbitrary_MemMapped).map(| (made, _) | made) } }
+        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for TagSent { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::notification(input, __arbitrary_TagSent).map(| (made, _) | made) } } impl
+        < 'arbitrary > __a::Arbitrary < 'arbitrary > for TagReceived { fn arbitrary(input
+        : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
+        __a::notification(input, __arbitrary_TagReceived).map(| (made, _) | made) } }
     }
     const _: () = {
-        let _ = Notification::decode;
-        let _ = Notification::encode;
+        let _ = (Notification::decode, Notification::encode);
     };
-    #[automatically_derived]
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
-        pub const FIXED_LEN: ::core::primitive::usize = __LEN;
+        pub const FIXED_LEN: __p::usize = __LEN;
         /// Reads a message of any variant.
         ///
         /// # Errors
         /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
-        pub fn decode(
-            bytes: &[::core::primitive::u8],
-        ) -> ::core::result::Result<Notification, ::urom_abi::wire::DecodeError> {
-            ::core::result::Result::Ok(
-                match ::urom_abi::wire::tag::<
-                    ::core::primitive::u64,
-                    __LEN,
-                >("Notification", bytes)? {
-                    0u64 => {
-                        let fixed = ::urom_abi::wire::exact::<
-                            __LEN,
-                        >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
-                        Notification::MemMapped {
-                            context: __AT_MemMapped_context.read(fixed),
-                            memh_id: __AT_MemMapped_memh_id.read(fixed),
-                        }
-                    }
-                    1u64 => {
-                        let fixed = ::urom_abi::wire::exact::<
-                            __LEN,
-                        >("TagSent", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
-                        Notification::TagSent {
-                            context: __AT_TagSent_context.read(fixed),
-                            status: __AT_TagSent_status.read(fixed),
-                        }
-                    }
-                    2u64 => {
-                        let (fixed, mut behind) = ::urom_abi::wire::start::<
-                            __LEN,
-                        >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&bytes))?;
-                        let field_0 = __AT_TagReceived_context.read(fixed);
-                        let field_2 = __AT_TagReceived_sender_tag.read(fixed);
-                        let field_3 = __AT_TagReceived_status.read(fixed);
-                        let (_view_1, field_1) = behind
-                            .part::<
-                                Received,
-                            >(
-                                "data",
-                                ::urom_abi::wire::by_address::<
-                                    Received,
-                                >(__ADDRESS_OF_TagReceived_data.read(fixed)),
-                                __LENGTH_OF_TagReceived_data.read(fixed),
-                            )?;
-                        behind.end()?;
-                        let mut tail = ::urom_abi::wire::Tail::of(bytes, __LEN);
-                        Notification::TagReceived {
-                            context: field_0,
-                            data: tail.take::<Received>(field_1),
-                            sender_tag: field_2,
-                            status: field_3,
-                        }
-                    }
-                    found => {
-                        ::core::result::Result::Err(
-                            ::urom_abi::wire::unknown_tag("Notification", found, __KNOWN),
-                        )?
-                    }
-                },
-            )
+        pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
+            match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
+                0 => __p::read::<MemMapped, Notification>(bytes),
+                1 => __p::read::<TagSent, Notification>(bytes),
+                2 => __p::read::<TagReceived, Notification>(bytes),
+                found => __p::unknown("Notification", found, __KNOWN),
+            }
         }
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
@@ -2243,147 +1231,93 @@ const _: () = {
         #[inline]
         pub fn encode(
             &self,
-            out: &mut [::core::primitive::u8],
-        ) -> ::core::result::Result<
-            ::core::primitive::usize,
-            ::urom_abi::wire::EncodeError,
-        > {
-            match self {
-                Notification::MemMapped { context: field_0, memh_id: field_1 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("MemMapped", out)?;
-                    __TAG.write(fixed, &0);
-                    __AT_MemMapped_context.write(fixed, field_0);
-                    __AT_MemMapped_memh_id.write(fixed, field_1);
-                    ::core::result::Result::Ok(__LEN)
-                }
-                Notification::TagSent { context: field_0, status: field_1 } => {
-                    let fixed = ::urom_abi::wire::room::<__LEN>("TagSent", out)?;
-                    __TAG.write(fixed, &1);
-                    __AT_TagSent_context.write(fixed, field_0);
-                    __AT_TagSent_status.write(fixed, field_1);
-                    ::core::result::Result::Ok(__LEN)
-                }
-                Notification::TagReceived {
-                    context: field_0,
-                    data: field_1,
-                    sender_tag: field_2,
-                    status: field_3,
-                } => {
-                    let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
-                        "TagReceived",
-                        "data",
-                        field_1,
-                    )?;
-                    let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                        "TagReceived",
-                        "data",
-                        field_1,
-                    )?;
-                    ::urom_abi::wire::message::<
-                        __LEN,
-                        _,
-                    >(
-                        "TagReceived",
-                        out,
-                        [::urom_abi::wire::bytes(field_1)],
-                        |fixed| {
-                            __TAG.write(fixed, &2);
-                            __AT_TagReceived_context.write(fixed, field_0);
-                            __ADDRESS_OF_TagReceived_data
-                                .write(fixed, &address_word_of_data);
-                            __LENGTH_OF_TagReceived_data
-                                .write(fixed, &length_word_of_data);
-                            __AT_TagReceived_sender_tag.write(fixed, field_2);
-                            __AT_TagReceived_status.write(fixed, field_3);
-                        },
-                    )
-                }
-            }
+            out: &mut [__p::u8],
+        ) -> __p::Result<__p::usize, __p::EncodeError> {
+            self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when that cannot be counted in a `usize`.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
-        pub fn encoded_len(&self) -> ::core::option::Option<::core::primitive::usize> {
+        pub fn encoded_len(&self) -> __p::Option<__p::usize> {
+            self.__visit(__p::Length)
+        }
+        fn __visit<__V: __p::Visit>(&self, visitor: __V) -> __V::Output {
             match self {
-                Notification::MemMapped { context: field_0, memh_id: field_1 } => {
-                    ::core::option::Option::Some(__LEN)
+                Notification::MemMapped { context: f0, memh_id: f1 } => {
+                    let message = MemMapped {
+                        memh_id: __AT_MemMapped_memh_id.copy(f1),
+                    };
+                    let repeated = MemMappedEcho {
+                        context: __AT_MemMapped_context.copy(f0),
+                    };
+                    visitor.notification(message, &repeated)
                 }
-                Notification::TagSent { context: field_0, status: field_1 } => {
-                    ::core::option::Option::Some(__LEN)
+                Notification::TagSent { context: f0, status: f1 } => {
+                    let message = TagSent {
+                        status: __AT_TagSent_status.copy(f1),
+                    };
+                    let repeated = TagSentEcho {
+                        context: __AT_TagSent_context.copy(f0),
+                    };
+                    visitor.notification(message, &repeated)
                 }
                 Notification::TagReceived {
-                    context: field_0,
-                    data: field_1,
-                    sender_tag: field_2,
-                    status: field_3,
+                    context: f0,
+                    data: f1,
+                    sender_tag: f2,
+                    status: f3,
                 } => {
-                    ::urom_abi::wire::total(
-                        __LEN,
-                        &[::urom_abi::wire::bytes(field_1).len()],
-                    )
+                    let message = TagReceived {
+                        data: __p::Clone::clone(f1),
+                        sender_tag: __AT_TagReceived_sender_tag.copy(f2),
+                        status: __AT_TagReceived_status.copy(f3),
+                    };
+                    let repeated = TagReceivedEcho {
+                        context: __AT_TagReceived_context.copy(f0),
+                    };
+                    visitor.notification(message, &repeated)
                 }
             }
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Notifications for Notification {
-        const LEN: ::core::primitive::usize = __LEN;
-        const DESCRIPTION: ::urom_abi::describe::Messages = __DESCRIPTION;
-        fn refusal(
-            tag: ::core::primitive::u64,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let tag = <::core::primitive::u64 as ::urom_abi::wire::Word>::from_u64(tag);
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
-                "Notification",
-                |fixed| {
-                    __TAG.write(fixed, &::core::option::Option::unwrap_or_default(tag));
-                },
-            )
+    impl __p::Notifications for Notification {
+        const DESCRIPTION: __p::Messages = __DESCRIPTION;
+        fn refusal(tag: __p::u64) -> __p::Written {
+            __p::refusal::<__p::u64, __LEN>("Notification", tag)
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Reply for MemMapped {
+    impl __p::From<(MemMapped, MemMappedEcho)> for Notification {
+        #[inline]
+        fn from((message, echo): (MemMapped, MemMappedEcho)) -> Notification {
+            Notification::MemMapped {
+                context: echo.context,
+                memh_id: message.memh_id,
+            }
+        }
+    }
+    impl __p::Reply for MemMapped {
         type Echo = MemMappedEcho;
-        #[inline]
-        fn decode(
-            incoming: impl ::urom_abi::protocol::Incoming,
-            echo: &MemMappedEcho,
-        ) -> ::core::result::Result<MemMapped, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<
-                __LEN,
-            >("MemMapped", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 0u64 && found != 1u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("MemMapped", found, 0u64),
-                );
-            }
-            if !__AT_MemMapped_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::not_echoed("MemMapped", "context"),
-                );
-            }
-            ::core::result::Result::Ok(MemMapped {
-                memh_id: __AT_MemMapped_memh_id.read(fixed),
-            })
+        #[inline(always)]
+        fn read(
+            incoming: impl __p::Incoming,
+            echo: __p::Option<&MemMappedEcho>,
+        ) -> __p::Decoded<(Self, MemMappedEcho)> {
+            let fixed = __p::exact("MemMapped", __p::Incoming::bytes(&incoming))?;
+            __p::own_tag("MemMapped", __TAG.read(fixed), 0, __p::Some(1))?;
+            __AT_MemMapped_context
+                .repeats(fixed, "MemMapped", "context", echo.map(|echo| &echo.context))?;
+            let repeated = MemMappedEcho {
+                context: __AT_MemMapped_context.read(fixed),
+            };
+            __p::Ok((
+                MemMapped {
+                    memh_id: __AT_MemMapped_memh_id.read(fixed),
+                },
+                repeated,
+            ))
         }
         #[inline]
-        fn into_descriptor(
-            self,
-            echo: &MemMappedEcho,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        fn into_descriptor(self, echo: &MemMappedEcho) -> __p::Written {
+            __p::notification(
                 "MemMapped",
                 |fixed| {
                     __TAG.write(fixed, &0);
@@ -2393,44 +1327,14 @@ const _: () = {
             )
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echoes<{ ::urom_abi::wire::echo_name("context") }>
-    for MemMappedEcho {
-        type Value = u64;
-        #[inline]
-        fn set(&mut self, value: u64) {
-            self.context = value;
-        }
-    }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Answer<Notification> for MemMapped {
-        type This = MemMapped;
+    impl __p::Answer<Notification> for MemMapped {
+        type This = Self;
         type Echo = MemMappedEcho;
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echo for MemMappedEcho {
-        const NAMES: &'static [::core::primitive::u64] = &[
-            ::urom_abi::wire::echo_name("context"),
-        ];
-        #[inline]
-        fn zero() -> MemMappedEcho {
-            MemMappedEcho {
-                context: __AT_MemMapped_context.zero(),
-            }
-        }
-    }
-    #[automatically_derived]
     impl MemMappedEcho {
         #[doc(hidden)]
-        pub fn refusal(
-            &self,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        pub fn refusal(&self) -> __p::Written {
+            __p::notification(
                 "MemMapped",
                 |fixed| {
                     __TAG.write(fixed, &0);
@@ -2439,45 +1343,39 @@ const _: () = {
             )
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Reply for TagSent {
-        type Echo = TagSentEcho;
+    impl __p::From<(TagSent, TagSentEcho)> for Notification {
         #[inline]
-        fn decode(
-            incoming: impl ::urom_abi::protocol::Incoming,
-            echo: &TagSentEcho,
-        ) -> ::core::result::Result<TagSent, ::urom_abi::wire::DecodeError> {
-            let fixed = ::urom_abi::wire::exact::<
-                __LEN,
-            >("TagSent", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 1u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagSent", found, 1u64),
-                );
+        fn from((message, echo): (TagSent, TagSentEcho)) -> Notification {
+            Notification::TagSent {
+                context: echo.context,
+                status: message.status,
             }
-            if !__AT_TagSent_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::not_echoed("TagSent", "context"),
-                );
-            }
-            ::core::result::Result::Ok(TagSent {
-                status: __AT_TagSent_status.read(fixed),
-            })
+        }
+    }
+    impl __p::Reply for TagSent {
+        type Echo = TagSentEcho;
+        #[inline(always)]
+        fn read(
+            incoming: impl __p::Incoming,
+            echo: __p::Option<&TagSentEcho>,
+        ) -> __p::Decoded<(Self, TagSentEcho)> {
+            let fixed = __p::exact("TagSent", __p::Incoming::bytes(&incoming))?;
+            __p::own_tag("TagSent", __TAG.read(fixed), 1, __p::None)?;
+            __AT_TagSent_context
+                .repeats(fixed, "TagSent", "context", echo.map(|echo| &echo.context))?;
+            let repeated = TagSentEcho {
+                context: __AT_TagSent_context.read(fixed),
+            };
+            __p::Ok((
+                TagSent {
+                    status: __AT_TagSent_status.read(fixed),
+                },
+                repeated,
+            ))
         }
         #[inline]
-        fn into_descriptor(
-            self,
-            echo: &TagSentEcho,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        fn into_descriptor(self, echo: &TagSentEcho) -> __p::Written {
+            __p::notification(
                 "TagSent",
                 |fixed| {
                     __TAG.write(fixed, &1);
@@ -2487,44 +1385,14 @@ const _: () = {
             )
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echoes<{ ::urom_abi::wire::echo_name("context") }>
-    for TagSentEcho {
-        type Value = u64;
-        #[inline]
-        fn set(&mut self, value: u64) {
-            self.context = value;
-        }
-    }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Answer<Notification> for TagSent {
-        type This = TagSent;
+    impl __p::Answer<Notification> for TagSent {
+        type This = Self;
         type Echo = TagSentEcho;
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echo for TagSentEcho {
-        const NAMES: &'static [::core::primitive::u64] = &[
-            ::urom_abi::wire::echo_name("context"),
-        ];
-        #[inline]
-        fn zero() -> TagSentEcho {
-            TagSentEcho {
-                context: __AT_TagSent_context.zero(),
-            }
-        }
-    }
-    #[automatically_derived]
     impl TagSentEcho {
         #[doc(hidden)]
-        pub fn refusal(
-            &self,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        pub fn refusal(&self) -> __p::Written {
+            __p::notification(
                 "TagSent",
                 |fixed| {
                     __TAG.write(fixed, &1);
@@ -2533,7 +1401,17 @@ const _: () = {
             )
         }
     }
-    #[automatically_derived]
+    impl __p::From<(TagReceived, TagReceivedEcho)> for Notification {
+        #[inline]
+        fn from((message, echo): (TagReceived, TagReceivedEcho)) -> Notification {
+            Notification::TagReceived {
+                context: echo.context,
+                data: message.data,
+                sender_tag: message.sender_tag,
+                status: message.status,
+            }
+        }
+    }
     impl TagReceived {
         /// Memory for `len` elements of `data`, zeroed: that of the notification itself, so that nothing is copied.
         ///
@@ -2541,128 +1419,79 @@ const _: () = {
         /// `NoMemory` when the C heap has no room.
         #[inline]
         pub fn payload(
-            len: ::core::primitive::usize,
-        ) -> ::core::result::Result<::urom_abi::Payload, ::urom_abi::wire::EncodeError> {
-            ::urom_abi::wire::payload::<__LEN, _>("TagReceived", len)
+            len: __p::usize,
+        ) -> __p::Result<::urom_abi::Payload, __p::EncodeError> {
+            __p::payload::<__LEN, _>("TagReceived", len)
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::protocol::Reply for TagReceived {
+    impl __p::Reply for TagReceived {
         type Echo = TagReceivedEcho;
-        #[inline]
-        fn decode(
-            incoming: impl ::urom_abi::protocol::Incoming,
-            echo: &TagReceivedEcho,
-        ) -> ::core::result::Result<TagReceived, ::urom_abi::wire::DecodeError> {
-            let (fixed, mut behind) = ::urom_abi::wire::start::<
-                __LEN,
-            >("TagReceived", ::urom_abi::protocol::Incoming::bytes(&incoming))?;
-            let found = ::core::convert::Into::<
-                ::core::primitive::u64,
-            >::into(__TAG.read(fixed));
-            if found != 2u64 {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::other_tag("TagReceived", found, 2u64),
-                );
-            }
-            if !__AT_TagReceived_context.holds(fixed, &echo.context) {
-                return ::core::result::Result::Err(
-                    ::urom_abi::wire::not_echoed("TagReceived", "context"),
-                );
-            }
-            let field_2 = __AT_TagReceived_sender_tag.read(fixed);
-            let field_3 = __AT_TagReceived_status.read(fixed);
-            let (_view_1, field_1) = behind
+        #[inline(always)]
+        fn read(
+            incoming: impl __p::Incoming,
+            echo: __p::Option<&TagReceivedEcho>,
+        ) -> __p::Decoded<(Self, TagReceivedEcho)> {
+            let (fixed, mut behind) = __p::start(
+                "TagReceived",
+                __p::Incoming::bytes(&incoming),
+            )?;
+            __p::own_tag("TagReceived", __TAG.read(fixed), 2, __p::None)?;
+            __AT_TagReceived_context
+                .repeats(
+                    fixed,
+                    "TagReceived",
+                    "context",
+                    echo.map(|echo| &echo.context),
+                )?;
+            let f0 = __AT_TagReceived_context.read(fixed);
+            let f2 = __AT_TagReceived_sender_tag.read(fixed);
+            let f3 = __AT_TagReceived_status.read(fixed);
+            let (_view_1, f1) = behind
                 .part::<
                     Received,
                 >(
                     "data",
-                    ::urom_abi::wire::by_address::<
-                        Received,
-                    >(__ADDRESS_OF_TagReceived_data.read(fixed)),
-                    __LENGTH_OF_TagReceived_data.read(fixed),
+                    __p::by_address::<Received>(__ADDR_TagReceived_data.read(fixed)),
+                    __LEN_TagReceived_data.read(fixed),
                 )?;
             behind.end()?;
-            let mut tail = ::urom_abi::wire::Tail::of(incoming, __LEN);
-            ::core::result::Result::Ok(TagReceived {
-                data: tail.take::<Received>(field_1),
-                sender_tag: field_2,
-                status: field_3,
-            })
+            let mut tail = __p::Tail::of(incoming, __LEN);
+            let repeated = TagReceivedEcho { context: f0 };
+            __p::Ok((
+                TagReceived {
+                    data: tail.take::<Received>(f1),
+                    sender_tag: f2,
+                    status: f3,
+                },
+                repeated,
+            ))
         }
         #[inline]
-        fn into_descriptor(
-            self,
-            echo: &TagReceivedEcho,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            let address_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::address_word(
+        fn into_descriptor(self, echo: &TagReceivedEcho) -> __p::Written {
+            let address_of_data = __p::address_word("TagReceived", "data", &self.data)?;
+            let length_of_data = __p::length_word("TagReceived", "data", &self.data)?;
+            __p::reply(
                 "TagReceived",
-                "data",
-                &self.data,
-            )?;
-            let length_word_of_data: ::core::primitive::u64 = ::urom_abi::wire::length_word(
-                "TagReceived",
-                "data",
-                &self.data,
-            )?;
-            ::urom_abi::wire::reply::<
-                __LEN,
-                _,
-            >(
-                "TagReceived",
-                [::urom_abi::wire::give(self.data)],
+                [__p::give(self.data)],
                 |fixed| {
                     __TAG.write(fixed, &2);
                     __AT_TagReceived_context.write(fixed, &echo.context);
-                    __ADDRESS_OF_TagReceived_data.write(fixed, &address_word_of_data);
-                    __LENGTH_OF_TagReceived_data.write(fixed, &length_word_of_data);
+                    __ADDR_TagReceived_data.write(fixed, &address_of_data);
+                    __LEN_TagReceived_data.write(fixed, &length_of_data);
                     __AT_TagReceived_sender_tag.write(fixed, &self.sender_tag);
                     __AT_TagReceived_status.write(fixed, &self.status);
                 },
             )
         }
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echoes<{ ::urom_abi::wire::echo_name("context") }>
-    for TagReceivedEcho {
-        type Value = u64;
-        #[inline]
-        fn set(&mut self, value: u64) {
-            self.context = value;
-        }
-    }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Answer<Notification> for TagReceived {
-        type This = TagReceived;
+    impl __p::Answer<Notification> for TagReceived {
+        type This = Self;
         type Echo = TagReceivedEcho;
     }
-    #[automatically_derived]
-    impl ::urom_abi::wire::Echo for TagReceivedEcho {
-        const NAMES: &'static [::core::primitive::u64] = &[
-            ::urom_abi::wire::echo_name("context"),
-        ];
-        #[inline]
-        fn zero() -> TagReceivedEcho {
-            TagReceivedEcho {
-                context: __AT_TagReceived_context.zero(),
-            }
-        }
-    }
-    #[automatically_derived]
     impl TagReceivedEcho {
         #[doc(hidden)]
-        pub fn refusal(
-            &self,
-        ) -> ::core::result::Result<
-            ::urom_abi::descriptor::NotificationDesc,
-            ::urom_abi::wire::EncodeError,
-        > {
-            ::urom_abi::wire::notification::<
-                __LEN,
-            >(
+        pub fn refusal(&self) -> __p::Written {
+            __p::notification(
                 "TagReceived",
                 |fixed| {
                     __TAG.write(fixed, &2);

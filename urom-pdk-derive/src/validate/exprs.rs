@@ -7,7 +7,7 @@ use syn::{
 };
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Count, Field, Given, Len, Variant};
+use crate::model::{Count, Field, Len, Payload, Presence, Variant};
 use crate::names;
 use crate::tokens::Matches;
 
@@ -17,12 +17,11 @@ pub(super) fn within_reach(variant: &Variant, errors: &mut Errors) {
         let behind = variant.payloads().skip_while(|other| other.ident != payload.ident);
         let words = variant.fields.iter().filter(|field| field.word.is_some());
         let unknown = words.chain(behind).map(|field| &field.ident).collect::<Vec<_>>();
-        if let Count::Given(Given::Name(name)) = variant.count(payload, &payload.inline)
-            && unknown.contains(&name)
-        {
-            errors.on(name, messages::out_of_reach(name));
+        let Payload { count, presence, .. } = variant.resolve(payload);
+        if let Count::Given(expr) = &count {
+            Reach { unknown: &unknown, errors }.visit_expr(expr);
         }
-        for expr in expressions(payload) {
+        if let Presence::When(expr) = &presence {
             Reach { unknown: &unknown, errors }.visit_expr(expr);
         }
     }

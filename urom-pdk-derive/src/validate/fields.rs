@@ -66,8 +66,8 @@ pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
             Role::Codec(_) => borrows(field, errors),
             Role::Plain => plain(model, field, errors),
             Role::Word => word(&field.ty, errors),
-            Role::Payload(_) if model.is_command() => borrowed(field, errors),
-            Role::Payload(_) => owned(model, field, errors),
+            Role::Payload if model.is_command() => borrowed(field, errors),
+            Role::Payload => owned(model, field, errors),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! Payloads and their keys: what says how long one is, and whether it is there, fits its type.
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Count, Field, Form, Inline, Messages, Presence, Role, Variant};
+use crate::model::{Count, Field, Form, Inline, Messages, Presence, Variant};
 use crate::names;
 
 /// The payloads and their keys.
 pub(super) fn payloads(variant: &Variant) -> impl Iterator<Item = (&Field, &Inline)> {
-    variant.fields.iter().filter_map(|field| match field.role() {
-        Role::Payload(keys) => Some((field, keys)),
-        _ => None,
-    })
+    variant.payloads().map(|field| (field, &field.inline))
 }
 
 /// Whether the payload is of a form that this side can have; otherwise that was the mistake.
@@ -22,7 +19,7 @@ fn is_own_side(model: &Messages, payload: &Field) -> bool {
 pub(super) fn lengths(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for (payload, keys) in payloads(variant).filter(|(payload, _)| is_own_side(model, payload)) {
         let (Some(len), shape) = (&keys.len, payload.shape()) else { continue };
-        match variant.count(payload, keys) {
+        match variant.resolve(payload).count {
             _ if matches!(shape.form, Form::Array(_)) => {
                 errors.at(len.span, messages::length_of_array())
             }
@@ -49,7 +46,7 @@ pub(super) fn presence(model: &Messages, variant: &Variant, errors: &mut Errors)
             errors.at(unless.span, messages::unless_without_data(found));
             continue;
         }
-        match variant.presence(payload, keys) {
+        match variant.resolve(payload).presence {
             Presence::When(_) if !shape.option => {
                 errors.on(&payload.ty, messages::when_without_option(found));
             }

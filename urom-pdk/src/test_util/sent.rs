@@ -60,8 +60,8 @@ pub struct Bytes(pub Vec<u8>);
 impl Reply for Bytes {
     type Echo = ();
 
-    fn decode(incoming: impl Incoming, (): &()) -> Result<Self, DecodeError> {
-        Ok(Bytes(incoming.bytes().to_vec()))
+    fn read(incoming: impl Incoming, _: Option<&()>) -> Result<(Self, ()), DecodeError> {
+        Ok((Bytes(incoming.bytes().to_vec()), ()))
     }
 
     fn into_descriptor(self, (): &()) -> Result<NotificationDesc, EncodeError> {

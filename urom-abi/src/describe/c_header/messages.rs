@@ -7,8 +7,8 @@ use heck::{ToShoutySnakeCase, ToSnakeCase};
 use super::names::Scope;
 use super::structs::{Body, Member, Structs, extent};
 use super::{comments, payloads};
+use crate::describe::build::{Extent, align_up};
 use crate::describe::{Field, FieldKind, Messages, Variant};
-use crate::wire::layout::{Extent, align_up};
 
 /// One direction, with the names of what is made of it.
 pub(super) struct Direction<'a> {

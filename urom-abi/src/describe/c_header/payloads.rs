@@ -2,7 +2,7 @@
 
 use super::comments;
 use super::structs::Structs;
-use crate::describe::{Count, FieldKind, Payload, Type, Variant};
+use crate::describe::{Count, FieldKind, Payload, Presence, Type, Variant};
 
 /// The lines that say what follows a message of this variant. `c_name` gives the C name of a field's path.
 pub(super) fn list(
@@ -40,7 +40,7 @@ fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) 
     let count = match payload.count {
         Count::Word(path) => format!("`{}`", c_name(path)),
         Count::Fixed(count) => count.to_string(),
-        Count::Given(text) => format!("`{text}`"),
+        Count::Given(length) => format!("`{}`", length.text),
     };
     let plural = if payload.count == Count::Fixed(1) { "" } else { "s" };
     match payload.ty {
@@ -52,19 +52,20 @@ fn count(payload: &Payload, structs: &Structs, c_name: impl Fn(&str) -> String) 
 
 /// When it is there.
 fn presence(payload: &Payload, selector: Option<String>, address: Option<String>) -> String {
-    match (payload.registered, selector, address, payload.when) {
-        (true, Some(selector), Some(address), _) => {
+    match (payload.presence, selector, address) {
+        (Presence::Registered, Some(selector), Some(address)) => {
             format!(
                 " if `{selector}` is 0; else none here, and `{address}` is where they lie in registered memory."
             )
         }
-        (true, None, Some(address), _) => {
+        (Presence::Registered, None, Some(address)) => {
             format!(
                 " if `{address}` is not 0; else none here, they lie in the command's registered memory."
             )
         }
-        (_, _, _, Some(when)) => format!(" if `{when}`, else none."),
-        (_, _, Some(address), None) => format!("; their address word is `{address}`."),
+        (Presence::When(condition), ..) => format!(" if `{}`, else none.", condition.text),
+        (Presence::ByAddress, _, Some(address)) => format!(" if `{address} != 0`, else none."),
+        (_, _, Some(address)) => format!("; their address word is `{address}`."),
         _ => ".".to_owned(),
     }
 }

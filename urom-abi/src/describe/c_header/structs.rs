@@ -6,8 +6,8 @@ use heck::{ToShoutySnakeCase, ToSnakeCase};
 
 use super::comments;
 use super::names::{Scope, identifier};
+use crate::describe::build::{Extent, align_up};
 use crate::describe::{Enum, Struct, Type};
-use crate::wire::layout::{Extent, align_up};
 
 /// A member of a structure to be written.
 pub(super) struct Member {

@@ -32,7 +32,7 @@ pub const SECTION: &str = ".urom.description";
 pub const MAGIC: [u8; 8] = *b"uromdesc";
 
 /// The number of this layout.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The most bytes that a section may have: a thousand times what large protocols take, and little enough to be kept.
 pub const MAX_LEN: usize = 1 << 24;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic, ReadError};
 use crate::describe::{
-    Constant, Count, Enum, EnumValue, Field, FieldKind, Messages, Payload, Protocol, Struct,
-    StructField, Type, Variant,
+    Comparison, Condition, Constant, Count, Enum, EnumValue, Field, FieldKind, Given, Messages,
+    Payload, Presence, Protocol, Sign, Struct, StructField, Term, Type, Variant,
 };
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
@@ -167,27 +167,68 @@ impl<'a> Reader<'a> {
         let count = match self.choice()? {
             0 => Count::Word(self.text()?),
             1 => Count::Fixed(self.count()?),
-            2 => Count::Given(self.text()?),
+            2 => {
+                let text = self.text()?;
+                let term = if self.truth()? { Some(self.term()?) } else { None };
+                Count::Given(Given { text, term })
+            }
             _ => return Err(self.malformed("how many elements a payload has is not known")),
         };
-        let (address, when) = (self.optional()?, self.optional()?);
-        let constants = self.list(Self::constant)?;
-        let (registered, optional) = (self.truth()?, self.truth()?);
-        Ok(Payload { name, docs, ty, count, address, when, constants, registered, optional })
+        let address = self.optional()?;
+        let presence = match self.choice()? {
+            0 => Presence::Always,
+            1 => Presence::ByAddress,
+            2 => Presence::Registered,
+            3 => Presence::When(self.condition()?),
+            _ => return Err(self.malformed("what says that a payload is there is not known")),
+        };
+        let (constants, optional) = (self.list(Self::constant)?, self.truth()?);
+        Ok(Payload { name, docs, ty, count, address, presence, constants, optional })
+    }
+
+    fn condition(&mut self) -> Result<Condition, ReadError> {
+        let text = self.text()?;
+        let compares = match self.choice()? {
+            0 => None,
+            sign => {
+                let known = Sign::ALL.get(usize::from(sign) - 1).copied();
+                let sign = known.ok_or_else(|| self.malformed("a sign is of no known kind"))?;
+                Some(Comparison { left: self.term()?, sign, right: self.term()? })
+            }
+        };
+        Ok(Condition { text, compares })
+    }
+
+    fn term(&mut self) -> Result<Term, ReadError> {
+        Ok(match self.choice()? {
+            1 => Term::Number(self.signed(false)?),
+            2 => Term::Number(self.signed(true)?),
+            3 => Term::Field(self.text()?),
+            4 => Term::Length(self.text()?),
+            5 => Term::Constant(self.text()?),
+            _ => return Err(self.malformed("a part of an expression is of no known kind")),
+        })
+    }
+
+    /// A number of 64 bits whose sign is known.
+    fn signed(&mut self, negative: bool) -> Result<i128, ReadError> {
+        let number = self.number()?;
+        if !negative {
+            return Ok(number.into());
+        }
+        let value = number as i64;
+        if value >= 0 {
+            return Err(self.malformed("a negative constant is not negative"));
+        }
+        Ok(value.into())
     }
 
     fn constant(&mut self) -> Result<Constant, ReadError> {
         let name = self.text()?;
         let value = match self.choice()? {
             0 => None,
-            1 => Some(i128::from(self.number()?)),
-            2 => {
-                let value = self.number()? as i64;
-                if value >= 0 {
-                    return Err(self.malformed("a negative constant is not negative"));
-                }
-                Some(i128::from(value))
-            }
+            1 => Some(self.signed(false)?),
+            2 => Some(self.signed(true)?),
             _ => return Err(self.malformed("what a constant is is not known")),
         };
         Ok(Constant { name, value })

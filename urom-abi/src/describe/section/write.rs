@@ -2,8 +2,8 @@
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{
-    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Protocol, StructField, Type,
-    Variant,
+    Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol,
+    StructField, Term, Type, Variant,
 };
 
 /// How many bytes [`write`](fn@write) writes.
@@ -217,12 +217,35 @@ impl Writer<'_> {
                 self.choice(1);
                 self.number(count as u64);
             }
-            Count::Given(text) => self.chosen(2, text),
+            Count::Given(length) => {
+                self.chosen(2, length.text);
+                match &length.term {
+                    None => self.choice(0),
+                    Some(term) => {
+                        self.choice(1);
+                        self.term(term);
+                    }
+                }
+            }
         }
         self.optional(payload.address);
-        self.optional(payload.when);
+        match &payload.presence {
+            Presence::Always => self.choice(0),
+            Presence::ByAddress => self.choice(1),
+            Presence::Registered => self.choice(2),
+            Presence::When(condition) => {
+                self.chosen(3, condition.text);
+                match &condition.compares {
+                    None => self.choice(0),
+                    Some(of) => {
+                        self.choice(1 + of.sign as u8);
+                        self.term(&of.left);
+                        self.term(&of.right);
+                    }
+                }
+            }
+        }
         list!(self, payload.constants, constant);
-        self.choice(payload.registered as u8);
         self.choice(payload.optional as u8);
     }
 
@@ -230,14 +253,25 @@ impl Writer<'_> {
         self.text(constant.name);
         match constant.value {
             None => self.choice(0),
-            Some(value) => {
-                assert!(
-                    value >= i64::MIN as i128 && value <= u64::MAX as i128,
-                    "a constant has at most 64 bits"
-                );
-                self.choice(if value < 0 { 2 } else { 1 });
-                self.number(value as u64);
-            }
+            Some(value) => self.signed(value),
+        }
+    }
+
+    const fn signed(&mut self, value: i128) {
+        assert!(
+            value >= i64::MIN as i128 && value <= u64::MAX as i128,
+            "a constant has at most 64 bits"
+        );
+        self.choice(if value < 0 { 2 } else { 1 });
+        self.number(value as u64);
+    }
+
+    const fn term(&mut self, term: &Term) {
+        match *term {
+            Term::Number(value) => self.signed(value),
+            Term::Field(path) => self.chosen(3, path),
+            Term::Length(payload) => self.chosen(4, payload),
+            Term::Constant(name) => self.chosen(5, name),
         }
     }
 

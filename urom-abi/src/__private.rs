@@ -1,0 +1,33 @@
+//! What generated code uses, under one short path. It is for no one else, and may change in any version.
+
+pub use core::clone::Clone;
+pub use core::convert::{AsRef, From, Into};
+pub use core::fmt;
+pub use core::ops::FnOnce;
+pub use core::option::Option::{self, None, Some};
+pub use core::primitive::{bool, str, u8, u16, u32, u64, usize};
+pub use core::result::Result::{self, Err, Ok};
+pub use core::time::Duration;
+
+#[cfg(feature = "test-util")]
+pub use crate::arbitrary;
+pub use crate::describe::build::{
+    Layout, WORD, address, assert_fits, assert_variant_fits, compare, echo, given, known, layout,
+    length, offsets, placed, plain, selector, ty, when,
+};
+pub use crate::describe::{
+    Count as PayloadCount, Described, Enum, EnumValue, Field as Item, IsAnything, IsNumber,
+    Messages, NotDescribed, Payload as PayloadItem, Presence, Probe, Protocol as Description, Sign,
+    Struct, StructField, Term, Type, TypeOf, Variant, constant,
+};
+pub use crate::descriptor::NotificationDesc;
+pub use crate::protocol::{
+    FilledIn, HostSide, Incoming, PluginSide, Protocol, Reply, Request, Serve, Task,
+};
+pub use crate::wire::Field as At;
+pub use crate::wire::*;
+
+/// The size of the header in front of every command.
+pub const COMMAND_HEADER: usize = size_of::<crate::plugin::WorkerCmd>();
+/// The size of the header in front of every notification.
+pub const NOTIFICATION_HEADER: usize = size_of::<crate::plugin::WorkerNotify>();

@@ -1,0 +1,343 @@
+//! How generated code states a description, and what it takes from it: where the fields lie, and whether all fits.
+
+use super::{
+    Comparison, Condition, Constant, Count, Field, FieldKind, Found, Given, Messages, Payload,
+    Presence, Sign, Term, Type, Variant,
+};
+use crate::DEFAULT_MAX_MESSAGE;
+use crate::wire::Sentence;
+
+impl Variant {
+    /// A message without anything, for what a definition leaves out.
+    pub const NONE: Variant =
+        Variant { name: "", docs: "", tag: 0, also: None, reply: None, fields: &[], payloads: &[] };
+}
+
+impl Payload {
+    /// A payload of bytes that is always there, for what a definition leaves out.
+    pub const NONE: Payload = Payload {
+        name: "",
+        docs: "",
+        ty: Type::Int { bytes: 1, signed: false },
+        count: Count::Fixed(0),
+        address: None,
+        presence: Presence::Always,
+        constants: &[] as &[Constant],
+        optional: false,
+    };
+}
+
+impl Field {
+    /// The same field of a command that a host may leave out.
+    #[must_use]
+    pub const fn optional(mut self) -> Field {
+        self.optional = true;
+        self
+    }
+}
+
+/// The type of the words at a payload's own place.
+pub const WORD: Type = Type::Int { bytes: 8, signed: false };
+
+/// A field that has no place and no documentation yet.
+const fn item(kind: FieldKind, name: &'static str, ty: Type) -> Field {
+    Field { name, docs: "", kind, ty, offset: 0, optional: false }
+}
+
+/// One with a value of its own.
+#[must_use]
+pub const fn plain(name: &'static str, ty: Type) -> Field {
+    item(FieldKind::Plain, name, ty)
+}
+
+/// One that the answer repeats.
+#[must_use]
+pub const fn echo(name: &'static str, ty: Type) -> Field {
+    item(FieldKind::Echo, name, ty)
+}
+
+/// The address word of the payload `of`.
+#[must_use]
+pub const fn address(name: &'static str, of: &'static str, ty: Type) -> Field {
+    item(FieldKind::Address { of }, name, ty)
+}
+
+/// The length word of the payload `of`.
+#[must_use]
+pub const fn length(name: &'static str, of: &'static str, ty: Type) -> Field {
+    item(FieldKind::Length { of }, name, ty)
+}
+
+/// The word that says where the payload `of` lies.
+#[must_use]
+pub const fn selector(name: &'static str, of: &'static str, ty: Type) -> Field {
+    item(FieldKind::Selector { of }, name, ty)
+}
+
+/// A payload that is there on a condition.
+#[must_use]
+pub const fn when(text: &'static str, compares: Option<Comparison>) -> Presence {
+    Presence::When(Condition { text, compares })
+}
+
+/// A comparison of two terms.
+#[must_use]
+pub const fn compare(left: Term, sign: Sign, right: Term) -> Option<Comparison> {
+    Some(Comparison { left, sign, right })
+}
+
+/// A length by an expression.
+#[must_use]
+pub const fn given(text: &'static str, term: Option<Term>) -> Count {
+    Count::Given(Given { text, term })
+}
+
+/// The description that a probe found, or that of `T`'s mere bytes.
+///
+/// # Panics
+/// When the description has another size or alignment than the type.
+#[must_use]
+#[track_caller]
+pub const fn ty<T>(found: Found<T>, name: &'static str) -> Type {
+    match found.ty() {
+        Some(ty) => {
+            assert!(
+                ty.size() == size_of::<T>() && ty.align() == align_of::<T>(),
+                "this type has another size or alignment than its `Described` says"
+            );
+            ty
+        }
+        None => Type::Opaque { name, size: size_of::<T>(), align: align_of::<T>() },
+    }
+}
+
+/// The size and the alignment of a structure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) size: usize,
+    pub(super) align: usize,
+}
+
+/// The least multiple of `align` that is not below `offset`.
+pub(super) const fn align_up(offset: usize, align: usize) -> usize {
+    offset.div_ceil(align) * align
+}
+
+/// Where each field of a structure begins whose first field may begin at `start`.
+#[must_use]
+pub const fn offsets<const N: usize>(start: usize, fields: &[Field; N]) -> [usize; N] {
+    let mut at = [0; N];
+    let (mut end, mut i) = (start, 0);
+    while i < N {
+        at[i] = align_up(end, fields[i].ty.align());
+        end = at[i] + fields[i].ty.size();
+        i += 1;
+    }
+    at
+}
+
+/// The same fields, at these offsets and with this documentation.
+#[must_use]
+pub const fn placed<const N: usize>(
+    mut fields: [Field; N],
+    at: [usize; N],
+    docs: [&'static str; N],
+) -> [Field; N] {
+    let mut i = 0;
+    while i < N {
+        (fields[i].offset, fields[i].docs) = (at[i], docs[i]);
+        i += 1;
+    }
+    fields
+}
+
+/// The extent of a structure of these fields: its size is a multiple of its alignment. A structure without fields has
+/// size 0 and alignment 1.
+const fn structure(fields: &[Field]) -> Extent {
+    let (mut end, mut align, mut i) = (0, 1, 0);
+    while i < fields.len() {
+        let ty = fields[i].ty;
+        end = align_up(end, ty.align()) + ty.size();
+        align = most(align, ty.align());
+        i += 1;
+    }
+    Extent { size: align_up(end, align), align }
+}
+
+/// Where the parts of the messages of an enum lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Where the union of the variants' structures begins.
+    pub union_at: usize,
+    /// The size of every message without its payloads.
+    pub len: usize,
+}
+
+/// The layout of `{ tag; header fields; union of one structure for each variant }`.
+#[must_use]
+pub const fn layout(tag: Type, header: &[Field], variants: &[&[Field]]) -> Layout {
+    let (mut size, mut align, mut i) = (0, 1, 0);
+    while i < variants.len() {
+        let variant = structure(variants[i]);
+        size = most(size, variant.size);
+        align = most(align, variant.align);
+        i += 1;
+    }
+    let (mut end, mut whole) = (tag.size(), most(tag.align(), align));
+    i = 0;
+    while i < header.len() {
+        let ty = header[i].ty;
+        end = align_up(end, ty.align()) + ty.size();
+        whole = most(whole, ty.align());
+        i += 1;
+    }
+    let union_at = align_up(end, align);
+    Layout { union_at, len: align_up(union_at + align_up(size, align), whole) }
+}
+
+const fn most(a: usize, b: usize) -> usize {
+    if a > b { a } else { b }
+}
+
+/// Every message's name with its tag.
+#[must_use]
+pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64); N] {
+    let mut known = [("", 0); N];
+    let mut i = 0;
+    while i < N {
+        known[i] = (messages.variants[i].name, messages.variants[i].tag);
+        i += 1;
+    }
+    known
+}
+
+/// Fails the compilation, at the place of the call, when the messages can never be sent behind a header of `header` bytes.
+///
+/// # Panics
+/// Then. The text names the largest message.
+#[track_caller]
+pub const fn assert_fits(messages: &Messages, header: usize) {
+    if messages.len <= DEFAULT_MAX_MESSAGE - header {
+        return;
+    }
+    let (mut largest, mut i) = (("", 0), 0);
+    while i < messages.variants.len() {
+        let variant = messages.variants[i];
+        let size = structure(variant.fields).size;
+        if size >= largest.1 {
+            largest = (variant.name, size);
+        }
+        i += 1;
+    }
+    let text = takes(largest.0, messages.len, header);
+    let text = text.text(
+        ", and every variant takes as many as the largest: send what is large as an inline payload",
+    );
+    panic!("{}", text.as_str());
+}
+
+/// The same for message number `at`, with those payloads that always have the same length.
+///
+/// # Panics
+/// When it can never be sent.
+#[track_caller]
+pub const fn assert_variant_fits(messages: &Messages, at: usize, header: usize) {
+    let variant = messages.variants[at];
+    let (mut len, mut i) = (messages.len, 0);
+    while i < variant.payloads.len() {
+        let payload = variant.payloads[i];
+        if let (Count::Fixed(count), Presence::Always) = (payload.count, payload.presence) {
+            len = len.saturating_add(count.saturating_mul(payload.ty.size()));
+        }
+        i += 1;
+    }
+    // That the fixed part alone fits is asserted above, with another text.
+    if messages.len <= DEFAULT_MAX_MESSAGE - header && len > DEFAULT_MAX_MESSAGE - header {
+        let text = takes(variant.name, len, header);
+        let text = text.text(": give a payload a length word, to send it in parts");
+        panic!("{}", text.as_str());
+    }
+}
+
+const fn takes(variant: &str, len: usize, header: usize) -> Sentence {
+    let found = Sentence::new().text("`").text(variant).text("` takes ").number(len).text(" bytes");
+    found
+        .text(" and its header ")
+        .number(header)
+        .text(", but a message has at most ")
+        .number(DEFAULT_MAX_MESSAGE)
+        .text(" bytes by default")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Described;
+
+    #[repr(C)]
+    struct Sample {
+        a: u8,
+        b: u16,
+        c: u8,
+        d: f64,
+        e: [u16; 3],
+    }
+
+    const fn of(ty: Type) -> Field {
+        plain("", ty)
+    }
+
+    const FIELDS: [Field; 5] =
+        [of(u8::TYPE), of(u16::TYPE), of(u8::TYPE), of(f64::TYPE), of(<[u16; 3]>::TYPE)];
+
+    #[test]
+    fn a_structure_lies_as_the_compiler_lays_it() {
+        use std::mem::offset_of;
+        let want = [
+            offset_of!(Sample, a),
+            offset_of!(Sample, b),
+            offset_of!(Sample, c),
+            offset_of!(Sample, d),
+            offset_of!(Sample, e),
+        ];
+        assert_eq!(offsets(0, &FIELDS), want);
+        assert_eq!(placed(FIELDS, want, ["a", "b", "c", "d", "e"]).map(|field| field.offset), want);
+        let extent = structure(&FIELDS);
+        assert_eq!((extent.size, extent.align), (size_of::<Sample>(), align_of::<Sample>()));
+    }
+
+    #[test]
+    fn a_union_is_as_large_and_as_aligned_as_its_most_demanding_members() {
+        let (twelve, eight) = ([of(<[u32; 3]>::TYPE)], [of(u64::TYPE)]);
+        let variants: [&[Field]; 3] = [&twelve, &eight, &[]];
+        let of_bytes = layout(u8::TYPE, &[of(u8::TYPE)], &variants);
+        assert_eq!(of_bytes, Layout { union_at: 8, len: 24 });
+        assert_eq!(layout(u16::TYPE, &[], &[&[]]), Layout { union_at: 2, len: 2 });
+        assert_eq!(layout(u32::TYPE, &[of(u64::TYPE)], &[&[]]), Layout { union_at: 16, len: 16 });
+    }
+
+    fn message(payloads: &'static [Payload]) -> Messages {
+        let variants = Vec::leak(vec![Variant { name: "Large", payloads, ..Variant::NONE }]);
+        let tag = u64::TYPE;
+        Messages { name: "M", docs: "", tag, len: 72, union_at: 8, header: &[], variants }
+    }
+
+    #[test]
+    fn payloads_of_known_length_count_when_they_are_always_there() {
+        const SIXTEEN: Payload =
+            Payload { ty: u16::TYPE, count: Count::Fixed(2000), ..Payload::NONE };
+        assert_variant_fits(&message(&[SIXTEEN]), 0, 24);
+        assert_variant_fits(
+            &message(&[Payload { presence: Presence::ByAddress, ..SIXTEEN }, SIXTEEN]),
+            0,
+            24,
+        );
+        let large = message(&[SIXTEEN, SIXTEEN]);
+        let text = *std::panic::catch_unwind(|| assert_variant_fits(&large, 0, 24))
+            .unwrap_err()
+            .downcast::<String>()
+            .unwrap();
+        let want = "`Large` takes 8072 bytes and its header 24, but a message has at most 4096 bytes by default";
+        assert!(text.starts_with(want), "{text}");
+    }
+}

@@ -1,0 +1,174 @@
+//! The expressions of `len` and `when` as structure, for programs that have the description alone.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use syn::{BinOp, Expr, ExprLit, ExprMethodCall, Ident, Lit, Member, UnOp};
+
+use super::describe::is_constant;
+use crate::model::Variant;
+use crate::{names, tokens};
+
+/// A constant expression for `Option<Comparison>`: what a condition compares.
+pub(super) fn comparison(variant: &Variant, expr: &Expr) -> TokenStream {
+    compared(variant, plain(expr)).unwrap_or_else(|| quote!(__p::None))
+}
+
+/// A constant expression for `Option<Term>`: what a length is.
+pub(super) fn given(variant: &Variant, expr: &Expr) -> TokenStream {
+    term(variant, expr)
+        .map_or_else(|| quote!(__p::None), |term| quote!(__p::Some(__p::Term::#term)))
+}
+
+fn compared(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
+    let (left, sign, right) = match expr {
+        Expr::Binary(binary) => {
+            let sign = match binary.op {
+                BinOp::Eq(_) => quote!(Equal),
+                BinOp::Ne(_) => quote!(NotEqual),
+                BinOp::Lt(_) => quote!(Less),
+                BinOp::Le(_) => quote!(AtMost),
+                BinOp::Gt(_) => quote!(More),
+                BinOp::Ge(_) => quote!(AtLeast),
+                _ => return None,
+            };
+            (term(variant, &binary.left)?, sign, term(variant, &binary.right)?)
+        }
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
+            (field(variant, plain(&unary.expr))?, quote!(Equal), quote!(Number(0)))
+        }
+        _ => (field(variant, expr)?, quote!(NotEqual), quote!(Number(0))),
+    };
+    Some(quote!(__p::compare(__p::Term::#left, __p::Sign::#sign, __p::Term::#right)))
+}
+
+/// A variant of `describe::Term`.
+fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
+    match plain(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
+            let number = Literal::i128_unsuffixed(number.base10_parse().ok()?);
+            Some(quote!(Number(#number)))
+        }
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match plain(&unary.expr) {
+            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
+                let number = Literal::i128_unsuffixed(number.base10_parse::<i128>().ok()?);
+                Some(quote!(Number(-#number)))
+            }
+            _ => None,
+        },
+        Expr::MethodCall(call) => length(variant, call),
+        Expr::Path(path) => match path.path.get_ident() {
+            Some(name) => named(variant, name),
+            None => constant(variant, &path.path),
+        },
+        expr => field(variant, expr),
+    }
+}
+
+/// The length of a payload.
+fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
+    let Expr::Path(path) = plain(&call.receiver) else { return None };
+    let payload = variant.field(path.path.get_ident()?).filter(|field| field.is_payload())?;
+    let is_len = call.method == "len" && call.args.is_empty() && call.turbofish.is_none();
+    let name = names::text(&payload.ident);
+    is_len.then(|| quote!(Length(#name)))
+}
+
+/// A field or a constant of one name.
+fn named(variant: &Variant, name: &Ident) -> Option<TokenStream> {
+    match variant.field(name) {
+        Some(field) => {
+            let name = names::text(&field.ident);
+            (!field.is_payload()).then(|| quote!(Field(#name)))
+        }
+        None => constant(variant, &name.clone().into()),
+    }
+}
+
+fn constant(variant: &Variant, path: &syn::Path) -> Option<TokenStream> {
+    let name = tokens::spelled(quote!(#path));
+    is_constant(variant, path).then(|| quote!(Constant(#name)))
+}
+
+/// A field or a member of one.
+fn field(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
+    let (mut members, mut root) = (Vec::new(), expr);
+    while let Expr::Field(access) = root {
+        let Member::Named(name) = &access.member else { return None };
+        members.push(names::text(name));
+        root = plain(&access.base);
+    }
+    let Expr::Path(path) = root else { return None };
+    let field = variant.field(path.path.get_ident()?).filter(|field| !field.is_payload())?;
+    members.push(names::text(&field.ident));
+    members.reverse();
+    let path = members.join(".");
+    Some(quote!(Field(#path)))
+}
+
+/// The expression without brackets, and without the groups that a macro leaves around it.
+fn plain(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => plain(&group.expr),
+        Expr::Paren(paren) => plain(&paren.expr),
+        _ => expr,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expand;
+    use crate::parse::Macro;
+
+    /// The structure of a `when` over some fields, as tokens.
+    fn structure_of(when: &str) -> String {
+        let when = syn::parse_str::<Expr>(when).unwrap();
+        let item = quote! {
+            enum Command<'a> {
+                #[urom(reply = Done)]
+                Work {
+                    stride: i64,
+                    args: Args,
+                    #[urom(inline)]
+                    keys: &'a [u8],
+                    #[urom(inline, when = #when)]
+                    rest: Option<&'a [u8]>,
+                },
+            }
+        };
+        let args = quote!(plugin = "p", version = 1);
+        let text = expand::messages(Macro::Command, args, item).to_string().replace(' ', "");
+        let behind = text.split_once("presence:__p::when(").expect("it has a condition").1;
+        let structure = behind.split_once("\",").expect("it has a text").1;
+        let end = structure.find("),count").or_else(|| structure.find("),..")).unwrap();
+        structure[..end].replace("__p::", "").replace("Term::", "").replace("Sign::", "")
+    }
+
+    #[test]
+    fn comparisons_of_two_and_single_truths_are_structure() {
+        for (when, structure) in [
+            ("stride <= 0", "compare(Field(\"stride\"),AtMost,Number(0))"),
+            ("(args.kind) != 7_u8", "compare(Field(\"args.kind\"),NotEqual,Number(7))"),
+            ("keys.len() > -2", "compare(Length(\"keys\"),More,Number(-2))"),
+            ("3 < limits::MOST", "compare(Number(3),Less,Constant(\"limits::MOST\"))"),
+            ("args.loud", "compare(Field(\"args.loud\"),NotEqual,Number(0))"),
+            ("!args.loud", "compare(Field(\"args.loud\"),Equal,Number(0))"),
+        ] {
+            assert_eq!(structure_of(when), structure, "{when}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_text() {
+        for when in [
+            "has(args)",
+            "stride <= 0 && args.kind == 7",
+            "!(stride <= 0)",
+            "args.kind & 1 != 0",
+            "stride as u8 == 1",
+            "keys.is_empty()",
+        ] {
+            assert_eq!(structure_of(when), "None", "{when}");
+        }
+    }
+}
