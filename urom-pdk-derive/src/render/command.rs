@@ -184,7 +184,7 @@ impl Commands<'_> {
         let members = quote!(#(#members),*);
         quote_spanned! {span=>
             type #made = #of_answer;
-            #[inline(always)]
+            #[inline]
             fn #maker(#parameters) -> #echo {
                 #echo { #members }
             }

@@ -173,7 +173,7 @@ const _: () = {
         }
     }
     type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
-    #[inline(always)]
+    #[inline]
     fn __echo_Loopback() -> __Echo_Loopback {
         __Echo_Loopback {}
     }

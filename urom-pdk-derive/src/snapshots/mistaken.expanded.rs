@@ -175,7 +175,7 @@ const _: () = {
         }
     }
     type __Echo_Wait = <Done as __p::Answer<__Notifications>>::Echo;
-    #[inline(always)]
+    #[inline]
     fn __echo_Wait() -> __Echo_Wait {
         __Echo_Wait {}
     }

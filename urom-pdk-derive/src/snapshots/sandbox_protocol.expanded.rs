@@ -499,7 +499,7 @@ const _: () = {
         }
     }
     type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
-    #[inline(always)]
+    #[inline]
     fn __echo_MemMap(f0: u64) -> __Echo_MemMap {
         __Echo_MemMap { context: f0 }
     }
@@ -581,7 +581,7 @@ const _: () = {
         }
     }
     type __Echo_TagSend = <TagSent as __p::Answer<__Notifications>>::Echo;
-    #[inline(always)]
+    #[inline]
     fn __echo_TagSend(f0: u64) -> __Echo_TagSend {
         __Echo_TagSend { context: f0 }
     }
@@ -658,7 +658,7 @@ const _: () = {
         }
     }
     type __Echo_TagRecv = <TagReceived as __p::Answer<__Notifications>>::Echo;
-    #[inline(always)]
+    #[inline]
     fn __echo_TagRecv(f0: u64) -> __Echo_TagRecv {
         __Echo_TagRecv { context: f0 }
     }
