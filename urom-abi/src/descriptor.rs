@@ -4,6 +4,8 @@
 //! frees the notifications that the plugin allocated, so both sides must use `malloc` and `free` and not Rust's
 //! allocator.
 
+mod room;
+
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -12,7 +14,7 @@ use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
 use crate::watch;
 
-pub use crate::room::CommandRoom;
+pub use self::room::CommandRoom;
 
 mod sealed {
     pub trait Sealed {}

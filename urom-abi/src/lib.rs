@@ -58,7 +58,6 @@ pub mod machine;
 pub mod payload;
 pub mod plugin;
 pub mod protocol;
-mod room;
 #[doc(hidden)]
 pub mod shared;
 #[doc(hidden)]

@@ -5,14 +5,16 @@
 //! [`Domains`] asks for one command and borrows the answers; [`DomainHandle`] asks at any time, from any thread, and
 //! copies them.
 
+mod lookups;
+
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use urom_abi::plugin::WorkerCtx;
 
+use self::lookups::{Entered, Shared};
 use crate::Result;
-use crate::lookups::{Entered, Shared};
 
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
 ///

@@ -4,6 +4,8 @@
 //! Rust tells the place of a panic to its hook only, which would print a line of its own. So [`install_hook`] puts one
 //! before it that, for the panics that end here, keeps the place and prints nothing.
 
+mod backtrace;
+
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::{Cell, RefCell};
@@ -15,7 +17,6 @@ use std::time::Instant;
 
 use urom_abi::log::Level;
 
-use crate::backtrace;
 use crate::lines::Window;
 use crate::log::{self, Place};
 

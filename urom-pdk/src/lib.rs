@@ -133,7 +133,6 @@ pub mod log;
 pub mod test_util;
 pub mod time;
 
-mod backtrace;
 mod commands;
 mod described;
 mod domain;
@@ -144,7 +143,6 @@ mod guard;
 mod held;
 mod iface;
 mod lines;
-mod lookups;
 mod pool;
 mod side;
 mod slot;

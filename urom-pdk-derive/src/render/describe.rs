@@ -1,11 +1,13 @@
 //! The definition as a constant of `urom_abi::describe`.
 
+mod terms;
+
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
 use syn::visit::Visit;
 use syn::{Expr, ExprCall, ExprPath, GenericArgument, Ident, Macro, PatIdent, Path, Type};
 
-use super::{Render, terms};
+use super::Render;
 use crate::described::{docs, type_of};
 use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
 use crate::tokens::Matches;

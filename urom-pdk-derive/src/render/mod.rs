@@ -14,7 +14,6 @@ mod notification;
 mod plugin;
 mod read;
 mod structs;
-mod terms;
 mod write;
 
 use proc_macro2::TokenStream;

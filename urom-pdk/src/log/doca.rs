@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use urom_abi::DocaError;
 
-use super::out::Line;
+use super::line::Line;
 use super::source;
 
 type LogFn = unsafe extern "C" fn(

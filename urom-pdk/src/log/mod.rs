@@ -18,6 +18,7 @@ mod by_log;
 #[cfg(feature = "tracing")]
 mod by_tracing;
 mod doca;
+mod line;
 mod out;
 
 use std::fmt;
@@ -26,8 +27,9 @@ use std::sync::OnceLock;
 
 use urom_abi::log::Level;
 
+use self::line::Line;
 pub(crate) use self::out::host_of;
-use self::out::{Line, limit};
+use self::out::limit;
 use crate::Error;
 use crate::guard::contain;
 

@@ -7,29 +7,9 @@ use urom_abi::log::{Level, Text};
 use urom_abi::worker_log::{self, WorkerLog};
 
 use super::doca::{self, doca};
-use super::{Place, source};
+use super::line::Line;
+use super::source;
 use crate::guard::contain;
-
-/// A line that is to be written.
-#[derive(Debug)]
-pub(super) struct Line<'a> {
-    pub(super) level: Level,
-    pub(super) at: Place<'a>,
-    /// What in the plugin wrote it; empty for the plugin itself.
-    pub(super) target: &'a str,
-    pub(super) text: &'a str,
-}
-
-impl Line<'_> {
-    /// The last part of its file's path.
-    pub(super) fn file_name(&self) -> &str {
-        self.at.file.rsplit('/').next().unwrap_or_default()
-    }
-
-    pub(super) fn line_number(&self) -> u32 {
-        self.at.line
-    }
-}
 
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();

@@ -1,16 +1,13 @@
 //! A domain that a test plays: who its members are, and what their look-ups find.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
-use std::rc::{Rc, Weak};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::rc::Rc;
+use std::sync::{Arc, PoisonError};
 
-use urom_abi::address;
 use urom_abi::protocol::{Protocol, Serve};
 
-use super::instance::Instance;
+use super::instance::World;
+use super::members::Buffer;
 use super::worker::Worker;
 use crate::{Segment, Side};
 
@@ -64,18 +61,11 @@ pub struct Domain {
     world: Rc<World>,
 }
 
-/// What a domain is made of.
-pub(super) struct World {
-    pub(super) shared: Arc<Shared>,
-    members: RefCell<Vec<Weak<Instance>>>,
-}
-
 impl Domain {
     /// A domain without members.
     #[allow(clippy::new_without_default, reason = "a domain is made, not assumed")]
     pub fn new() -> Domain {
-        let members = RefCell::default();
-        Domain { world: Rc::new(World { shared: Arc::default(), members }) }
+        Domain { world: Rc::default() }
     }
 
     /// Opens a plugin with handler `T` as member `id`: the protocol's name and this id are what others find its address
@@ -145,111 +135,5 @@ impl Domain {
 impl fmt::Debug for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Domain({} workers)", self.world.living().len())
-    }
-}
-
-impl World {
-    pub(super) fn join(&self, instance: &Rc<Instance>) {
-        let mut members = self.members.borrow_mut();
-        members.retain(|member| member.strong_count() > 0);
-        members.push(Rc::downgrade(instance));
-    }
-
-    fn living(&self) -> Vec<Rc<Instance>> {
-        self.members.borrow().iter().filter_map(Weak::upgrade).collect()
-    }
-
-    pub(super) fn progress(&self) -> usize {
-        self.living().iter().map(|instance| instance.progress()).sum()
-    }
-}
-
-/// Memory of a member's host program: what [`Domain::add_buffer`] adds.
-///
-/// ```
-/// use urom_pdk::test_util::Buffer;
-/// let buffer = Buffer::new(0x1000..0x2000).key(b"packed key").memory_handle(b"exported handle");
-/// ```
-#[derive(Clone, Debug)]
-pub struct Buffer {
-    range: Range<u64>,
-    key: Vec<u8>,
-    memory_handle: Vec<u8>,
-}
-
-impl Buffer {
-    /// A buffer at these addresses of its process, without a key and without a handle: look-ups of them are `NOT_FOUND`.
-    pub fn new(range: Range<u64>) -> Buffer {
-        Buffer { range, key: Vec::new(), memory_handle: Vec::new() }
-    }
-
-    /// Its packed remote key.
-    #[must_use]
-    pub fn key(mut self, bytes: &[u8]) -> Buffer {
-        self.key = bytes.to_vec();
-        self
-    }
-
-    /// Its packed, exported memory handle.
-    #[must_use]
-    pub fn memory_handle(mut self, bytes: &[u8]) -> Buffer {
-        self.memory_handle = bytes.to_vec();
-        self
-    }
-}
-
-/// What look-ups read, on any thread. What they were given stays until all of it goes.
-#[derive(Default)]
-pub(super) struct Shared {
-    members: RwLock<Members>,
-}
-
-#[derive(Default)]
-struct Members {
-    addresses: BTreeMap<(&'static str, u64), Arc<[u8]>>,
-    buffers: BTreeMap<u64, Vec<Arc<Buffer>>>,
-    /// All that a look-up may ever have given.
-    kept: Vec<Arc<[u8]>>,
-    kept_buffers: Vec<Arc<Buffer>>,
-}
-
-impl Shared {
-    /// See [`Domain::set_address`].
-    ///
-    /// # Panics
-    /// As there: look-ups give no length, so nobody behind them could tell.
-    #[track_caller]
-    pub(super) fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
-        assert!(
-            bytes.is_empty() || address::is_sound(bytes),
-            "the address of plugin `{plugin}` at worker {member} begins as a frame of this kit and is not a whole one: \
-             no service passes it on"
-        );
-        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-        let bytes: Arc<[u8]> = bytes.into();
-        members.kept.push(Arc::clone(&bytes));
-        members.addresses.insert((plugin, member), bytes);
-    }
-
-    /// Where the address of a member's plugin is.
-    pub(super) fn address(&self, member: u64, plugin: &str) -> Option<*const u8> {
-        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        let found =
-            members.addresses.iter().find(|((name, id), _)| *name == plugin && *id == member);
-        found.map(|(_, bytes)| bytes).filter(|bytes| !bytes.is_empty()).map(|bytes| bytes.as_ptr())
-    }
-
-    /// The first of a member's buffers that holds an address.
-    pub(super) fn segment(&self, member: u64, va: u64) -> Option<usize> {
-        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        members.buffers.get(&member)?.iter().position(|buffer| buffer.range.contains(&va))
-    }
-
-    /// The key of a buffer, or its handle.
-    pub(super) fn packed(&self, member: u64, segment: usize, key: bool) -> Option<*const [u8]> {
-        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        let buffer = members.buffers.get(&member)?.get(segment)?;
-        let bytes = if key { &buffer.key } else { &buffer.memory_handle };
-        (!bytes.is_empty()).then_some(&raw const **bytes)
     }
 }

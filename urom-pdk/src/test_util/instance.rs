@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,10 +17,10 @@ use urom_abi::plugin::{
 };
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, watch};
 
-use super::domain::World;
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;
 use super::lookups::{Lookup, Member, Seat};
+use super::members::Shared;
 use super::pack;
 
 /// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
@@ -52,6 +52,29 @@ impl Methods {
             progress: iface.progress.ok_or("progress")?,
             notif_pack: iface.notif_pack.ok_or("notif_pack")?,
         })
+    }
+}
+
+/// What a domain is made of.
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) shared: Arc<Shared>,
+    members: RefCell<Vec<Weak<Instance>>>,
+}
+
+impl World {
+    pub(super) fn join(&self, instance: &Rc<Instance>) {
+        let mut members = self.members.borrow_mut();
+        members.retain(|member| member.strong_count() > 0);
+        members.push(Rc::downgrade(instance));
+    }
+
+    pub(super) fn living(&self) -> Vec<Rc<Instance>> {
+        self.members.borrow().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(super) fn progress(&self) -> usize {
+        self.living().iter().map(|instance| instance.progress()).sum()
     }
 }
 

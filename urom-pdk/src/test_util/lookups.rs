@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 
-use super::domain::Shared;
+use super::members::Shared;
 use crate::guard::guard;
 
 /// Which look-up: what [`Worker::fail_lookup`](super::Worker::fail_lookup) makes fail.

@@ -4,7 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syn::{BinOp, Expr, ExprLit, ExprMethodCall, Ident, Lit, Member, UnOp};
 
-use super::describe::is_constant;
+use super::is_constant;
 use crate::model::Variant;
 use crate::{names, tokens};
 

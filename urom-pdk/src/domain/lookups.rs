@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use urom_abi::plugin::{DomainLookups, MemhLookupFn, WorkerCtx};
 use urom_abi::{DocaError, address};
 
-use crate::domain::Segment;
+use super::Segment;
 use crate::{Error, Result};
 
 /// What all handles of one plugin share.

@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use crate::copy::copy;
-use crate::descriptor::{COMMAND_SLACK, CommandDesc};
+use super::{COMMAND_SLACK, CommandDesc};
 use crate::list::ListLink;
 use crate::plugin::{WorkerCmd, WorkerCmdDesc};
 use crate::watch;

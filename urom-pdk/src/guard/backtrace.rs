@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use crate::guard;
+use super::FILE;
 
 /// The file of [`contain`](guard::contain), which catches every panic of the plugin.
-const GUARD: Part = Part { file: guard::FILE, module: "urom_pdk::guard::" };
+const GUARD: Part = Part { file: FILE, module: "urom_pdk::guard::" };
 /// The file of the future that polls a handler's method.
 const SERVE: Part = Part { file: urom_abi::wire::SERVE_FILE, module: "urom_abi::wire::serve::" };
 

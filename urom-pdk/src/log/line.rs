@@ -1,0 +1,26 @@
+//! A line of the log, on its way out.
+
+use urom_abi::log::Level;
+
+use super::Place;
+
+/// A line that is to be written.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) level: Level,
+    pub(super) at: Place<'a>,
+    /// What in the plugin wrote it; empty for the plugin itself.
+    pub(super) target: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Line<'_> {
+    /// The last part of its file's path.
+    pub(super) fn file_name(&self) -> &str {
+        self.at.file.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(super) fn line_number(&self) -> u32 {
+        self.at.line
+    }
+}
