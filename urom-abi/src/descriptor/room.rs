@@ -3,8 +3,8 @@
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use crate::copy::copy;
 use super::{COMMAND_SLACK, CommandDesc};
+use crate::copy::copy;
 use crate::list::ListLink;
 use crate::plugin::{WorkerCmd, WorkerCmdDesc};
 use crate::watch;
