@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::dispatcher;
-use urom_abi::signals;
 
 /// Work that was begun, and is waited for once.
 #[derive(Debug)]
@@ -63,7 +62,8 @@ impl<T: Send + 'static> Background<T> {
 pub(super) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let log = dispatcher::get_default(Clone::clone);
     let work = move || dispatcher::with_default(&log, work);
-    let thread = signals::blocked(|| Builder::new().name(name.to_owned()).spawn(work));
+    // Signals are as they are here: what the thread starts inherits which are blocked.
+    let thread = Builder::new().name(name.to_owned()).spawn(work);
     thread.map(drop).map_err(|error| format!("there is no thread for it: {error}"))
 }
 

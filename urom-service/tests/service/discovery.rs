@@ -310,7 +310,8 @@ fn a_plugin_whose_description_cannot_be_read_is_not_served() {
     let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
     // Another beginning, and another layout's number behind the eight bytes of it.
     let damaged = described("damaged").replace("{117,", "{118,");
-    let foreign = described("foreign").replace(",115,99,3,0,0,0,", ",115,99,99,0,0,0,");
+    let layout = format!(",115,99,{},0,0,0,", section::FORMAT);
+    let foreign = described("foreign").replace(&layout, ",115,99,99,0,0,0,");
     plugins.add_source("damaged", &format!("{text}{damaged}"));
     plugins.add_source("foreign", &format!("{text}{foreign}"));
     let uromd = Uromd::start(&plugins);
