@@ -396,7 +396,9 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
     ]);
     uromd.logged(&["exits.so is not served", "exit code 0", "while it was loaded"]);
     // A look waits for two seconds, and that may take longer.
+    let begin = Instant::now();
     while uromd.lines_with_all(&["prints.so is not served", "it wrote 16 MiB"]) == 0 {
+        assert!(begin.elapsed() < PATIENCE, "it is not told");
         Client::connect(uromd.address);
     }
     for file in ["aborts", "exits"] {
