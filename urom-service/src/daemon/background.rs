@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::dispatcher;
+use urom_wire::awake;
 
 /// Work that was begun, and is waited for once.
 #[derive(Debug)]
@@ -40,17 +41,22 @@ impl<T: Send + 'static> Background<T> {
         Ok(Background { result, awaited: false })
     }
 
-    /// Waits for the end, the first time, and not later than `until`.
-    pub(super) fn outcome(&mut self, until: Instant) -> Outcome<T> {
-        let left = match std::mem::replace(&mut self.awaited, true) {
-            true => Duration::ZERO,
-            false => until.saturating_duration_since(Instant::now()),
-        };
-        match self.result.recv_timeout(left) {
-            Ok(result) => Outcome::Done(result),
-            Err(RecvTimeoutError::Timeout) => Outcome::Busy,
-            Err(RecvTimeoutError::Disconnected) => Outcome::Panicked,
+    /// Waits for the end, the first time, as long as there is time left. Time in which this process does
+    /// not run is none.
+    pub(super) fn outcome(&mut self, left: &mut Duration) -> Outcome<T> {
+        let limit = if std::mem::replace(&mut self.awaited, true) { Duration::ZERO } else { *left };
+        // What is there is taken in any case.
+        for step in std::iter::once(Duration::ZERO).chain(awake::steps(limit)) {
+            let begin = Instant::now();
+            let result = self.result.recv_timeout(step);
+            *left = left.saturating_sub(begin.elapsed().min(step));
+            match result {
+                Ok(result) => return Outcome::Done(result),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Outcome::Panicked,
+            }
         }
+        Outcome::Busy
     }
 }
 
@@ -101,17 +107,17 @@ mod tests {
     fn work_is_waited_for_once() {
         let (go_on, may_go_on) = sync_channel::<()>(0);
         let mut work = Background::begin(move || may_go_on.recv().unwrap()).unwrap();
-        let late = || Instant::now() + Duration::from_secs(60);
-        assert!(matches!(work.outcome(Instant::now()), Outcome::Busy));
+        let minute = || Duration::from_secs(60);
+        assert!(matches!(work.outcome(&mut { Duration::ZERO }), Outcome::Busy));
         let begin = Instant::now();
-        assert!(matches!(work.outcome(late()), Outcome::Busy));
+        assert!(matches!(work.outcome(&mut minute()), Outcome::Busy));
         assert!(begin.elapsed() < Duration::from_secs(30), "the second time nobody waits");
         go_on.send(()).unwrap();
-        while let Outcome::Busy = work.outcome(late()) {
+        while let Outcome::Busy = work.outcome(&mut minute()) {
             std::thread::yield_now();
         }
         let mut work =
             Background::<()>::begin(|| std::panic::resume_unwind(Box::new("work"))).unwrap();
-        assert!(matches!(work.outcome(late()), Outcome::Panicked));
+        assert!(matches!(work.outcome(&mut minute()), Outcome::Panicked));
     }
 }

@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tracing::{debug, warn};
 use urom_abi::MAX_PLUGINS;
@@ -68,7 +68,7 @@ impl Catalogue {
     /// Looks at all entries of the path and returns what can be served, in order of discovery.
     /// Whatever is wrong with the rest is logged.
     pub(crate) fn discover(&mut self) -> Vec<Found> {
-        let until = Instant::now() + ANSWERS_WITHIN;
+        let mut left = ANSWERS_WITHIN;
         let Catalogue { places, bits, complaints } = self;
         let mut complaints = Complaints { last: std::mem::take(complaints), now: HashSet::new() };
         let Some(places) = places else {
@@ -81,7 +81,7 @@ impl Catalogue {
         };
         let begun: Vec<_> = places.iter_mut().map(Place::look).collect();
         let seen = places.iter_mut().zip(begun).map(|(place, begun)| {
-            let sight = begun.and_then(|()| place.sight(until));
+            let sight = begun.and_then(|()| place.sight(&mut left));
             (place, sight)
         });
         // All entries are looked at before the first answer is waited for.
@@ -92,7 +92,7 @@ impl Catalogue {
                 Ok(sight) => {
                     sight.complaints.into_iter().for_each(|text| complaints.add(text));
                     for (file, name) in sight.candidates {
-                        match take_in(place, &file, name, &found, bits, until) {
+                        match take_in(place, &file, name, &found, bits, &mut left) {
                             Ok(plugin) => found.push(plugin),
                             Err(reason) => reason
                                 .complaint(&file)
@@ -116,13 +116,13 @@ fn take_in(
     name: String,
     found: &[Found],
     bits: &mut BTreeMap<String, usize>,
-    until: Instant,
+    left: &mut Duration,
 ) -> Result<Found, PassedOver> {
     if let Some(first) = found.iter().find(|found| found.entry.name == name) {
         let first = first.file.display();
         return Err(format!("a plugin of the name `{name}` was found at {first} before").into());
     }
-    let (answer, known) = place.plugin(file, until)?;
+    let (answer, known) = place.plugin(file, left)?;
     let bit = match bits.get(&name) {
         Some(bit) => *bit,
         None if bits.len() < MAX_PLUGINS => {

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 use urom_wire::awake;
 
@@ -137,10 +137,10 @@ impl Question {
         matches!(self, Question::Open(_))
     }
 
-    /// The answer, which is waited for once and not later than `until`.
-    pub(crate) fn answer(&mut self, until: Instant) -> Option<&Result<Answer, Refusal>> {
+    /// The answer, which is waited for once, as long as there is time left.
+    pub(crate) fn answer(&mut self, left: &mut Duration) -> Option<&Result<Answer, Refusal>> {
         if let Question::Open(answer) = self {
-            let heard = match answer.outcome(until) {
+            let heard = match answer.outcome(left) {
                 Outcome::Done(heard) => heard,
                 Outcome::Busy => return None,
                 Outcome::Panicked => {

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use tracing::{debug, info};
 use urom_abi::describe::section::{self, Description};
@@ -100,9 +100,9 @@ impl Place {
     ///
     /// # Errors
     /// Why nothing is known.
-    pub(super) fn sight(&mut self, until: Instant) -> Result<Sight, String> {
+    pub(super) fn sight(&mut self, left: &mut Duration) -> Result<Sight, String> {
         let State::Looking(look) = &mut self.state else { return Ok(Sight::default()) };
-        match look.outcome(until) {
+        match look.outcome(left) {
             Outcome::Done((files, sight)) => {
                 self.state = State::Idle(files);
                 Ok(sight)
@@ -125,11 +125,11 @@ impl Place {
     pub(super) fn plugin(
         &mut self,
         file: &Path,
-        until: Instant,
+        left: &mut Duration,
     ) -> Result<(Answer, &mut Known), PassedOver> {
         let State::Idle(files) = &mut self.state else { return Err(PassedOver::NoPlugin) };
         let Some(known) = files.get_mut(file) else { return Err(PassedOver::NoPlugin) };
-        match known.answer(file, until) {
+        match known.answer(file, left) {
             Some(answer) => Ok((answer?, known)),
             None => Err(self.examiner.takes_long().into()),
         }
@@ -267,10 +267,10 @@ impl Known {
     }
 
     /// Its answer, once known.
-    fn answer(&mut self, file: &Path, until: Instant) -> Option<Result<Answer, String>> {
+    fn answer(&mut self, file: &Path, left: &mut Duration) -> Option<Result<Answer, String>> {
         let question = self.question.as_mut()?;
         let is_new = question.is_open();
-        let answer = question.answer(until)?.clone();
+        let answer = question.answer(left)?.clone();
         if is_new && answer.is_err() {
             // The loader has not kept it.
             loaded::forget(&self.spelling);
@@ -332,7 +332,7 @@ mod tests {
             (Refusal::Plugin("it ended its process".to_owned()), true),
         ] {
             known.question = Some(Question::Answered(Err(refusal)));
-            let answer = known.answer(file.path(), Instant::now()).unwrap();
+            let answer = known.answer(file.path(), &mut { Duration::ZERO }).unwrap();
             assert!(answer.is_err());
             assert_eq!(known.question.is_some(), is_kept, "{answer:?}");
         }
