@@ -22,6 +22,7 @@
 //! is what host, daemon and worker say to each other; [`log`] is how daemon and workers say what
 //! they do, and [`urom_log`] how C programs and plugins do.
 
+mod aside;
 pub mod daemon;
 pub mod embedded;
 mod entrance;

@@ -1,13 +1,11 @@
 //! Work that may never end, for example on a file system that hangs: each on a thread of its own.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
-use tracing::dispatcher;
 use urom_wire::awake;
+
+use crate::aside::on_thread;
 
 /// Work that was begun, and is waited for once.
 #[derive(Debug)]
@@ -58,37 +56,6 @@ impl<T: Send + 'static> Background<T> {
         }
         Outcome::Busy
     }
-}
-
-/// Starts a thread that logs where this one does. The runtime has threads of its own for that, but a
-/// task that finds none panics.
-///
-/// # Errors
-/// Why there is no thread.
-pub(super) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
-    let log = dispatcher::get_default(Clone::clone);
-    let work = move || dispatcher::with_default(&log, work);
-    // Signals are as they are here: what the thread starts inherits which are blocked.
-    let thread = Builder::new().name(name.to_owned()).spawn(work);
-    thread.map(drop).map_err(|error| format!("there is no thread for it: {error}"))
-}
-
-/// The result of work that may block, done on a thread of its own inside this runtime.
-///
-/// # Errors
-/// There is no thread, or the work panicked.
-pub(super) async fn result_of<T: Send + 'static>(
-    name: &str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, String> {
-    let (tell, told) = oneshot::channel();
-    let runtime = Handle::current();
-    on_thread(name, move || {
-        let _inside = runtime.enter();
-        // The receiver is gone when the daemon ends.
-        let _ = tell.send(work());
-    })?;
-    told.await.map_err(|_| "it panicked; please report it".to_owned())
 }
 
 /// Makes what this thread needs to wait, which otherwise is made when it is first used. Making it

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::background::on_thread;
 use super::discovery::Found;
+use crate::aside::on_thread;
 
 /// The tasks that wait for a look.
 type Asked = oneshot::Sender<Arc<[Found]>>;

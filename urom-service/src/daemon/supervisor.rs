@@ -12,10 +12,10 @@ use urom_wire::patience::Patience;
 use urom_wire::relay;
 use urom_wire::stream::{StreamError, greet};
 
-use super::background::result_of;
 use super::event::Event;
 use super::launcher::{Body, Launched};
 use super::roster::Serial;
+use crate::aside::result_of;
 
 /// How long a worker may take to end after its stream did.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);

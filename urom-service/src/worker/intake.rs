@@ -1,17 +1,17 @@
 //! One host's domains as they come in: tables in pieces, one after the other; and the task that
 //! reads the tables of all hosts.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::{JoinError, spawn_blocking};
 use urom_abi::DocaError;
 use urom_wire::control::{DomainWord, Failure, WorkerToHost};
 use urom_wire::domain::MAX_TABLE;
 
 use super::domains::{Domains, Key};
 use super::messages::LinkKey;
+use crate::aside::result_of;
 
 /// How many bytes the tables of all hosts together may have that come in, or wait to be read.
 const ROOM: usize = 256 << 20;
@@ -139,14 +139,20 @@ fn without_room() -> Failure {
 
 /// Runs what takes seconds for a long table on a thread of its own: the heartbeats must go on
 /// meanwhile.
-async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     #[cfg(any(test, feature = "fuzzing"))]
     if urom_wire::fuzzing::memory::is_counted() {
         return Ok(work());
     }
-    spawn_blocking(work).await
+    let work = Arc::new(Mutex::new(Some(work)));
+    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let theirs = Arc::clone(&work);
+    match result_of("urom-domain", move || take(&theirs).map(|work| work())).await {
+        Ok(Some(done)) => Ok(done),
+        Ok(None) => Err("its work was done already".to_owned()),
+        // Where there is no thread it is still there, and is done here: late is better than not at all.
+        Err(why) => take(&work).map(|work| work()).ok_or(why),
+    }
 }
 
 /// A host's domains. Dropping it ends them.
