@@ -4,7 +4,6 @@
 //! is installed by the set-up, which every subcommand that needs it runs first and which costs
 //! nothing once it is done.
 
-mod abi;
 mod bindings;
 mod committed;
 mod cross;
@@ -156,9 +155,6 @@ enum Task {
     },
     /// Holds the dependencies to the rules of deny.toml.
     Deny,
-    /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so
-    /// exports.
-    Abi,
     /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and
     /// Miri.
     Sanitize {
@@ -227,11 +223,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Template { quick, .. } => template::run(&workspace, quick)?,
         Task::Deny => {
             shell::run(&mut tools::deny(&workspace, &workspace.root.join("Cargo.toml"))?)?
-        }
-        Task::Abi => {
-            setup::run(&workspace, None)?;
-            setup::for_bindings()?;
-            abi::run(&workspace)?;
         }
         Task::Sanitize { checks, full } => return sanitize::run(&workspace, &checks, full),
         Task::Miri => return sanitize::run(&workspace, &[sanitize::Check::Miri], true),
