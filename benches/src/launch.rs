@@ -118,8 +118,8 @@ impl Launch {
     }
 }
 
-/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics when that does
-/// not end in order.
+/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics when that
+/// does not end in order.
 pub(crate) struct Daemon {
     /// Until it is dropped.
     uromd: Option<Uromd>,

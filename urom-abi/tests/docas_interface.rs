@@ -1,5 +1,5 @@
-//! Every name of DOCA's public interface, `docas_interface.txt`, can be used by a program that includes its header, in C and in
-//! C++, with strict warnings.
+//! Every name of DOCA's public interface, `docas_interface.txt`, can be used by a program that
+//! includes its header, in C and in C++, with strict warnings.
 
 use std::fs;
 use std::path::{Path, PathBuf};

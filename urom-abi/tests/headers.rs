@@ -1,4 +1,5 @@
-//! The C headers of `include/`: each compiles alone, all of them in any order, in C and C++, and so do their macros.
+//! The C headers of `include/`: each compiles alone, all of them in any order, in C and C++, and so
+//! do their macros.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,14 +14,6 @@ use crate::library::{Library, get};
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
-///
-/// ```
-/// use urom_host::{Result, State, Worker};
-///
-/// fn is_usable(worker: &Worker) -> Result<bool> {
-///     Ok(worker.state()? == State::Running)
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {

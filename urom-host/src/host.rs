@@ -11,23 +11,6 @@ use crate::worker::Worker;
 
 /// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
 /// [`Service::plugin`](crate::ServiceHandle::plugin) makes.
-///
-/// ```no_run
-/// use graph_protocol::Client;
-/// use urom_host::{Host, Result, Service, Worker};
-///
-/// /// A part of a program that keeps a client.
-/// struct Graph {
-///     client: Client<Host>,
-///     worker: Worker,
-/// }
-///
-/// fn start(service: &Service) -> Result<Graph> {
-///     let client = service.plugin::<graph_protocol::Protocol>()?;
-///     let worker = service.worker().plugin(&client).start().wait()?;
-///     Ok(Graph { client, worker })
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {}
 

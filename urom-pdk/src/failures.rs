@@ -28,8 +28,8 @@ impl Failure {
     }
 }
 
-/// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the plugin's, not the host's,
-/// so there are few.
+/// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the
+/// plugin's, not the host's, so there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     kinds: Vec<(Kind, Window)>,

@@ -126,7 +126,8 @@ pub(crate) fn make_directory(directory: &Path) -> Result<()> {
     })
 }
 
-/// Removes a directory with all that is in it, if it is there. Links in it go, what they lead to stays.
+/// Removes a directory with all that is in it, if it is there. Links in it go, what they lead to
+/// stays.
 pub(crate) fn remove_directory(directory: &Path) -> Result<()> {
     match fs_err::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),

@@ -1,4 +1,5 @@
-//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte of what came.
+//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte
+//! of what came.
 //!
 //! Messages are made before and checked after the time that is measured.
 

@@ -60,7 +60,8 @@ pub fn build(include: &Path, code: &str, program: &Path) -> Result<(), String> {
     feed(command.arg("-I").arg(include).arg("-").arg("-o").arg(program), code).map(drop)
 }
 
-/// Runs a program that was built here, behind cargo's runner when there is one, and gives what it printed.
+/// Runs a program that was built here, behind cargo's runner when there is one, and gives what it
+/// printed.
 pub fn run(program: &Path, arguments: &[&str]) -> String {
     let variable = format!(
         "CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER",

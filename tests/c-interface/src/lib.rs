@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 /// The compiler's complaints.
 pub fn agree(code: &str) -> Result<(), String> {
     let includes: String = names().iter().map(|name| format!("#include <{name}>\n")).collect();
-    // Structures end in flexible arrays and lie in each other, as DOCA's do; ISO C has no such thing.
+    // Structures end in flexible arrays and lie in each other, as DOCA's do; ISO C has no such
+    // thing.
     let head = "#define DOCA_ALLOW_EXPERIMENTAL_API\n#pragma GCC diagnostic ignored \"-Wpedantic\"";
     check(Language::C11, &include(), &format!("{head}\n#include <stdio.h>\n{includes}{code}"))
 }

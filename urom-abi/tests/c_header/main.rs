@@ -1,7 +1,8 @@
 //! The C headers of protocols, read by C and C++ compilers.
 //!
-//! A header asserts all its own sizes and offsets, so that it compiles at all says that they are those of the
-//! description. What the numbers should be is stated here a second time, as facts about the C structures.
+//! A header asserts all its own sizes and offsets, so that it compiles at all says that they are
+//! those of the description. What the numbers should be is stated here a second time, as facts
+//! about the C structures.
 
 // Miri runs no compilers.
 #![cfg(not(miri))]

@@ -118,14 +118,6 @@ impl Library {
     /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's
     /// says: objects live until they are destroyed, a task's memory until it is released, callbacks
     /// are called inside `doca_pe_progress` and nowhere else.
-    ///
-    /// ```
-    /// # use urom_host::Library;
-    /// fn played(table: &'static urom_abi::host::Api) -> Library {
-    ///     // SAFETY: its functions do what DOCA's do.
-    ///     unsafe { Library::from_table(table) }
-    /// }
-    /// ```
     pub unsafe fn from_table(api: &'static Api) -> Library {
         Library { api, file: None }
     }

@@ -35,23 +35,6 @@ impl Worker {
     /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
     /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
     /// [connect](crate::Service::connect) again.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Worker, Host, Result};
-    /// # async fn example(graph: &graph_protocol::Client<Host>, mut worker: Worker) -> Result<()> {
-    /// for data in 0..1000 {
-    ///     match graph.task_loopback(&worker, data).submit()?.await {
-    ///         Ok(done) => assert_eq!(done.data, data),
-    ///         // Whether the command ran, nobody knows. A loopback can be left out.
-    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => {
-    ///             worker = worker.restart().await?;
-    ///         }
-    ///         Err(error) => return Err(error),
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn restart(&self) -> Starting {
         match is_gone(self.owner()) {
             Ok(()) => Starting::again(Restart::of(self.owner())),

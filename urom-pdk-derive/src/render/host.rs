@@ -107,7 +107,8 @@ impl Commands<'_> {
                     let unset = self.unset(variant, field);
                     quote!(#ident: #unset)
                 }
-                // The short form, which clippy asks for where a macro of the user's has the definition.
+                // The short form, which clippy asks for where a macro of the user's has the
+                // definition.
                 false if self.is_passed_as_it_is(field) => quote!(#ident),
                 false => {
                     let (_, value) = self.argument(field);
@@ -143,7 +144,8 @@ impl Commands<'_> {
         }
     }
 
-    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become slices by themselves.
+    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become
+    /// slices by themselves.
     fn is_passed_as_it_is(&self, field: &Field) -> bool {
         let shape = field.shape();
         !field.is_payload()
@@ -189,7 +191,8 @@ impl Commands<'_> {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
 
-                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+                /// submission.
                 ///
                 /// That is in place of the worker's own deadline; the longest there is means none.
                 #vis fn deadline(self, limit: __p::Duration) -> Self {
@@ -204,11 +207,12 @@ impl Commands<'_> {
                     self.0.submit()
                 }
 
-                /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-                /// can cancel the task, and may be dropped.
+                /// Submits the command and calls `callback` inside the progress call that completes
+                /// it. What it returns can cancel the task, and may be dropped.
                 ///
                 /// # Errors
-                /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+                /// What stopped it; nothing was sent then, and `callback` is dropped without a
+                /// call.
                 #vis fn submit_with(
                     self,
                     #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,

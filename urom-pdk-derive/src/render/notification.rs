@@ -53,8 +53,8 @@ impl Render<'_> {
         }
     }
 
-    /// The body of the function that reads `variant`. It gives the structure and the echoed fields, which must repeat `echo`
-    /// when there is one.
+    /// The body of the function that reads `variant`. It gives the structure and the echoed fields,
+    /// which must repeat `echo` when there is one.
     fn reader(&self, variant: &Variant, incoming: &Ident, echo: &Ident) -> TokenStream {
         let (name, fixed) = (&variant.ident, names::local("fixed"));
         let echo_name = names::echo(name);

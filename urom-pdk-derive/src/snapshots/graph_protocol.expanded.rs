@@ -19,8 +19,9 @@ pub struct Loopback {
 pub struct Protocol;
 /// What a plugin `worker_graph` does: one method for each command, which ends with the notification that answers it.
 ///
-/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
-/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin.
+/// A method that fails, panics or is dropped at close is answered all the same, with
+/// zeros and the fitting status.
 pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
@@ -42,10 +43,11 @@ pub trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether
+    /// anything moved.
     ///
-    /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
-    /// command is pending, so that they leave sooner.
+    /// The worker has it called again and again; on every second of its turns only,
+    /// while answers are ready and no command is pending, so that they leave sooner.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
@@ -147,8 +149,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -312,7 +314,8 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
@@ -327,11 +330,12 @@ const _: () = {
         ) -> __p::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -442,8 +446,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,

@@ -17,8 +17,9 @@ struct Wait {
 struct Protocol;
 /// What a plugin `mistaken` does: one method for each command, which ends with the notification that answers it.
 ///
-/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
-/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin.
+/// A method that fails, panics or is dropped at close is answered all the same, with
+/// zeros and the fitting status.
 trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
@@ -40,10 +41,11 @@ trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether
+    /// anything moved.
     ///
-    /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
-    /// command is pending, so that they leave sooner.
+    /// The worker has it called again and again; on every second of its turns only,
+    /// while answers are ready and no command is pending, so that they leave sooner.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
@@ -149,8 +151,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         fn encode(
             &self,
@@ -315,7 +317,8 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         fn deadline(self, limit: __p::Duration) -> Self {
@@ -328,11 +331,12 @@ const _: () = {
         fn submit(self) -> __p::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,

@@ -1,7 +1,8 @@
 //! The plugin's part of a backtrace.
 //!
-//! Rust prints a backtrace from the panic's own functions down to the start of the thread. A plugin's
-//! author needs what lies between: the functions from the one that panicked to the handler's method.
+//! Rust prints a backtrace from the panic's own functions down to the start of the thread. A
+//! plugin's author needs what lies between: the functions from the one that panicked to the
+//! handler's method.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! A host in C against the committed header: its bytes are those that the C sample's own pack functions made.
+//! A host in C against the committed header: its bytes are those that the C sample's own pack
+//! functions made.
 
 use std::path::Path;
 

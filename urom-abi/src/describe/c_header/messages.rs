@@ -79,7 +79,8 @@ impl<'a> Direction<'a> {
             .map(|names| names.tag.as_str())
     }
 
-    /// What the field with this name in Rust is called in a message of this variant. Behind a dot follows a member of it.
+    /// What the field with this name in Rust is called in a message of this variant. Behind a dot
+    /// follows a member of it.
     fn field_name(&self, names: &Names<'_>, path: &str) -> String {
         let (rust, rest) = path.split_once('.').map_or((path, ""), |(first, rest)| (first, rest));
         let own = names.variant.fields.iter().zip(&names.fields);

@@ -20,7 +20,8 @@ pub(super) struct Member {
 /// What a member is declared as.
 pub(super) enum Body {
     Type(Type),
-    /// An anonymous union of whole structures, each with its member's name; the extent is that of the union.
+    /// An anonymous union of whole structures, each with its member's name; the extent is that of
+    /// the union.
     Union(Vec<(String, String)>, Extent),
 }
 
@@ -46,7 +47,8 @@ pub(super) struct Structs {
 }
 
 impl Structs {
-    /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at compile time.
+    /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at
+    /// compile time.
     pub(super) fn new(prefix: &str, assert: &str, scope: Scope) -> Structs {
         Structs {
             out: String::new(),
@@ -58,7 +60,8 @@ impl Structs {
         }
     }
 
-    /// A declaration of `name` with type `ty`, whose structures are written before: see [`plain`](Self::plain).
+    /// A declaration of `name` with type `ty`, whose structures are written before: see
+    /// [`plain`](Self::plain).
     fn declaration(&self, ty: &Type, name: &str) -> String {
         match *ty {
             Type::Array { of, len } => self.declaration(of, &format!("{name}[{len}]")),
@@ -195,8 +198,8 @@ impl Structs {
 
     /// Writes a structure with exactly this layout.
     ///
-    /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members without bytes, which C
-    /// does not have, are left out.
+    /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members
+    /// without bytes, which C does not have, are left out.
     pub(super) fn structure(
         &mut self,
         docs: &[String],
@@ -253,7 +256,8 @@ impl Structs {
         self.out.push('\n');
     }
 
-    /// Writes padding from `end` to `next`. The names cannot clash: [`identifier`] gives none with two underscores.
+    /// Writes padding from `end` to `next`. The names cannot clash: [`identifier`] gives none with
+    /// two underscores.
     fn gap(&mut self, end: usize, next: usize) {
         if next > end {
             _ = writeln!(self.out, "\tuint8_t gap__{end}[{}];", next - end);

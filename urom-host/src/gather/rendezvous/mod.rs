@@ -88,19 +88,6 @@ impl Rendezvous {
     ///
     /// # Errors
     /// As there.
-    ///
-    /// ```no_run
-    /// use std::net::TcpListener;
-    /// use std::time::Duration;
-    /// use urom_host::gather::Rendezvous;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let listener = TcpListener::bind("0.0.0.0:0")?;
-    /// println!("the others join port {}", listener.local_addr()?.port());
-    /// let gather = Rendezvous::host(listener, 4, Duration::from_secs(60))?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn host(
         listener: TcpListener,
         participants: u32,
