@@ -51,8 +51,6 @@ pub trait Request {
     type Protocol: Protocol;
     /// The notification that answers it.
     type Reply: Reply;
-    /// The command's type without what it borrows: with `'static` in place of its lifetime.
-    type Kind: Request<Protocol = Self::Protocol, Reply = Self::Reply, Kind = Self::Kind> + 'static;
 
     /// How many bytes [`encode`](Self::encode) writes; `None` when that cannot be counted in a
     /// `usize`.
@@ -198,7 +196,7 @@ pub trait HostSide: Sized + 'static {
     /// What a task may fail with.
     type Error: std::error::Error + 'static;
     /// A task in flight: resolves to the decoded reply.
-    type Completion<C: Request>: Future<Output = Result<C::Reply, Self::Error>>;
+    type Completion<R: Reply>: Future<Output = Result<R, Self::Error>>;
     /// A hold on a task that a callback waits for.
     type Handle;
 
@@ -217,7 +215,7 @@ pub trait HostSide: Sized + 'static {
         worker: &Self::Worker,
         command: &C,
         deadline: Option<Duration>,
-    ) -> Result<Self::Completion<C::Kind>, Self::Error>;
+    ) -> Result<Self::Completion<C::Reply>, Self::Error>;
 
     /// The same, with a callback that runs inside the progress call that completes the task.
     ///
@@ -264,7 +262,7 @@ impl<H: HostSide, C: Request> Task<'_, H, C> {
     ///
     /// # Errors
     /// The same.
-    pub fn submit(self) -> Result<H::Completion<C::Kind>, H::Error> {
+    pub fn submit(self) -> Result<H::Completion<C::Reply>, H::Error> {
         H::submit(self.plugin, self.worker, &self.command, self.deadline)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use urom_abi::protocol::{HostSide, Request};
+use urom_abi::protocol::{HostSide, Reply, Request};
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
@@ -18,8 +18,7 @@ impl HostSide for Host {
     type Plugin = Plugin;
     type Worker = Worker;
     type Error = Error;
-    type Completion<C: Request> = Completion<C>;
-
+    type Completion<R: Reply> = Completion<R>;
     type Handle = TaskHandle;
 
     #[inline]
@@ -28,7 +27,7 @@ impl HostSide for Host {
         worker: &Worker,
         command: &C,
         deadline: Option<Duration>,
-    ) -> Result<Completion<C::Kind>> {
+    ) -> Result<Completion<C::Reply>> {
         task::submit(plugin, worker, command, deadline)
     }
 

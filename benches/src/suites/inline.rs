@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use sandbox_protocol::{Client, TagRecv};
+use sandbox_protocol::{Client, TagReceived};
 use urom_host::gather::InProcess;
 use urom_host::{Completion, Domain, Host, Received, Service, Worker, block_on};
 
@@ -65,7 +65,7 @@ impl Pair {
         &self,
         sandbox: &Client<Host>,
         size: usize,
-        receives: &mut Vec<Completion<TagRecv>>,
+        receives: &mut Vec<Completion<TagReceived>>,
     ) -> Result<()> {
         for _ in 0..BATCH {
             receives
@@ -94,7 +94,7 @@ impl Pair {
 ///
 /// # Errors
 /// When a message of another size came.
-pub(super) fn collect(receives: &mut Vec<Completion<TagRecv>>, size: usize) -> Result<()> {
+pub(super) fn collect(receives: &mut Vec<Completion<TagReceived>>, size: usize) -> Result<()> {
     for receive in receives.drain(..) {
         let received = receive.wait()?;
         ensure!(

@@ -246,7 +246,7 @@ impl Party {
         &self,
         kind: Kind,
         size: usize,
-    ) -> Result<[urom_host::Completion<bench_protocol::Serve>; 2]> {
+    ) -> Result<[urom_host::Completion<bench_protocol::Served>; 2]> {
         let serve = |worker, style: Style| {
             self.bench.task_serve(worker, kind.number(), style.number(), size as u64).submit()
         };

@@ -73,7 +73,7 @@ pub(crate) fn a_hundred_thousand_values_come_back_right(provider: &Provider) -> 
     in_flight.into_iter().try_for_each(|(sent, task)| check(sent, task))
 }
 
-fn check(sent: u64, task: urom_host::Completion<graph_protocol::Loopback>) -> Result<()> {
+fn check(sent: u64, task: urom_host::Completion<graph_protocol::LoopbackDone>) -> Result<()> {
     assert_eq!(task.wait()?.data, sent);
     Ok(())
 }

@@ -35,7 +35,7 @@ impl Handler for Worker {
     }
 }
 
-fn host<H: urom_abi::protocol::HostSide>(client: &Client<H>, worker: &H::Worker) -> Option<H::Completion<Work>> {
+fn host<H: urom_abi::protocol::HostSide>(client: &Client<H>, worker: &H::Worker) -> Option<H::Completion<Done>> {
     client.task_work(worker).context(3).submit().ok()
 }
 

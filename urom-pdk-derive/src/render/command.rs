@@ -115,10 +115,8 @@ impl Commands<'_> {
         // signature depends on it.
         let receiver = quote!(&self);
         let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
-        let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
-        let kind = tokens::written_at(kind, reply.span());
         let echo_maker = self.echo_maker(variant, reply);
-        let associated = quote_spanned!(reply.span()=> type Reply = #answer; type Kind = #kind;);
+        let associated = quote_spanned!(reply.span()=> type Reply = #answer;);
         quote! {
             #clone
             #echo_maker

@@ -183,7 +183,9 @@ impl Commands<'_> {
                 }
             }
         });
-        let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
+        // Through the command, so that an answer that is no notification is one error.
+        let command = self.render.message_type(variant, &task_lifetime());
+        let answer = quote!(<#command as __p::Request>::Reply);
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
@@ -203,7 +205,7 @@ impl Commands<'_> {
                 ///
                 /// # Errors
                 /// What stopped it; nothing was sent then.
-                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#kind>, AnyHost::Error> {
+                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
                     self.0.submit()
                 }
 

@@ -204,7 +204,6 @@ const _: () = {
     impl __p::Request for Loopback {
         type Protocol = Protocol;
         type Reply = <LoopbackDone as __p::Answer<__Notifications>>::This;
-        type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::Some(__LEN)
@@ -327,7 +326,10 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
+        ) -> __p::Result<
+            AnyHost::Completion<<Loopback as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes

@@ -207,7 +207,6 @@ const _: () = {
     impl __p::Request for Wait {
         type Protocol = Protocol;
         type Reply = <Done as __p::Answer<__Notifications>>::This;
-        type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::Some(__LEN)
@@ -328,7 +327,12 @@ const _: () = {
         ///
         /// # Errors
         /// What stopped it; nothing was sent then.
-        fn submit(self) -> __p::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
+        fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<Wait as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes

@@ -551,7 +551,6 @@ const _: () = {
     impl __p::Request for MemMap<'_> {
         type Protocol = Protocol;
         type Reply = <MemMapped as __p::Answer<__Notifications>>::This;
-        type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
@@ -633,7 +632,6 @@ const _: () = {
     impl __p::Request for TagSend<'_> {
         type Protocol = Protocol;
         type Reply = <TagSent as __p::Answer<__Notifications>>::This;
-        type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.data).len()])
@@ -703,7 +701,6 @@ const _: () = {
     impl __p::Request for TagRecv {
         type Protocol = Protocol;
         type Reply = <TagReceived as __p::Answer<__Notifications>>::This;
-        type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::Some(__LEN)
@@ -902,7 +899,10 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<MemMap<'static>>, AnyHost::Error> {
+        ) -> __p::Result<
+            AnyHost::Completion<<MemMap<'task> as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes
@@ -943,7 +943,10 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<TagSend<'static>>, AnyHost::Error> {
+        ) -> __p::Result<
+            AnyHost::Completion<<TagSend<'task> as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes
@@ -989,7 +992,10 @@ const _: () = {
         /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
+        ) -> __p::Result<
+            AnyHost::Completion<<TagRecv as __p::Request>::Reply>,
+            AnyHost::Error,
+        > {
             self.0.submit()
         }
         /// Submits the command and calls `callback` inside the progress call that completes

@@ -70,7 +70,7 @@ pub(in crate::suites) struct Party {
     raw_same_settings: Option<Peer>,
     number: usize,
     /// While raw UCX has the worker's thread.
-    serving: Option<(Side, Completion<bench_protocol::Serve>)>,
+    serving: Option<(Side, Completion<bench_protocol::Served>)>,
     // After everything that it serves.
     _service: Service,
 }

@@ -133,12 +133,12 @@ fn send(
     client: &Graph,
     worker: &Worker,
     data: u64,
-) -> urom_host::Result<Completion<graph_protocol::Loopback>> {
+) -> urom_host::Result<Completion<graph_protocol::LoopbackDone>> {
     client.task_loopback(worker, data).submit()
 }
 
 #[inline]
-fn check(sent: u64, task: Completion<graph_protocol::Loopback>) -> Result<()> {
+fn check(sent: u64, task: Completion<graph_protocol::LoopbackDone>) -> Result<()> {
     let got = task.wait()?.data;
     ensure!(got == sent, "sent {sent}, got {got}");
     Ok(())
