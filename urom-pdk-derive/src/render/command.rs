@@ -123,10 +123,7 @@ impl Commands<'_> {
             #conversion
 
             impl #parameters #this {
-                /// Reads the command.
-                ///
-                /// # Errors
-                /// Which field is wrong, and how.
+                /// Reads the command. The error names the field that is wrong, and why.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode

@@ -186,26 +186,22 @@ impl Render<'_> {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: __p::usize = __LEN;
 
-                /// Reads a message of any variant.
-                ///
-                /// # Errors
-                /// Which field is wrong, and how; a tag that no variant has lists those there are.
+                /// Reads a message of any variant. The error names the field that is wrong, and why;
+                /// for an unknown tag it lists the known ones.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode
                 }
 
-                /// Writes the message to the start of `out` and returns how many bytes it took.
-                ///
-                /// # Errors
-                /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-                /// fields that describe it; nothing is written then.
+                /// Writes the message to the start of `out` and returns its length. `TooBig` when
+                /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+                /// written then.
                 #[inline]
                 #vis fn encode(&self, #out: &mut [__p::u8]) -> __p::Result<__p::usize, __p::EncodeError> {
                     #encode
                 }
 
-                /// How many bytes `encode` writes; `None` when it cannot write the message.
+                /// The length that `encode` writes; `None` when it cannot write the message.
                 #[inline]
                 #vis fn encoded_len(&self) -> __p::Option<__p::usize> {
                     #encoded_len

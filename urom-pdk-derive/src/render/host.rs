@@ -193,28 +193,21 @@ impl Commands<'_> {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
 
-                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-                /// submission.
-                ///
-                /// That is in place of the worker's own deadline; the longest there is means none.
+                /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+                /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
                 #vis fn deadline(self, limit: __p::Duration) -> Self {
                     #task(self.0.deadline(limit))
                 }
 
-                /// Submits the command. What it returns resolves to the notification.
-                ///
-                /// # Errors
-                /// What stopped it; nothing was sent then.
+                /// Submits the command, and returns a future of the notification. After an error
+                /// nothing was sent.
                 #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
                     self.0.submit()
                 }
 
-                /// Submits the command and calls `callback` inside the progress call that completes
-                /// it. What it returns can cancel the task, and may be dropped.
-                ///
-                /// # Errors
-                /// What stopped it; nothing was sent then, and `callback` is dropped without a
-                /// call.
+                /// Submits the command; `callback` gets the notification inside a progress call.
+                /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+                /// and `callback` is not called.
                 #vis fn submit_with(
                     self,
                     #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,

@@ -434,10 +434,8 @@ const _: () = {
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -447,11 +445,9 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. `TooBig` when
+        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+        /// written then.
         #[inline]
         pub fn encode(
             &self,
@@ -459,7 +455,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -520,10 +516,7 @@ const _: () = {
         }
     }
     impl<'a> MemMap<'a> {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("MemMap", bytes)?;
@@ -602,10 +595,7 @@ const _: () = {
         }
     }
     impl<'a> TagSend<'a> {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("TagSend", bytes)?;
@@ -680,10 +670,7 @@ const _: () = {
         }
     }
     impl TagRecv {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("TagRecv", bytes)?;
@@ -886,17 +873,13 @@ const _: () = {
             self.0.command.exported_memh = exported_memh;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             MemMapTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -905,12 +888,9 @@ const _: () = {
         > {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
@@ -930,17 +910,13 @@ const _: () = {
             self.0.command.data = __p::Into::into(data);
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagSendTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -949,12 +925,9 @@ const _: () = {
         > {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
@@ -979,17 +952,13 @@ const _: () = {
             self.0.command.memh_id = memh_id;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagRecvTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
         pub fn submit(
             self,
         ) -> __p::Result<
@@ -998,12 +967,9 @@ const _: () = {
         > {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -1233,10 +1199,8 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
@@ -1246,11 +1210,9 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. `TooBig` when
+        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+        /// written then.
         #[inline]
         pub fn encode(
             &self,
@@ -1258,7 +1220,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -1436,10 +1398,7 @@ const _: () = {
         }
     }
     impl TagReceived {
-        /// Memory for `len` elements of `data`, zeroed: that of the notification itself, so that nothing is copied.
-        ///
-        /// # Errors
-        /// `NoMemory` when the C heap has no room.
+        /// Zeroed memory for `len` elements of `data`, in the notification itself: nothing is copied. `NoMemory` when the C heap has no room.
         #[inline]
         pub fn payload(
             len: __p::usize,
