@@ -241,7 +241,6 @@ impl<C: Count> Length<C> {
         Ok(input.int_in_range(0..=if is_long { most } else { most.min(64) })?)
     }
 
-    /// The bytes of a payload of type `P`.
     fn bytes<'a, P: Outgoing>(
         self,
         input: &mut Unstructured<'a>,

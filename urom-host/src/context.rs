@@ -38,7 +38,6 @@ impl From<CtxState> for State {
     }
 }
 
-/// A context of the library. Its owner destroys it.
 pub(crate) struct ContextHandle {
     pub(crate) library: Library,
     ctx: NonNull<Ctx>,
@@ -70,7 +69,6 @@ impl ContextHandle {
         self.state().is_ok_and(|state| state == CtxState::IDLE)
     }
 
-    /// Connects it to its engine, and sets what is called when its state changes.
     pub(crate) fn register(
         &self,
         engine: &ProgressEngine,
@@ -124,7 +122,6 @@ impl ContextHandle {
         self.begun(code, what)
     }
 
-    /// Begins to stop it.
     pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
         let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });

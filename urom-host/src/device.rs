@@ -42,7 +42,6 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Opens the device of that name.
     pub(crate) fn open(library: Library, name: &str) -> Result<Device> {
         let what = || format!("opening device `{}`", name.escape_debug());
         with_devices(library, |devices| {
@@ -77,7 +76,6 @@ impl Drop for Device {
     }
 }
 
-/// Lists the devices, which `look` can open.
 fn with_devices<T>(
     library: Library,
     look: impl FnOnce(&[(*mut RawInfo, DeviceInfo)]) -> Result<T>,

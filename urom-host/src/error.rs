@@ -15,7 +15,6 @@ pub struct Error(Box<Inner>);
 struct Inner {
     code: DocaError,
     what: Cow<'static, str>,
-    /// The file of the library that was called.
     through: Option<String>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
@@ -44,19 +43,16 @@ impl Error {
         self
     }
 
-    /// Adds what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Adds the file of the library that was called. The built-in library has none.
     pub(crate) fn through(mut self, file: Option<impl fmt::Display>) -> Error {
         self.0.through = file.map(|file| file.to_string());
         self
     }
 
-    /// Adds the notification's bytes.
     pub(crate) fn with_reply(mut self, reply: &[u8]) -> Error {
         self.0.reply = Some(reply.into());
         self

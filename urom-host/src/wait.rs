@@ -140,7 +140,6 @@ impl Drop for Wait {
     }
 }
 
-/// Whether a wait is under way on this thread.
 #[cfg(feature = "tokio")]
 pub(crate) fn is_waiting() -> bool {
     DEPTH.get() > 0

@@ -69,7 +69,6 @@ where
     F: Future<Output = Result<NotificationDesc>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    /// Runs a handler, of which `serve` makes the futures.
     pub(crate) fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
         Executor {
             serve,
@@ -86,7 +85,6 @@ where
         }
     }
 
-    /// Begins commands.
     #[inline]
     pub(crate) fn accept(&mut self, mut commands: Commands<'_>) {
         if let Err(panic) = self.begin_all(&mut commands) {
@@ -149,7 +147,6 @@ where
         }
     }
 
-    /// The handler's network address.
     pub(crate) fn address(&self) -> Result<Vec<u8>> {
         P::address(self.handler())
     }
@@ -218,7 +215,6 @@ where
         }
     }
 
-    /// Makes the one notification of a command.
     #[inline]
     fn finish(&mut self, command: SharedCommand, outcome: Result<NotificationDesc, Failure>) {
         match outcome {
@@ -231,7 +227,6 @@ where
         }
     }
 
-    /// Answers a command whose handler gave no value.
     #[cold]
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
         let status = failure.status();
@@ -276,7 +271,6 @@ where
         }
     }
 
-    /// Calls the handler's own progress; returns whether it moved anything.
     fn progress_handler(&mut self) -> bool {
         if self.broken {
             return false;
@@ -390,7 +384,6 @@ fn run<F: Future>(
     polled.map_err(Failure::Error)
 }
 
-/// Drops a future that did not end.
 fn drop_future<F>(slot: &Slot<F>) {
     // SAFETY: whoever holds the executor is not one of its futures.
     catch(DROPPING, || unsafe { slot.drop_future() });

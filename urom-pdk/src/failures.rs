@@ -13,7 +13,6 @@ use crate::lines::{Unsaid, Window};
 use crate::log::Place;
 use crate::{Error, log};
 
-/// Why a command gets no value.
 pub(crate) enum Failure {
     Error(Error),
     Panic(Panic),

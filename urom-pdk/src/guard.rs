@@ -146,7 +146,6 @@ thread_local! {
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// What the hook knows of a panic.
 #[derive(Debug)]
 struct Kept {
     said: String,

@@ -17,7 +17,6 @@ pub(crate) const CHUNK: usize = u64::BITS as usize;
 /// All slots of a plugin, and which of them are free.
 pub(crate) struct Pool<F> {
     chunks: Vec<Chunk<F>>,
-    /// How many are not free.
     taken: usize,
     /// The first of the free slots, of which there is always one: the one used last. Most commands
     /// end at once in it and leave the others alone. Each free slot leads to the next.
@@ -59,19 +58,16 @@ impl<F: Future> Pool<F> {
         self.taken -= 1;
     }
 
-    /// Whether every slot is free.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// A slot by its index.
     #[inline]
     pub(crate) fn slot(&self, index: usize) -> &Slot<F> {
         &self.chunks[index / CHUNK].slots()[index % CHUNK]
     }
 
-    /// How many slots there are.
     pub(crate) fn len(&self) -> usize {
         self.chunks.len() * CHUNK
     }
@@ -107,7 +103,6 @@ pub(crate) struct Chunk<F> {
 }
 
 impl<F> Chunk<F> {
-    /// The slots, [`CHUNK`] of them.
     pub(crate) fn slots(&self) -> &[Slot<F>] {
         &self.slots
     }

@@ -249,12 +249,10 @@ pub(crate) mod clock {
         STANDS_AT.try_with(Cell::get).ok().flatten()
     }
 
-    /// Stops the clock of this thread, unless it stands already.
     pub(crate) fn stop() {
         STANDS_AT.set(Some(STANDS_AT.get().unwrap_or_else(Instant::now)));
     }
 
-    /// Moves the clock of this thread on.
     pub(crate) fn advance(by: Duration) {
         stop();
         let now = STANDS_AT.get().and_then(|now| now.checked_add(by));

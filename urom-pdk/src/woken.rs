@@ -10,7 +10,6 @@ pub(crate) struct Woken {
 }
 
 impl Woken {
-    /// None of them.
     pub(crate) fn new() -> Woken {
         Woken { bits: AtomicU64::new(0) }
     }

@@ -64,7 +64,6 @@ pub struct Embedded {
     running: Mutex<Option<Running>>,
 }
 
-/// The daemon's thread.
 #[derive(Debug)]
 struct Running {
     stop: oneshot::Sender<()>,
@@ -181,7 +180,6 @@ impl Embedded {
 }
 
 impl Embedded {
-    /// Its thread, once.
     fn take_running(&self) -> Option<Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -228,7 +226,6 @@ extern "C" fn at_exit() {
     drop(stopped);
 }
 
-/// Where to look for the reason that a plugin is not served.
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
 /// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for

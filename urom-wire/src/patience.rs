@@ -64,7 +64,6 @@ impl Patience {
 }
 
 impl Default for Patience {
-    /// 3.5 s.
     fn default() -> Patience {
         Patience(Some(PATIENCE))
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
-/// The files of one run of a task.
 pub(crate) struct Committed {
     check: bool,
     /// With `check`, the files that differ.

@@ -58,7 +58,6 @@ pub(crate) const AARCH64_LIBC: Need = Need {
     found: Found::File("/usr/aarch64-linux-gnu/lib/libc.so.6"),
     packages: &["libc6-dev-arm64-cross"],
 };
-/// Runs aarch64 programs.
 pub(crate) const AARCH64_EMULATOR: Need =
     Need { found: Found::Program("qemu-aarch64-static"), packages: &["qemu-user-static"] };
 /// Builds what the feature `mpi` needs.

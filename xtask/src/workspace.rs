@@ -107,12 +107,9 @@ impl Purpose {
     }
 }
 
-/// The two profiles everything is built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// cargo's default: quick to build.
     Dev,
-    /// With optimisations.
     Release,
 }
 
@@ -134,7 +131,6 @@ impl Profile {
 }
 
 impl Workspace {
-    /// Asks cargo.
     pub(crate) fn load() -> Result<Self> {
         let mut command = shell::cargo();
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -184,7 +180,6 @@ impl Workspace {
         self.packages.iter().filter_map(Package::published).collect()
     }
 
-    /// Whether there is a package of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.packages.iter().any(|package| package.name == name)
     }

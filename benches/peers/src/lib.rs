@@ -30,7 +30,6 @@ impl<C> Client<C> {
     }
 }
 
-/// A runtime on the calling thread.
 fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot start a tokio runtime")
 }

@@ -22,7 +22,6 @@ pub type Client = crate::Client<Channel>;
 const METHOD: http::uri::PathAndQuery =
     http::uri::PathAndQuery::from_static("/urom.bench.Echo/Echo");
 
-/// Request and answer.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Payload {
     #[prost(bytes = "vec", tag = "1")]

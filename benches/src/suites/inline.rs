@@ -11,14 +11,12 @@ use urom_host::{Completion, Domain, Host, Received, Service, Worker, block_on};
 /// The messages that are sent one after the other while their receiver need not run: UCX has room
 /// for that many between two processes.
 pub(super) const BATCH: usize = 16;
-/// Any tag does.
 pub(super) const TAG: u64 = 9;
 /// As long as the longest message.
 static DATA: [u8; 4096] = [0x5a; 4096];
 /// The receiver's number in the domain.
 const RECEIVER: u64 = 1;
 
-/// A sender and a receiver.
 pub(super) struct Pair {
     // Stopped before the workers.
     _domain: Domain,

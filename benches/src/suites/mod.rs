@@ -24,7 +24,6 @@ use crate::figure::Figure;
 use crate::launch::Launch;
 use crate::transport::Environment;
 
-/// Figures that are measured together.
 pub(crate) struct Suite {
     /// Its name on the command line, and the beginning of its figures' names.
     pub(crate) name: &'static str,
@@ -34,7 +33,6 @@ pub(crate) struct Suite {
     pub(crate) process: Option<fn(&str) -> Result<()>>,
 }
 
-/// What one launch measures.
 pub(crate) struct Part {
     /// One launch for each.
     pub(crate) environments: &'static [Environment],

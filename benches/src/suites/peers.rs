@@ -66,7 +66,6 @@ impl Side {
 struct Server {
     side: Side,
     core: usize,
-    /// The place of a Unix socket.
     path: String,
 }
 
@@ -107,7 +106,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The host's ends of all connections.
 struct Party {
     graph: Graph<Host>,
     worker: Worker,
@@ -210,7 +208,6 @@ impl Party {
     }
 }
 
-/// The kit beside a peer.
 fn figure(launch: &Launch, side: Side, how: &str, kit: f64, peer: f64) -> Figure {
     let (name, about) = side.names();
     let name = format!("{NAME}/{name}/{}-{how}", launch.transport.name());

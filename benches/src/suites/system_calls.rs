@@ -38,7 +38,6 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Calls that are made less often than this in a command are no part of it.
 const SELDOM: f64 = 0.01;
 
-/// Calls by name.
 type Counts = BTreeMap<String, u64>;
 
 fn measure(launch: &Launch) -> Result<Vec<Figure>> {

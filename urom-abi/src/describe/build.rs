@@ -112,7 +112,6 @@ pub const fn ty<T>(found: Found<T>, name: &'static str) -> Type {
     }
 }
 
-/// The size and the alignment of a structure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) size: usize,

@@ -122,7 +122,6 @@ impl Facts {
         self.placed(&format!("{owner}.{}", field.name), &field.ty, field.offset, &kind);
     }
 
-    /// A field, and the fields of the structure that it is.
     fn placed(&mut self, path: &str, ty: &Type, offset: usize, more: &str) {
         self.add(format!("`{path}`"), format!("{ty} (byte {offset}{more})"));
         self.inside(path, ty);

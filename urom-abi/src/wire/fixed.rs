@@ -188,7 +188,6 @@ pub fn exact<'a, const LEN: usize>(
     }
 }
 
-/// The error for a message with bytes behind its fixed part where there should be none.
 #[inline(always)]
 fn other_length(message: &'static str, found: usize, expected: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::Length { found, expected } }
@@ -233,7 +232,6 @@ pub fn notification<const LEN: usize>(
 // error from a message, and takes every good one through memory to look again: that doubles what
 // decoding costs.
 
-/// The error for a message that ends before its fixed part does.
 #[inline(always)]
 pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }

@@ -179,7 +179,6 @@ impl ProgressEngine {
         ProgressEngine(core)
     }
 
-    /// Whether the other handle is of the same engine.
     pub(crate) fn is_same(&self, other: &ProgressEngine) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }

@@ -25,7 +25,6 @@ impl Error {
         Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
     }
 
-    /// Whether the system's error is behind it.
     pub(super) fn is_io(&self) -> bool {
         self.source.is_some()
     }

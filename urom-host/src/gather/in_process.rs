@@ -11,7 +11,6 @@ use super::{AllGather, BoxError, Error, busy};
 /// A participant that is dropped before it gave its block fails the exchange for the others.
 pub struct InProcess {
     index: u32,
-    /// To every participant, this one included.
     to: Vec<Sender<Box<[u8]>>>,
     /// From every participant, in the order of their indices.
     from: Vec<Receiver<Box<[u8]>>>,

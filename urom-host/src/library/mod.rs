@@ -45,11 +45,9 @@ pub(crate) use find::{Need, find_for};
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
-    /// The file it was loaded from; the built-in library has none.
     file: Option<&'static File>,
 }
 
-/// The file a library was loaded from.
 struct File {
     path: PathBuf,
     version: String,
@@ -134,7 +132,6 @@ impl Library {
         self.file.map(|file| file.version.as_str())
     }
 
-    /// The file as error messages name it.
     pub(crate) fn file(self) -> Option<impl fmt::Display> {
         self.file
     }

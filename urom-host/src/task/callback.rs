@@ -15,7 +15,6 @@ use crate::worker::{CALLBACK_ROOM, Context, Slot, State, Worker};
 
 const ALIGNMENT: usize = 8;
 
-/// What waits in the task's slot.
 struct Waiting<E, F> {
     echo: E,
     callback: F,
@@ -52,7 +51,6 @@ impl<E, F> Waiting<E, F> {
     }
 }
 
-/// Submits a command whose answer a callback gets.
 #[inline]
 pub(crate) fn submit_with<C, F>(
     plugin: &Plugin,

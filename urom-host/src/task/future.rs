@@ -98,7 +98,6 @@ impl Ticket {
         self.slot().is_some_and(|slot| self.owner.cancel(slot))
     }
 
-    /// A handle to the task for somebody else.
     pub(super) fn handle(&self) -> TaskHandle {
         match self.slot() {
             Some(slot) => TaskHandle::new(&self.owner, slot),
@@ -116,7 +115,6 @@ impl Drop for Ticket {
     }
 }
 
-/// Encodes a command straight into a task.
 #[inline]
 pub(super) fn prepare<'a, C: Request>(
     context: &'a Context,
@@ -131,7 +129,6 @@ pub(super) fn prepare<'a, C: Request>(
     Ok(task)
 }
 
-/// Submits a command whose answer a future waits for.
 #[inline]
 pub(crate) fn submit<C: Request>(
     plugin: &Plugin,

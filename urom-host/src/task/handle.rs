@@ -28,7 +28,6 @@ impl TaskHandle {
         }
     }
 
-    /// A handle to a task that is over.
     pub(crate) fn of_nothing() -> TaskHandle {
         TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
     }

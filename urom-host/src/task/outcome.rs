@@ -31,14 +31,12 @@ impl Sent {
         (self.0)().0
     }
 
-    /// The command's own name.
     pub(super) fn command(self) -> &'static str {
         let path = (self.0)().1;
         let path = path.split('<').next().unwrap_or(path);
         path.rsplit("::").next().unwrap_or(path)
     }
 
-    /// As [`what`].
     pub(super) fn on(self, context: &Context) -> String {
         what(context, self.plugin(), self.command())
     }
@@ -55,7 +53,6 @@ impl End {
     }
 }
 
-/// A task that was given up.
 #[cold]
 fn ended(what: String, end: End) -> Error {
     if end == End::Undriven {
@@ -91,7 +88,6 @@ pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
 pub(super) const SEND_LESS: &str =
     "send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size";
 
-/// A task that could not be allocated.
 #[cold]
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
@@ -126,7 +122,6 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
     }
 }
 
-/// A task that could not be submitted; `what` names it.
 #[cold]
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
     let (failure, error) = (context.failure(), Error::new(code, what));
@@ -143,7 +138,6 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
     }
 }
 
-/// A command that does not fit.
 #[cold]
 pub(super) fn unencodable(context: &Context, sent: Sent, error: EncodeError) -> Error {
     Error::new(error.into(), sent.on(context)).caused_by(error)
@@ -175,7 +169,6 @@ fn finish_otherwise<R: Reply>(
     read(context, sent, echo, context.take(slot))
 }
 
-/// An answer that cannot be decoded as the command's reply.
 #[cold]
 fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -> Error {
     Error::new(DocaError::from(error), format!("reading the answer to {}", sent.on(context)))
@@ -207,7 +200,6 @@ pub(super) fn read<R: Reply>(
     reply.map_err(|error| unreadable(context, sent, error, response.reply().unwrap_or_default()))
 }
 
-/// A task that completed with a code other than `SUCCESS`.
 #[cold]
 pub(super) fn failed(
     context: &Context,

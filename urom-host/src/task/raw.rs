@@ -74,7 +74,6 @@ pub struct RawTask {
     plugin: PluginInfo,
     capacity: usize,
     deadline: Option<Duration>,
-    /// `None` once it was submitted.
     slot: Option<NonNull<Slot>>,
 }
 
@@ -172,7 +171,6 @@ impl StdError for Rejected {
 }
 
 impl From<Rejected> for Error {
-    /// Releases the task.
     fn from(rejected: Rejected) -> Error {
         rejected.error
     }

@@ -47,7 +47,6 @@ impl Worker {
 /// worker that died, and longer than a worker's heartbeat.
 const NOTICE: Duration = Duration::from_secs(2);
 
-/// How long the first pause is.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A restart, until it is over.
@@ -56,9 +55,7 @@ pub(super) struct Restart {
     engine: ProgressEngine,
     until: Instant,
     pause: Duration,
-    /// When the last attempt began.
     asked: Instant,
-    /// When the next attempt begins.
     rests: Option<Instant>,
     /// Whether a future waits for the next attempt.
     waited: bool,
@@ -81,7 +78,6 @@ impl Restart {
         }
     }
 
-    /// Begins an attempt.
     pub(super) fn begin(&self) -> Result<Owner> {
         let builder = self.builder.clone();
         if self.joins { builder.joining().begin() } else { builder.begin() }

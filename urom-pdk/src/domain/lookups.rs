@@ -11,7 +11,6 @@ use urom_abi::{DocaError, address};
 use super::Segment;
 use crate::{Error, Result};
 
-/// What all handles of one plugin share.
 pub(crate) struct Shared {
     lookups: DomainLookups,
     ctx: Ctx,

@@ -7,14 +7,12 @@ use urom_wire::awake;
 
 use crate::aside::on_thread;
 
-/// Work that was begun, and is waited for once.
 #[derive(Debug)]
 pub(super) struct Background<T> {
     pub(super) result: Receiver<T>,
     awaited: bool,
 }
 
-/// How far it has come.
 #[derive(Debug)]
 pub(super) enum Outcome<T> {
     Done(T),

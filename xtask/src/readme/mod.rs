@@ -36,7 +36,6 @@ pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<()> {
     files.finish("the front pages", "readme")
 }
 
-/// The README of a crate.
 fn of(package: &Published) -> Result<String> {
     let page = front_page::read(package.front_page)?;
     let body =

@@ -9,7 +9,6 @@ use super::names::{Scope, identifier};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Enum, Struct, Type};
 
-/// A member of a structure to be written.
 pub(super) struct Member {
     pub(super) docs: Vec<String>,
     pub(super) name: String,
@@ -17,7 +16,6 @@ pub(super) struct Member {
     pub(super) body: Body,
 }
 
-/// What a member is declared as.
 pub(super) enum Body {
     Type(Type),
     /// An anonymous union of whole structures, each with its member's name; the extent is that of
@@ -42,7 +40,6 @@ pub(super) struct Structs {
     assert: String,
     /// The plain types that have a structure or an enumeration, with its name.
     known: Vec<(Type, String)>,
-    /// Whether a member is a `bool`.
     pub(super) has_bool: bool,
 }
 
