@@ -20,7 +20,6 @@ mod pkgconfig;
 mod place;
 mod plugins;
 mod process;
-mod readme;
 mod releases;
 mod sanitize;
 mod setup;
@@ -130,13 +129,6 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Makes the README.md of each crate that is published, and the workspace's own, from the
-    /// crates' front pages.
-    Readme {
-        /// Writes nothing and fails when they differ from what is committed.
-        #[arg(long)]
-        check: bool,
-    },
     /// Packages the crates that are there to be published, and builds each from its package.
     Package {
         /// Takes changes along that are not committed.
@@ -233,7 +225,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Guide => guide::run(&workspace)?,
         Task::Headers { check } => headers::run(&workspace.root, check)?,
-        Task::Readme { check } => readme::run(&workspace, check)?,
         Task::Package { allow_dirty } => {
             setup::run(&workspace, None)?;
             package::run(&workspace, allow_dirty)?;
