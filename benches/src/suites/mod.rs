@@ -16,7 +16,6 @@ mod scale;
 mod sleeper;
 mod stages;
 mod startup;
-mod system_calls;
 
 use anyhow::{Context, Result};
 
@@ -68,7 +67,6 @@ pub(crate) const SUITES: &[Suite] = &[
     peers::SUITE,
     allocations::SUITE,
     messages::SUITE,
-    system_calls::SUITE,
     idle::SUITE,
     startup::SUITE,
     scale::SUITE,

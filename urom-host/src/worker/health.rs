@@ -19,7 +19,7 @@ pub enum Health {
     /// ever. A worker has one thread for its plugins, so no command of any host is answered
     /// meanwhile, and nobody can join it.
     Stuck {
-    /// The plugin's name.
+        /// The plugin's name.
         plugin: String,
         /// The method of DOCA's plugin interface that was called: `worker_cmd` and `progress` run
         /// handlers, `notif_pack` writes their answers.
