@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::directory;
 use crate::budget::{self, Verdict};
 use crate::figure::Figure;
-use crate::launch::LAUNCHES;
 use crate::machine::Machine;
+use crate::run::LAUNCHES;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {

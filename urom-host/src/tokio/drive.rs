@@ -137,11 +137,6 @@ struct Known {
     asleep: bool,
 }
 
-pub(super) fn is_driven() -> bool {
-    // None when the thread ends: the list may be gone, while other thread-locals still wait.
-    DRIVERS.try_with(|drivers| !drivers.borrow().is_empty()).unwrap_or(false)
-}
-
 /// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
 fn wake_sleepers() {
     let sleepers: Vec<Waker> = DRIVERS.with_borrow_mut(|drivers| {
@@ -155,6 +150,7 @@ fn wake_sleepers() {
 
 impl Driver {
     fn new() -> Driver {
+        super::undriven::begin();
         let number = NUMBER.replace(NUMBER.get() + 1);
         Driver {
             number,
@@ -266,6 +262,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        super::undriven::end();
         let gone = DRIVERS.try_with(|drivers| {
             let mut drivers = drivers.borrow_mut();
             let index = drivers.iter().position(|driver| driver.number == self.number)?;
@@ -274,7 +271,6 @@ impl Drop for Driver {
         if gone.is_ok() {
             self.disarm();
             wake_sleepers();
-            super::note_progress();
         }
     }
 }

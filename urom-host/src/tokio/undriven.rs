@@ -10,8 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use crate::wait;
-
 /// How long an engine that a future waits for may go without progress. A program that progresses
 /// its engine by hand does so more often.
 const QUIET: Duration = Duration::from_secs(2);
@@ -21,6 +19,8 @@ thread_local! {
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Whether an engine was progressed since, by the program itself or by a wait.
     static PROGRESSED: Cell<bool> = const { Cell::new(false) };
+    /// How many waits and drivers of this thread progress its engines.
+    static DRIVERS: Cell<u32> = const { Cell::new(0) };
     static TIMER: RefCell<Option<Arc<Timer>>> = const { RefCell::new(None) };
 }
 
@@ -28,6 +28,16 @@ thread_local! {
 #[inline]
 pub(crate) fn note_progress() {
     PROGRESSED.set(true);
+}
+
+/// Something begins to progress this thread's engines, until [`end`].
+pub(crate) fn begin() {
+    DRIVERS.set(DRIVERS.get() + 1);
+}
+
+pub(crate) fn end() {
+    DRIVERS.set(DRIVERS.get() - 1);
+    note_progress();
 }
 
 /// Whether nothing has progressed this thread's engines for long, nor polled a future that waits
@@ -49,9 +59,7 @@ pub(crate) fn look_again(cx: &Context<'_>) {
 }
 
 fn nobody_drives() -> bool {
-    !super::drive::is_driven()
-        && !wait::is_waiting()
-        && ::tokio::runtime::Handle::try_current().is_ok()
+    DRIVERS.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
 /// Wakes futures at a time. It is a thread, because the runtime may have no timer.

@@ -18,7 +18,7 @@ use crate::library::{create, get, non_null};
 use crate::owner::{self, Owned};
 use crate::service::core::ServiceCore;
 use crate::wait;
-use crate::worker::Settings;
+use crate::worker::settings::Settings;
 use crate::worker::slots::{Slot, Slots};
 
 pub(crate) struct Context {

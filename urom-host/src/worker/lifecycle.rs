@@ -11,8 +11,56 @@ use urom_abi::{Count, DocaError};
 use crate::error::{Error, Result};
 use crate::owner::Owned;
 use crate::wait;
-use crate::worker::restart::Restart;
-use crate::worker::{Owner, Worker};
+use crate::worker::restart::{Restart, is_gone};
+use crate::worker::{Owner, Worker, WorkerBuilder};
+
+impl WorkerBuilder {
+    /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
+    ///
+    /// The request has been sent when this returns.
+    ///
+    /// # Errors
+    /// The future resolves to `INVALID_VALUE` for invalid settings (no plugin, a plugin of another
+    /// service, CPUs that the service does not have, an environment variable with `=` or NUL in its
+    /// name). When the worker does not run in the end, it resolves to the service's own code and
+    /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
+    /// there is an environment for a worker that exists already, or an existing worker does not
+    /// have a plugin.
+    pub fn start(self) -> Starting {
+        Starting::new(self.begin())
+    }
+}
+
+impl Worker {
+    /// Starts a new worker in place of this one, which is gone: with the same id, group, plugins,
+    /// environment, CPUs, limits and default deadline, on the same service and engine.
+    ///
+    /// No worker restarts by itself, because its plugins lose what they knew. Nothing of the old
+    /// worker is carried over: its tasks have ended with errors, and its domains, registered memory
+    /// and payloads stay with it. The old `Worker` does not change, so a restart that fails can be
+    /// tried again.
+    ///
+    /// This host may know of the loss before the service does. While the service says that the old
+    /// worker runs, or that there is no room beside it, it is asked again for two seconds, at first
+    /// after a millisecond, then after twice the pause before. Nothing else is tried again.
+    ///
+    /// When another host has started a worker of this id meanwhile, this connects to that one, as
+    /// [`WorkerBuilder::id`] does. With an [environment](WorkerBuilder::env) it does so only at the
+    /// end of these two seconds, and the worker keeps the environment that the other host gave it.
+    /// A worker that must be started after all, because that one ends at this moment, has none.
+    ///
+    /// # Errors
+    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
+    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
+    /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
+    /// [connect](crate::Service::connect) again.
+    pub fn restart(&self) -> Starting {
+        match is_gone(self.owner()) {
+            Ok(()) => Starting::again(Restart::of(self.owner())),
+            Err(error) => Starting::new(Err(error)),
+        }
+    }
+}
 
 /// A worker that is starting: a future of the running [`Worker`].
 ///
@@ -26,11 +74,11 @@ pub struct Starting {
 }
 
 impl Starting {
-    pub(super) fn new(start: Result<Owner>) -> Starting {
+    fn new(start: Result<Owner>) -> Starting {
         Starting { start: Some(start), again: None }
     }
 
-    pub(super) fn again(restart: Restart) -> Starting {
+    fn again(restart: Restart) -> Starting {
         Starting { start: Some(restart.begin()), again: Some(restart) }
     }
 

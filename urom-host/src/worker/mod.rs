@@ -8,12 +8,12 @@ mod health;
 mod late;
 mod lifecycle;
 mod restart;
+mod settings;
 mod slots;
 
 use std::rc::Rc;
 
 pub use answer::Answer;
-pub(crate) use builder::Settings;
 pub use builder::WorkerBuilder;
 pub(crate) use completion::on_complete;
 pub(crate) use context::{Context, Owner};

@@ -10,38 +10,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::owner::Owned;
 use crate::wait;
-use crate::worker::{Owner, Starting, Worker, WorkerBuilder};
-
-impl Worker {
-    /// Starts a new worker in place of this one, which is gone: with the same id, group, plugins,
-    /// environment, CPUs, limits and default deadline, on the same service and engine.
-    ///
-    /// No worker restarts by itself, because its plugins lose what they knew. Nothing of the old
-    /// worker is carried over: its tasks have ended with errors, and its domains, registered memory
-    /// and payloads stay with it. The old `Worker` does not change, so a restart that fails can be
-    /// tried again.
-    ///
-    /// This host may know of the loss before the service does. While the service says that the old
-    /// worker runs, or that there is no room beside it, it is asked again for two seconds, at first
-    /// after a millisecond, then after twice the pause before. Nothing else is tried again.
-    ///
-    /// When another host has started a worker of this id meanwhile, this connects to that one, as
-    /// [`WorkerBuilder::id`] does. With an [environment](WorkerBuilder::env) it does so only at the
-    /// end of these two seconds, and the worker keeps the environment that the other host gave it.
-    /// A worker that must be started after all, because that one ends at this moment, has none.
-    ///
-    /// # Errors
-    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
-    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
-    /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
-    /// [connect](crate::Service::connect) again.
-    pub fn restart(&self) -> Starting {
-        match is_gone(self.owner()) {
-            Ok(()) => Starting::again(Restart::of(self.owner())),
-            Err(error) => Starting::new(Err(error)),
-        }
-    }
-}
+use crate::worker::{Owner, WorkerBuilder};
 
 /// How long the service may take to notice what this host has noticed: as long as it has for a
 /// worker that died, and longer than a worker's heartbeat.
@@ -64,7 +33,7 @@ pub(super) struct Restart {
 }
 
 impl Restart {
-    fn of(owner: &Owner) -> Restart {
+    pub(super) fn of(owner: &Owner) -> Restart {
         let now = Instant::now();
         Restart {
             builder: WorkerBuilder::again(owner),
@@ -122,7 +91,7 @@ impl Restart {
     }
 }
 
-fn is_gone(owner: &Owner) -> Result<()> {
+pub(super) fn is_gone(owner: &Owner) -> Result<()> {
     match owner.state()? {
         CtxState::RUNNING | CtxState::STARTING => {
             Err(Error::new(DocaError::IN_USE, format!("restarting {}", owner.name()))
