@@ -8,18 +8,13 @@
 pub mod check;
 pub mod description;
 pub mod incoming;
-// Where the service's bodies have it, too: nothing that is published can have it in common with
-// them.
-#[path = "../../../urom-wire/src/fuzzing/memory.rs"]
-pub mod memory;
 pub mod plugin;
 pub mod subject;
 pub mod targets;
+
+pub use counting_allocator::CountingAllocator;
 
 /// `bytes` in an allocation that ends where they end: sanitizers and Miri see who reads on.
 pub fn exact(bytes: &[u8]) -> Box<[u8]> {
     bytes.into()
 }
-
-/// Nothing is made once for a thread here.
-fn prepare() {}

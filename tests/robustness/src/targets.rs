@@ -1,8 +1,9 @@
 //! The bodies of the fuzz targets, by name.
 
+use counting_allocator::within;
+
 use crate::check;
 use crate::description;
-use crate::memory::within;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
 
