@@ -11,8 +11,6 @@ use crate::suite::Length;
 pub(super) enum Act {
     /// Blocks its worker for so long.
     Blocks(Duration),
-    /// Does not return, and its hosts have to leave.
-    NeverReturns,
     /// Does not return, and its worker is ended after so many seconds.
     IsEnded(u32),
     /// Leaks this much memory in as many commands, in bytes.
@@ -48,7 +46,7 @@ pub(super) fn all(length: Length) -> Vec<Act> {
         Length::Short => (Duration::from_secs(2), 64 << 10, 1, &[2][..]),
         Length::Full => (Duration::from_secs(10), 1 << 20, STARTS, &[1, 7][..]),
     };
-    let mut acts = vec![Act::Blocks(block), Act::NeverReturns];
+    let mut acts = vec![Act::Blocks(block)];
     acts.extend(limits.iter().copied().map(Act::IsEnded));
     acts.push(Act::Leaks { commands: 256, each });
     acts.extend([Call::PanicAtOnce, Call::PanicLater, Call::PanicAfterwards].map(Act::PanicsFor));
@@ -63,7 +61,7 @@ pub(super) fn all(length: Length) -> Vec<Act> {
 impl Act {
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Act::Blocks(_) | Act::NeverReturns | Act::IsEnded(_) => "blocks",
+            Act::Blocks(_) | Act::IsEnded(_) => "blocks",
             Act::Leaks { .. } => "leaks",
             Act::PanicsFor(_)
             | Act::PanicsWhenGivenUp
@@ -79,10 +77,6 @@ impl Act {
     pub(super) fn trace(&self) -> Option<String> {
         match self {
             Act::Blocks(_) | Act::Leaks { .. } => None,
-            Act::NeverReturns => Some(
-                "plugin `worker_faulty` has not returned from `worker_cmd` for 5 s: hosts"
-                    .to_owned(),
-            ),
             Act::IsEnded(_) => Some("(--plugin-timeout)".to_owned()),
             Act::PanicsFor(Call::PanicAfterwards) | Act::PanicsWhenGivenUp => {
                 Some("whoever steps here asked for it".to_owned())
@@ -100,7 +94,6 @@ impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Act::Blocks(time) => write!(f, "a plugin blocks for {time:?}"),
-            Act::NeverReturns => write!(f, "a plugin never returns"),
             Act::IsEnded(limit) => write!(f, "a plugin never returns and is ended after {limit} s"),
             Act::Leaks { commands, each } => {
                 write!(f, "a plugin leaks {commands} times {} KiB", each >> 10)

@@ -14,13 +14,12 @@ use super::acts::Act;
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
-use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Service, Transports};
+use crate::process::{END, HostProcess, PATIENCE};
+use crate::service::{FAULTY, Logs, Service};
+use crate::transports::Transports;
 use crate::vitals::{Vitals, returns, vitals};
 
-/// How many answers may come before the own progress of a plugin whose worker had no turn yet when
-/// the first commands came: UCX finds several in one look then. The plugin's progress has every
-/// second call whatever is ready, and what is ready is sent (`urom-pdk/tests/commands.rs` has
-/// both). Mostly it has had its turn before.
+/// How many answers may come before the plugin's own progress, which has every second turn.
 const ANSWERED_BEFORE: usize = 2;
 
 const ONE: u64 = 1;
@@ -34,12 +33,7 @@ const DEADLINE: Duration = Duration::from_millis(300);
 
 const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
-/// After which time hosts are told of it: at least, and at most on a machine that has other things
-/// to do.
-const LONG: Duration = Duration::from_secs(5);
-const TOLD: Duration = Duration::from_secs(8);
-
-/// How late a deadline may fire on a machine that has other things to do.
+/// How late a deadline may fire.
 const LATE: Duration = Duration::from_secs(1);
 
 const A_FEW: u64 = 200;
@@ -76,7 +70,7 @@ impl Stage {
         // Hosts set it for workers, in which it says what is to panic.
         let allowed = ["--worker-env-allow", PANICS];
         let service =
-            Service::start_with(plugins, Transports::All, &logs, |command| command.args(allowed))?;
+            Service::with(plugins, Transports::All, &logs, |command| command.args(allowed))?;
         let (host, mut bystander) = (service.host("host")?, service.host("bystander")?);
         let two = bystander.start_worker(TWO)?;
         bystander.load(TWO, Kind::Busy, 8, 1)?;
@@ -110,7 +104,6 @@ impl Stage {
         let traces = self.traces(act)?;
         let took = match act {
             Act::Blocks(time) => self.blocks(*time)?,
-            Act::NeverReturns => self.never_returns()?,
             Act::IsEnded(limit) => self.is_ended(*limit)?,
             Act::Leaks { commands, each } => self.leaks(*commands, *each)?,
             Act::PanicsFor(call) => self.panics_for(call)?,
@@ -215,52 +208,10 @@ impl Stage {
         Ok((took, Paces { before, beside }))
     }
 
-    /// Two hosts of the worker are told, a third is not let in, and the bystander is answered.
-    fn never_returns(&mut self) -> Result<Duration> {
-        let worker = self.start(&[], "")?;
-        let mut second = self.service.host("second")?;
-        second.start_worker(ONE)?;
-        for host in [&mut self.host, &mut second] {
-            ensure!(health(host)? == Ok(0), "a worker that works says that it does not");
-        }
-        let begin = Instant::now();
-        self.times_out(Call::Stall(FOR_EVER))?;
-        let mut told = None;
-        for host in [&mut self.host, &mut second] {
-            let trouble = loop {
-                match health(host)? {
-                    Err(trouble) => break trouble,
-                    Ok(_) => {
-                        ensure!(begin.elapsed() < TOLD, "nobody is told of it within {TOLD:?}")
-                    }
-                }
-                std::thread::sleep(DEADLINE);
-            };
-            told.get_or_insert(begin.elapsed());
-            names_the_call(&trouble)?;
-        }
-        let took = told.context("nobody was told")?;
-        ensure!(took >= LONG, "it was told of after {took:?}");
-        let mut third = self.service.host("third")?;
-        let joins = Instant::now();
-        let trouble =
-            third.try_start(ONE)?.err().context("a worker that is blocked let a host in")?;
-        ensure!(joins.elapsed() < LATE, "the third host waited for {:?}", joins.elapsed());
-        ensure!(trouble.code == DocaError::TIME_OUT.0, "the third host: {}", trouble.text);
-        names_the_call(&trouble)?;
-        self.goes_on(END)?;
-        second.leave(ONE)?;
-        self.leave(worker)?;
-        Ok(took)
-    }
-
     /// A daemon of its own ends the worker, and no other one.
     fn is_ended(&mut self, limit: u32) -> Result<Duration> {
-        let seconds = limit.to_string();
-        let limited = ["--plugin-timeout", &*seconds];
-        let plugins = PluginDirectory::with(&[FAULTY])?;
-        let service = Service::start_with(plugins, Transports::All, &self.logs, |command| {
-            command.args(limited)
+        let service = Service::start_with(&self.logs, |command| {
+            command.args(["--plugin-timeout", &limit.to_string()])
         })?;
         let mut hosts = [service.host("first")?, service.host("second")?];
         let [first, second] = &mut hosts;
@@ -406,10 +357,6 @@ impl Stage {
         self.bystander.disconnect()?;
         self.service.end()
     }
-}
-
-fn health(host: &mut HostProcess) -> Result<Result<u64, Trouble>> {
-    Ok(host.call(ONE, Call::Health, PATIENCE)?.0)
 }
 
 fn names_the_call(trouble: &Trouble) -> Result<()> {
