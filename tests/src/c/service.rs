@@ -98,24 +98,6 @@ impl Service {
         }
     }
 
-    /// The daemon, to be stopped or killed while programs use it.
-    pub fn uromd_mut(&mut self) -> Option<&mut Uromd> {
-        match &mut self.kind {
-            Kind::Daemon { uromd, .. } => Some(uromd),
-            Kind::Embedded => None,
-        }
-    }
-
-    /// The plugins it serves.
-    pub fn plugins(&self) -> &PluginDirectory {
-        &self.plugins
-    }
-
-    /// The prefix its programs belong to.
-    pub fn prefix(&self) -> &Prefix {
-        &self.prefix
-    }
-
     /// What a user sets for a program that is to use it.
     pub fn environment(&self) -> Vec<(&'static OsStr, OsString)> {
         let mut variables = vec![
