@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// One row of the table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// The row's title.
     pub(crate) what: String,
     /// A figure's name. With a `*` at its end: all figures whose names begin so; the worst counts.
     pub(crate) figures: String,
@@ -25,9 +23,7 @@ pub(crate) struct Row {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Of {
     Value,
-    /// The value divided by the peer's.
     Ratio,
-    /// The peer's value divided by the value.
     TimesFaster,
 }
 
@@ -56,7 +52,6 @@ impl Limit {
     }
 }
 
-/// A row's result.
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
     #[serde(flatten)]
@@ -65,7 +60,6 @@ pub(crate) struct Verdict {
     pub(crate) figure: Option<Figure>,
     /// What was compared with the budget.
     pub(crate) measured: Option<f64>,
-    /// `None` when nothing was measured.
     pub(crate) met: Option<bool>,
     /// `None` without a goal or a measurement.
     pub(crate) goal_met: Option<bool>,
@@ -120,7 +114,6 @@ pub(crate) fn rows() -> Vec<Row> {
     serde_json::from_str(include_str!("../budgets.json")).expect("budgets.json is well formed")
 }
 
-/// The result of each row.
 pub(crate) fn judge(figures: &[Figure]) -> Vec<Verdict> {
     rows().into_iter().map(|row| row.verdict(figures)).collect()
 }

@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
-/// The cores that this program may use, at least one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Cores(Vec<usize>);
 
@@ -33,7 +32,6 @@ impl Cores {
         self.0.len().saturating_sub(1).max(1)
     }
 
-    /// The core of the worker under measurement.
     pub(crate) fn worker(&self) -> usize {
         self.0[1.min(self.0.len() - 1)]
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// Two digits: each bar stands for values that differ by less than 1 %.
 const DIGITS: u8 = 2;
 
-/// Quantiles and bars, all in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Distribution {
     pub(crate) p50: u64,
@@ -14,13 +13,11 @@ pub(crate) struct Distribution {
     pub(crate) p99: u64,
     pub(crate) p999: u64,
     pub(crate) max: u64,
-    /// The number of samples.
     pub(crate) count: u64,
     /// Values, rising, and the number of samples of each.
     pub(crate) bars: Vec<(u64, u64)>,
 }
 
-/// Counts samples.
 pub(crate) struct Recorder(Histogram<u64>);
 
 impl Recorder {

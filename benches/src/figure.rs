@@ -13,16 +13,13 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     /// `ns`, `/s`, `instructions` and so on, of the value and of the peer's.
     pub(crate) unit: String,
-    /// The median of the launches.
     pub(crate) value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) peer: Option<Peer>,
     /// The value divided by the peer's: the median of the launches' ratios.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ratio: Option<f64>,
-    /// The value of each launch.
     pub(crate) launches: Vec<f64>,
-    /// The spread of single samples, over all launches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) histogram: Option<Distribution>,
     /// What a reader has to know to understand it.
@@ -30,7 +27,6 @@ pub(crate) struct Figure {
     pub(crate) note: Option<String>,
 }
 
-/// What a figure is compared with, measured in the same process and in turns with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Peer {
@@ -42,13 +38,11 @@ pub(crate) struct Peer {
 }
 
 impl Figure {
-    /// A value alone.
     pub(crate) fn new(name: impl Into<String>, unit: &str, value: f64) -> Figure {
         let (name, unit) = (name.into(), unit.to_owned());
         Figure { name, unit, value, launches: vec![value], ..Figure::default() }
     }
 
-    /// Beside a peer's value.
     pub(crate) fn against(mut self, peer: &str, value: f64) -> Figure {
         self.ratio = Some(self.value / value);
         self.peer =
@@ -70,7 +64,6 @@ impl Figure {
         Some(Figure { ratio: median(&ratios), ..figure })
     }
 
-    /// With the spread of its samples, and of the peer's.
     pub(crate) fn histograms(
         mut self,
         own: Option<Distribution>,

@@ -27,7 +27,6 @@ pub(crate) const LAUNCHES: usize = 5;
 /// The commands that a worker allows in flight.
 pub(crate) const DEPTH: u64 = 64;
 
-/// What one launch measures, and where.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Launch {
     /// Fewer and shorter rounds: a first look, no figures to quote.
@@ -88,12 +87,10 @@ fn in_a_process(
 }
 
 impl Launch {
-    /// The rounds of each side of a comparison.
     pub(crate) fn rounds(&self) -> usize {
         if self.quick { 5 } else { 15 }
     }
 
-    /// The length of one round of one side.
     pub(crate) fn round(&self) -> Duration {
         Duration::from_millis(if self.quick { 8 } else { 20 })
     }
@@ -118,10 +115,9 @@ impl Launch {
     }
 }
 
-/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics when that does
-/// not end in order.
+/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics when that
+/// does not end in order.
 pub(crate) struct Daemon {
-    /// Until it is dropped.
     uromd: Option<Uromd>,
     // As long as the daemon may start workers.
     _plugins: PluginDirectory,

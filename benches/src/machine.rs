@@ -10,13 +10,10 @@ use crate::cores::Cores;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    /// The processor's name, as the kernel has it.
     cpu: String,
     /// The cores that this program may use.
     cores: usize,
-    /// The kernel's name and release.
     kernel: String,
-    /// The release of UCX.
     ucx: String,
     /// The day of the measurement, in UTC.
     date: String,
@@ -49,7 +46,6 @@ impl Machine {
         })
     }
 
-    /// Everything in one line.
     pub(crate) fn line(&self) -> String {
         let Machine { cpu, cores, kernel, ucx, date, is_virtual } = self;
         let what = if *is_virtual { "cores of a virtual machine" } else { "cores" };

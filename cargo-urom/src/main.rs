@@ -1,28 +1,4 @@
-//! Make, build, check and try DOCA UROM worker plugins: `cargo urom`.
-//!
-//! A plugin is a shared object that a worker process on a BlueField DPU loads. This tool makes a
-//! workspace for one, with its protocol and a host program, builds it under the name that a service
-//! knows it by, and tries it on a laptop:
-//!
-//! ```sh
-//! cargo install cargo-urom
-//! cargo urom new my-offload
-//! cd my-offload
-//! cargo run               # starts a service in the host program, and prints the plugin's answer
-//! cargo urom build        # builds the .so for a service, and checks it
-//! ```
-//!
-//! | verb | what it does |
-//! | --- | --- |
-//! | `new` | makes a workspace: protocol, plugin and host program |
-//! | `build` | builds the plugin's `.so`, for this machine or a DPU, and checks it |
-//! | `check` | says whether a service will take a `.so`, and what to do where it will not |
-//! | `inspect` | shows the commands and notifications of a `.so` without running it |
-//! | `call` | sends commands and prints the notifications |
-//! | `run` | runs a service with plugins until Ctrl-C |
-//!
-//! `cargo urom help VERB` shows an example of each. The plugin itself is written with the crate
-//! `urom-pdk`.
+#![doc = include_str!("../README.md")]
 
 mod build;
 mod call;

@@ -7,14 +7,6 @@ use std::path::Path;
 use crate::{OLDEST, PINNED, VARIABLE, of_target};
 
 /// No UCX for the target. [`Display`] gives every attempt and what to install, in several lines.
-///
-/// ```
-/// let missing = ucx_probe::find("riscv64gc-unknown-linux-gnu").expect_err("there are no bindings for it");
-/// assert_eq!(missing.target(), "riscv64gc-unknown-linux-gnu");
-/// for line in missing.attempts().iter().chain(missing.remedies()) {
-///     println!("{line}");
-/// }
-/// ```
 #[derive(Clone, Debug)]
 pub struct NotFound {
     target: String,
@@ -39,7 +31,8 @@ impl NotFound {
         &self.attempts
     }
 
-    /// What helps: one of these, each a line that says for what it is and ends with the command or the setting.
+    /// What helps: one of these, each a line that says for what it is and ends with the command or
+    /// the setting.
     #[must_use]
     pub fn remedies(&self) -> &[String] {
         &self.remedies

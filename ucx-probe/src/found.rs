@@ -3,18 +3,6 @@
 use std::path::{Path, PathBuf};
 
 /// Where a UCX was found.
-///
-/// ```
-/// use ucx_probe::{Found, Source};
-///
-/// fn whence(found: &Found) -> String {
-///     match found.source() {
-///         Source::Variable(name) => format!("the directory that {name} names"),
-///         Source::PkgConfig | Source::Multiarch => "the system's".to_owned(),
-///         Source::BuildTree => "unpacked beside the build".to_owned(),
-///     }
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// In the directory that this environment variable names.
@@ -28,14 +16,6 @@ pub enum Source {
 }
 
 /// A UCX to link with: [`OLDEST`](crate::OLDEST) or newer, and for the target's machine.
-///
-/// ```
-/// if let Ok(found) = ucx_probe::find("x86_64-unknown-linux-gnu") {
-///     let (major, minor) = found.version();
-///     println!("UCX {major}.{minor}: {:?}", found.source());
-///     println!("the linker searches {:?}, the loader {:?}", found.library_directory(), found.rpath());
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub(crate) source: Source,

@@ -1,4 +1,5 @@
-//! The address of a worker, as bytes that travel to a peer: UCX's own, and sealed so that a damaged one is noticed.
+//! The address of a worker, as bytes that travel to a peer: UCX's own, and sealed so that a damaged
+//! one is noticed.
 
 pub(crate) mod layout;
 
@@ -18,16 +19,18 @@ const LONGEST: usize = 64 * 1024;
 /// The shortest: a version, a worker's 64-bit id and an end mark.
 const SHORTEST: usize = 10;
 
-/// UCX reads an address without knowing its length: the layout is looked at first, but an address in it may be shorter than its
-/// transport reads, and in UCX's unified mode nothing is known of it. So bytes behind the end must be readable and must end it: a
-/// byte of ones has the mark of the last entry in every place where UCX looks for one. Behind them is a zero, because a name in shared
-/// memory is read up to one.
+/// UCX reads an address without knowing its length: the layout is looked at first, but an address
+/// in it may be shorter than its transport reads, and in UCX's unified mode nothing is known of it.
+/// So bytes behind the end must be readable and must end it: a byte of ones has the mark of the
+/// last entry in every place where UCX looks for one. Behind them is a zero, because a name in
+/// shared memory is read up to one.
 const SLACK: usize = 4096;
 
 /// What a seal begins with; the last byte is the version of its format.
 const MARK: [u8; 4] = *b"UWA\x02";
 
-/// The seal: the mark, UCX's version, the length, what the worker's queues are like, and the sum of all that, each little-endian.
+/// The seal: the mark, UCX's version, the length, what the worker's queues are like, and the sum of
+/// all that, each little-endian.
 const SEAL: usize = QUEUES + 8 + 8;
 
 /// Where in it stands what the queues are like.
@@ -35,36 +38,21 @@ const QUEUES: usize = 4 + 3 * 4 + 4;
 
 /// The address of a worker: `ucp_address_t`.
 ///
-/// UCX takes an address at its word, without its length, and garbage makes it abort or worse. So the bytes of
-/// [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a sum, by which
-/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not understand this UCX. Whoever connects refuses what
-/// is not laid out as UCX's addresses are, whatever its sum. A peer that makes up one that is has UCX go where it says: reading one is
+/// UCX takes an address at its word, without its length, and garbage makes it abort or worse. So
+/// the bytes of [`as_bytes`](WorkerAddress::as_bytes) carry the UCX version of their worker and a
+/// sum, by which [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged or would not
+/// understand this UCX. Whoever connects refuses what is not laid out as UCX's addresses are,
+/// whatever its sum. A peer that makes up one that is has UCX go where it says: reading one is
 /// unsafe.
 ///
 /// The bytes also carry the sizes that the program set for the queues of shared memory
-/// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes into its peer's queue by its own
-/// idea of them, and UCX checks nothing. So a worker whose context has others does not connect.
+/// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does): a sender writes
+/// into its peer's queue by its own idea of them, and UCX checks nothing. So a worker whose context
+/// has others does not connect.
 ///
-/// Programs that are not made with this crate exchange UCX's own bytes: [`as_raw_bytes`](WorkerAddress::as_raw_bytes)
-/// and [`from_raw_bytes`](WorkerAddress::from_raw_bytes).
-///
-/// ```
-/// use ucx::{Context, ErrorMode, Features, Status, WorkerAddress};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let worker = Context::builder(Features::TAG).config("TLS", "self").build()?.worker()?;
-/// let bytes: Vec<u8> = worker.address()?.as_bytes().to_vec();
-///
-/// // Whoever got the bytes:
-/// // SAFETY: they are a worker's of this program.
-/// let address = unsafe { WorkerAddress::from_bytes(&bytes) }?;
-/// let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address)?;
-/// // SAFETY: they were only cut.
-/// let damaged = unsafe { WorkerAddress::from_bytes(&bytes[1..]) }.unwrap_err();
-/// assert_eq!(damaged.status(), Status::INVALID_ADDR);
-/// # Ok(())
-/// # }
-/// ```
+/// Programs that are not made with this crate exchange UCX's own bytes:
+/// [`as_raw_bytes`](WorkerAddress::as_raw_bytes) and
+/// [`from_raw_bytes`](WorkerAddress::from_raw_bytes).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
     /// The seal, the address, and `SLACK` bytes: ones, and a zero.
@@ -77,18 +65,19 @@ impl WorkerAddress {
     /// # Safety
     ///
     /// If an endpoint is made of the address, nobody made the bytes up: they are an address's
-    /// [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left of them. UCX opens the shared memory that an address
-    /// names, or a file that a process of this user has open, and writes there, or ends the process over what it finds; and the sum is
-    /// no signature. So whoever the bytes came from is trusted as a peer is that may send UCX messages to this process: UCX has no
-    /// defence against that one either.
+    /// [`as_bytes`](WorkerAddress::as_bytes), or what an accident on the way left of them. UCX
+    /// opens the shared memory that an address names, or a file that a process of this user has
+    /// open, and writes there, or ends the process over what it finds; and the sum is no signature.
+    /// So whoever the bytes came from is trusted as a peer is that may send UCX messages to this
+    /// process: UCX has no defence against that one either.
     ///
-    /// The environments of both processes set the same sizes for the queues of shared memory, or none: the bytes tell only what
-    /// their program set.
+    /// The environments of both processes set the same sizes for the queues of shared memory, or
+    /// none: the bytes tell only what their program set.
     ///
     /// # Errors
     ///
-    /// `INVALID_ADDR` for bytes that are no such address or were cut or damaged; `UNREACHABLE` when the peer's UCX and
-    /// this one do not understand each other, naming both.
+    /// `INVALID_ADDR` for bytes that are no such address or were cut or damaged; `UNREACHABLE` when
+    /// the peer's UCX and this one do not understand each other, naming both.
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         let invalid = |why: &str| {
             Status::INVALID_ADDR
@@ -125,8 +114,8 @@ impl WorkerAddress {
         &self.padded[..self.padded.len() - SLACK]
     }
 
-    /// The address in bytes of UCX's own, as [`as_raw_bytes`](WorkerAddress::as_raw_bytes) or `ucp_worker_get_address`
-    /// gives them.
+    /// The address in bytes of UCX's own, as [`as_raw_bytes`](WorkerAddress::as_raw_bytes) or
+    /// `ucp_worker_get_address` gives them.
     ///
     /// # Errors
     ///
@@ -134,21 +123,11 @@ impl WorkerAddress {
     ///
     /// # Safety
     ///
-    /// A worker of a UCX that understands this one (see [`wire_compatible`]) made these bytes. They may have been cut at
-    /// the end, but not changed, as with [`from_bytes`](WorkerAddress::from_bytes). The queues of that worker in shared memory have
-    /// the sizes that UCX and the environment give them here: its program sets none, and neither does whoever connects, who would be
-    /// refused.
-    ///
-    /// ```
-    /// # use ucx::{Context, Features, WorkerAddress};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let worker = Context::builder(Features::TAG).config("TLS", "self").build()?.worker()?;
-    /// let raw: Vec<u8> = worker.address()?.as_raw_bytes().to_vec();
-    /// // SAFETY: the bytes are a worker's of this very UCX, unchanged.
-    /// let address = unsafe { WorkerAddress::from_raw_bytes(&raw) }?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A worker of a UCX that understands this one (see [`wire_compatible`]) made these bytes. They
+    /// may have been cut at the end, but not changed, as with
+    /// [`from_bytes`](WorkerAddress::from_bytes). The queues of that worker in shared memory have
+    /// the sizes that UCX and the environment give them here: its program sets none, and neither
+    /// does whoever connects, who would be refused.
     pub unsafe fn from_raw_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         if !(SHORTEST..=LONGEST).contains(&bytes.len()) {
             let length = bytes.len();
@@ -160,8 +139,9 @@ impl WorkerAddress {
         Ok(WorkerAddress::sealed(bytes, version(), Queues::default()))
     }
 
-    /// UCX's own bytes, for peers that are not made with this crate. Over shared memory, such a peer must have the sizes that this
-    /// worker's context has: see [`ContextBuilder::WATCHED_QUEUE`](crate::ContextBuilder::WATCHED_QUEUE).
+    /// UCX's own bytes, for peers that are not made with this crate. Over shared memory, such a
+    /// peer must have the sizes that this worker's context has: see
+    /// [`ContextBuilder::WATCHED_QUEUE`](crate::ContextBuilder::WATCHED_QUEUE).
     #[must_use]
     pub fn as_raw_bytes(&self) -> &[u8] {
         &self.as_bytes()[SEAL..]

@@ -7,41 +7,18 @@ use crate::memory::MemoryHandle;
 
 /// Host memory that a request can own while UCX reads it.
 ///
-/// A request moves its buffer along: into a future, into the worker when the request is dropped early. So the bytes must
-/// not lie in the value itself. A value that claims its bytes for itself when it is moved, as `Box` does, is fine: requests
-/// keep their buffers where such claims do not count (`MaybeUninit`).
-///
-/// ```
-/// use std::sync::Arc;
-/// use ucx::{Buffer, MemoryHandle};
-///
-/// /// Bytes that several requests send at a time.
-/// struct Shared(Arc<Vec<u8>>);
-///
-/// // SAFETY: a vector's bytes are on the heap, shared ones are never written, and they live as long as this handle.
-/// unsafe impl Buffer for Shared {
-///     fn start(&self) -> *const u8 {
-///         self.0.as_ptr()
-///     }
-///
-///     fn len(&self) -> usize {
-///         self.0.len()
-///     }
-///
-///     // They are registered nowhere; so says the default, too.
-///     fn memory(&self) -> Option<MemoryHandle<'_>> {
-///         None
-///     }
-/// }
-///
-/// assert!(!Shared(Arc::new(vec![1])).is_empty());
-/// ```
+/// A request moves its buffer along: into a future, into the worker when the request is dropped
+/// early. So the bytes must not lie in the value itself. A value that claims its bytes for itself
+/// when it is moved, as `Box` does, is fine: requests keep their buffers where such claims do not
+/// count (`MaybeUninit`).
 ///
 /// # Safety
 ///
-/// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the value is moved:
+/// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the
+/// value is moved:
 ///
-/// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls return the same again;
+/// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls
+///   return the same again;
 /// - nobody writes to these bytes, unless through this value and outside of requests;
 /// - the bytes lie in what [`memory`](Buffer::memory) names, which stays registered.
 pub unsafe trait Buffer: 'static {
@@ -56,8 +33,8 @@ pub unsafe trait Buffer: 'static {
         self.len() == 0
     }
 
-    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search for it. A worker
-    /// of another context than the registration's does without.
+    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search
+    /// for it. A worker of another context than the registration's does without.
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         None
     }
@@ -65,36 +42,10 @@ pub unsafe trait Buffer: 'static {
 
 /// Host memory that a request can own while UCX writes it.
 ///
-/// ```
-/// use ucx::{Buffer, BufferMut};
-///
-/// /// A page, aligned for a device.
-/// #[repr(align(4096))]
-/// struct Bytes([u8; 4096]);
-/// struct Page(Box<Bytes>);
-///
-/// // SAFETY: the box is the bytes' only owner, and they are on the heap.
-/// unsafe impl Buffer for Page {
-///     fn start(&self) -> *const u8 {
-///         self.0.0.as_ptr()
-///     }
-///
-///     fn len(&self) -> usize {
-///         4096
-///     }
-/// }
-///
-/// // SAFETY: as above, and they are initialised.
-/// unsafe impl BufferMut for Page {
-///     fn start_mut(&mut self) -> *mut u8 {
-///         self.0.0.as_mut_ptr()
-///     }
-/// }
-/// ```
-///
 /// # Safety
 ///
-/// As for [`Buffer`], and the bytes are writable, initialised, and nobody else reads or writes them at that time.
+/// As for [`Buffer`], and the bytes are writable, initialised, and nobody else reads or writes them
+/// at that time.
 pub unsafe trait BufferMut: Buffer {
     /// The first byte, for writing: the same address as [`Buffer::start`].
     fn start_mut(&mut self) -> *mut u8;
@@ -144,7 +95,8 @@ unsafe impl BufferMut for Box<[u8]> {
     }
 }
 
-// SAFETY: shared bytes are on the heap, live as long as this handle does, and are never written while shared.
+// SAFETY: shared bytes are on the heap, live as long as this handle does, and are never written
+// while shared.
 unsafe impl Buffer for Arc<[u8]> {
     fn start(&self) -> *const u8 {
         self.as_ptr()

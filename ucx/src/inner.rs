@@ -1,4 +1,5 @@
-//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and panics on their way out.
+//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and
+//! panics on their way out.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -28,15 +29,16 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&Inner)>;
 
-/// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed the worker.
+/// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed
+/// the worker.
 pub(crate) struct Inner {
     pub(crate) raw: sys::ucp_worker_h,
     pub(crate) context: Context,
     /// The context's, here because every send looks at them.
     pub(crate) features: Features,
     pub(crate) max_am_header: usize,
-    /// The parameters of an active message that is sent eagerly and has no header, which is nearly every one of a busy worker.
-    /// Zero before the worker has its place.
+    /// The parameters of an active message that is sent eagerly and has no header, which is nearly
+    /// every one of a busy worker. Zero before the worker has its place.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<Inner>,
@@ -125,7 +127,8 @@ impl Inner {
         Some(result)
     }
 
-    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is under way.
+    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is
+    /// under way.
     #[inline]
     pub(crate) fn progress(&self) -> bool {
         // SAFETY: the worker is live, this is its thread, and calls do not nest.
@@ -164,7 +167,8 @@ impl Inner {
         self.attention.set(true);
     }
 
-    /// The transports of the worker's own address, by which those of peers are judged; `None` if UCX lays it out in another way.
+    /// The transports of the worker's own address, by which those of peers are judged; `None` if
+    /// UCX lays it out in another way.
     pub(crate) fn transports(&self) -> Result<Option<&[Transport]>> {
         if self.transports.get().is_none() {
             let own = WorkerAddress::of(self.raw, Queues::default())?;
@@ -185,7 +189,8 @@ impl Inner {
         self.windows.borrow().iter().any(|kept| kept.is_same(memory))
     }
 
-    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
+    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once
+    /// C has returned.
     ///
     /// UCX may also call back from a send, or from any other call that ends a request at once.
     #[inline(always)]
@@ -204,8 +209,9 @@ impl Inner {
         self.attention.set(true);
     }
 
-    /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers after a while: the
-    /// worker is then not destroyed, and this structure and its context must be leaked.
+    /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers
+    /// after a while: the worker is then not destroyed, and this structure and its context must be
+    /// leaked.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.handlers.clear();
@@ -246,14 +252,16 @@ unsafe extern "C" fn on_send(
 ///
 /// # Safety
 ///
-/// `request` and `user_data` are what UCX gives to the callback of a request made with [`Inner::params`].
+/// `request` and `user_data` are what UCX gives to the callback of a request made with
+/// [`Inner::params`].
 pub(crate) unsafe fn complete(
     request: *mut c_void,
     user_data: *mut c_void,
     completion: Completion,
 ) {
     let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
-    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
+    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's
+    // requests.
     let inner = unsafe { &*user_data.cast::<Inner>() };
     // SAFETY: a live request starts with its slot.
     let this = unsafe { slot.as_ref() };

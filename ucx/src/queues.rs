@@ -1,13 +1,14 @@
-//! What the receive queues of a context are like in shared memory, as far as the program says: two whose programs do not say the
-//! same do not connect.
+//! What the receive queues of a context are like in shared memory, as far as the program says: two
+//! whose programs do not say the same do not connect.
 //!
-//! A sender writes into its peer's queue by its own idea of its sizes, and UCX checks nothing. What the environment says is not
-//! looked at: it is not code, and often the same for all processes.
+//! A sender writes into its peer's queue by its own idea of its sizes, and UCX checks nothing. What
+//! the environment says is not looked at: it is not code, and often the same for all processes.
 
 use crate::status::{Result, Status};
 use crate::sum::sum;
 
-/// The sum of the settings that may be about it, in the order in which they were made. Zero if there are none.
+/// The sum of the settings that may be about it, in the order in which they were made. Zero if
+/// there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Queues(pub(crate) u64);
 
@@ -33,8 +34,8 @@ impl Queues {
     }
 }
 
-/// Whether a setting is one of the sizes that both ends must have the same idea of, of whichever transport: UCX takes patterns for
-/// names, too.
+/// Whether a setting is one of the sizes that both ends must have the same idea of, of whichever
+/// transport: UCX takes patterns for names, too.
 fn may_be_size(name: &str) -> bool {
     let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE"];
     name.contains(['*', '?', '[', '\\']) || sizes.iter().any(|size| name.ends_with(size))

@@ -1,4 +1,5 @@
-//! Addresses of workers that were cut or made up: refused when they are connected to, or harmless: never the end of the process.
+//! Addresses of workers that were cut or made up: refused when they are connected to, or harmless:
+//! never the end of the process.
 
 mod common;
 
@@ -29,8 +30,9 @@ fn worker(transports: &str, config: &[(&str, &str)]) -> Worker {
 
 /// Connects to what these bytes say.
 fn connect(from: &Worker, raw: &[u8]) -> Result<Endpoint, Error> {
-    // SAFETY: a real address, or what a test made of it. Those are refused before UCX sees them, but for one byte or the other, which
-    // the test that changes it chooses so that UCX opens nothing of others.
+    // SAFETY: a real address, or what a test made of it. Those are refused before UCX sees them,
+    // but for one byte or the other, which the test that changes it chooses so that UCX opens
+    // nothing of others.
     let address = unsafe { WorkerAddress::from_raw_bytes(raw) }?;
     from.connect(&address)
 }
@@ -115,8 +117,8 @@ fn hush() {
 #[test]
 fn an_address_with_a_byte_changed_is_refused_or_harms_nobody() {
     if !is_from("1.17.0") {
-        // A program cannot set POSIX_USE_PROC_LINK there: a byte of an address is the number of a file of this process, and
-        // with another one UCX writes into memory of another test.
+        // A program cannot set POSIX_USE_PROC_LINK there: a byte of an address is the number of a
+        // file of this process, and with another one UCX writes into memory of another test.
         eprintln!("left out on UCX {}: it would write into memory of other tests", ucx::version());
         return;
     }
@@ -128,8 +130,9 @@ fn an_address_with_a_byte_changed_is_refused_or_harms_nobody() {
         to.set_am_handler(1, move |message| hears.borrow_mut().push(message.header.to_vec()))
             .unwrap();
         let whole = to.address().unwrap().as_raw_bytes().to_vec();
-        // The name of the worker's memory is last, and behind it the first layout has UCX's release. The bits on top of it would have
-        // UCX take it for something else: a file that some process has open.
+        // The name of the worker's memory is last, and behind it the first layout has UCX's
+        // release. The bits on top of it would have UCX take it for something else: a file that
+        // some process has open.
         let kind = whole.len() - if whole[0] & 0xf == 0 { 3 } else { 1 };
         let (mut refused, mut taken) = (0, 0);
         for at in (0..whole.len()).filter(|at| *at != kind) {

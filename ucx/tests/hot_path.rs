@@ -1,5 +1,5 @@
-//! In the steady state nothing is allocated on the Rust heap: not by a send, a receive, a wake or a round of progress.
-//! And nothing ever is of a size that a peer only announces.
+//! In the steady state nothing is allocated on the Rust heap: not by a send, a receive, a wake or a
+//! round of progress. And nothing ever is of a size that a peer only announces.
 
 mod common;
 

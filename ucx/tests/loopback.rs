@@ -14,8 +14,8 @@ use ucx::{
     WeakWorker, Worker,
 };
 
-/// A connected endpoint of a worker to itself, and the worker, with a handler 0 that does nothing. Handlers have weak
-/// handles of the endpoint, which holds the worker.
+/// A connected endpoint of a worker to itself, and the worker, with a handler 0 that does nothing.
+/// Handlers have weak handles of the endpoint, which holds the worker.
 fn loopback() -> (Rc<Endpoint>, Worker) {
     // This transport cannot wake.
     let context =

@@ -111,7 +111,8 @@ fn a_mesh_listens_on_loopback_alone() {
     let receiver = worker("tcp");
     let mesh = Mesh::new(&receiver).unwrap();
     let port = mesh.address().unwrap().loopback().unwrap().port();
-    // One line for each socket: a number, its own address and the peer's in hexadecimal digits, a state.
+    // One line for each socket: a number, its own address and the peer's in hexadecimal digits, a
+    // state.
     let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let own: Vec<&str> = sockets

@@ -1,5 +1,5 @@
-//! What a receive queue in shared memory is like: two processes that talk through one must have the same idea of it, so no
-//! variable changes it.
+//! What a receive queue in shared memory is like: two processes that talk through one must have the
+//! same idea of it, so no variable changes it.
 
 mod common;
 

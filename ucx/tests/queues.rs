@@ -1,5 +1,5 @@
-//! Workers whose receive queues in shared memory have other sizes do not connect: each would write into the other's memory where
-//! nobody expects it.
+//! Workers whose receive queues in shared memory have other sizes do not connect: each would write
+//! into the other's memory where nobody expects it.
 
 mod common;
 

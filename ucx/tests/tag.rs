@@ -220,7 +220,8 @@ fn a_worker_that_is_dropped_gives_every_buffer_up_first() {
         let (buffer, received) = counted(64);
         drop(pair.b.tag_recv(1, ALL, buffer));
         let (buffer, sent) = counted(2 << 20);
-        // Nobody receives this one; the endpoint of `tcp` ends by force, that of shared memory waits for its peer.
+        // Nobody receives this one; the endpoint of `tcp` ends by force, that of shared memory
+        // waits for its peer.
         if transports == "tcp" {
             drop(pair.to_b.tag_send(1, buffer));
         } else {
@@ -241,7 +242,8 @@ fn a_buffer_that_a_peer_holds_on_to_is_leaked_and_not_freed() {
     drop(to_b.tag_send(1, buffer));
     common::until(&[&a, &b], "the announcement", || b.tag_probe(1, ALL).is_some());
     drop(to_b);
-    // This endpoint cannot be closed by force, and nobody receives: the worker gives up after a while.
+    // This endpoint cannot be closed by force, and nobody receives: the worker gives up after a
+    // while.
     drop(a);
     assert_eq!(drops.get(), 0);
     drop(b);

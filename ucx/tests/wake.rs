@@ -21,7 +21,8 @@ fn sleep(worker: &Worker) -> bool {
     ready == 1
 }
 
-/// Progresses, and sleeps when there is nothing to do, until `done` says so. Returns how often it slept.
+/// Progresses, and sleeps when there is nothing to do, until `done` says so. Returns how often it
+/// slept.
 fn run(worker: &Worker, mut done: impl FnMut() -> bool) -> u32 {
     let mut sleeps = 0;
     while !done() {

@@ -19,7 +19,8 @@ struct Two {
 
 /// A window of bytes that the tests made.
 fn open(worker: &Worker, bytes: &[u8]) -> ucx::Result<Window> {
-    // SAFETY: what is not from `Memory::window`, in the owner that the test started, is refused for its seal.
+    // SAFETY: what is not from `Memory::window`, in the owner that the test started, is refused for
+    // its seal.
     unsafe { Window::open(worker, bytes) }
 }
 
@@ -182,11 +183,13 @@ fn memory_stays_while_its_owner_can_be_reached() {
     }
 }
 
-/// What UCX does with a key that is freed after its worker only a memory checker sees: that it cannot be is a test of the request's own.
+/// What UCX does with a key that is freed after its worker only a memory checker sees: that it
+/// cannot be is a test of the request's own.
 #[test]
 fn what_a_request_keeps_goes_before_its_worker_in_whatever_order_the_rest_is_dropped() {
     for transports in TRANSPORTS {
-        // One that is over at once, and one that may take a while: neither needs the window any more.
+        // One that is over at once, and one that may take a while: neither needs the window any
+        // more.
         for length in [8, 1 << 20] {
             let Two { owner, worker, memory, bytes } = Two::new(transports, 1 << 20);
             let window = open(&worker, &bytes).unwrap();

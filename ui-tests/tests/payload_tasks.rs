@@ -10,7 +10,7 @@ use sandbox_protocol::{
     Client, Handler, MapParams, MemMap, MemMapped, Protocol, TagReceived, TagRecv, TagSend, TagSent,
 };
 use sides::{Failure, Host, Plugin, now};
-use urom_abi::protocol::{Protocol as _, Request};
+use urom_abi::protocol::Protocol as _;
 use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 
 /// Receives what its tag says, and tells of what it was sent how long it was.
@@ -166,14 +166,4 @@ fn a_payload_that_contradicts_its_fields_is_not_submitted() {
     let table = Elements::from(&[1u64]);
     let task = client.task_given(&Forms, 1, 2, b"i", table, &[0u16; 3], b"UROM", b"", b"c");
     assert_eq!(task.submit().unwrap_err(), Failure(DocaError::INVALID_VALUE));
-}
-
-#[test]
-fn a_kind_is_the_command_without_its_lifetime() {
-    fn kind_of<C: Request>(_: &C) -> std::any::TypeId {
-        std::any::TypeId::of::<C::Kind>()
-    }
-    let bytes = vec![1];
-    let send = TagSend { context: 0, dest: 0, data: Data::Inline(&bytes), tag: 0 };
-    assert_eq!(kind_of(&send), std::any::TypeId::of::<TagSend<'static>>());
 }

@@ -1,4 +1,5 @@
-//! What generated code uses, under one short path. It is for no one else, and may change in any version.
+//! What generated code uses, under one short path. It is for no one else, and may change in any
+//! version.
 
 pub use core::clone::Clone;
 pub use core::convert::{AsRef, From, Into};

@@ -1,9 +1,11 @@
-//! The frame around a plugin's address: C's look-up of an address tells no length, so the plugin kit writes it down in
-//! front. Addresses come from other processes, so a worker checks frames before plugins read them.
+//! The frame around a plugin's address: C's look-up of an address tells no length, so the plugin
+//! kit writes it down in front. Addresses come from other processes, so a worker checks frames
+//! before plugins read them.
 
 use std::ptr::NonNull;
 
-/// What a frame begins with; the last byte is the version of its format. No UCX address begins like this.
+/// What a frame begins with; the last byte is the version of its format. No UCX address begins like
+/// this.
 const MAGIC: [u8; 8] = *b"\xffUROMad\x01";
 
 /// The magic, the length as a little-endian `u32`, and the same with all bits turned over.
@@ -23,8 +25,8 @@ pub fn around(address: &[u8]) -> Option<Vec<u8>> {
     Some(framed)
 }
 
-/// Whether [`open`] may be called on these bytes: they are a whole frame and nothing else, or differ from every frame
-/// before they end.
+/// Whether [`open`] may be called on these bytes: they are a whole frame and nothing else, or
+/// differ from every frame before they end.
 pub fn is_sound(bytes: &[u8]) -> bool {
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] != MAGIC[..known] {
@@ -38,8 +40,8 @@ pub fn is_sound(bytes: &[u8]) -> bool {
 /// The address in the frame that begins at `start`; `None` when none begins there.
 ///
 /// # Safety
-/// At least one byte is readable at `start`. When the bytes begin with the magic, [`around`] made them, or [`is_sound`] is
-/// true of them, and all are readable. They stay unchanged during `'a`.
+/// At least one byte is readable at `start`. When the bytes begin with the magic, [`around`] made
+/// them, or [`is_sound`] is true of them, and all are readable. They stay unchanged during `'a`.
 pub unsafe fn open<'a>(start: NonNull<u8>) -> Option<&'a [u8]> {
     for (index, wanted) in MAGIC.iter().enumerate() {
         // SAFETY: the bytes before this one were those of the magic, which does not end here.
@@ -68,7 +70,8 @@ mod tests {
 
     fn opened(bytes: &[u8]) -> Option<Vec<u8>> {
         let start = NonNull::from(bytes).cast();
-        // SAFETY: every test passes at least a byte, and what begins with the magic has a whole frame.
+        // SAFETY: every test passes at least a byte, and what begins with the magic has a whole
+        // frame.
         unsafe { open(start) }.map(<[u8]>::to_vec)
     }
 

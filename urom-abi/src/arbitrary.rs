@@ -1,9 +1,10 @@
 //! Arbitrary messages, for property tests and fuzzers (feature `test-util`).
 //!
-//! `#[urom_command]` and `#[urom_notification]` implement [`Arbitrary`] for the enum and for the structure of each of its
-//! variants. What comes of it is a message that can be written: payloads have the lengths that other fields state, are
-//! there when their conditions hold, and words within other fields are what a reader will find there. Numbers are small
-//! about as often as they are large or anything.
+//! `#[urom_command]` and `#[urom_notification]` implement [`Arbitrary`] for the enum and for the
+//! structure of each of its variants. What comes of it is a message that can be written: payloads
+//! have the lengths that other fields state, are there when their conditions hold, and words within
+//! other fields are what a reader will find there. Numbers are small about as often as they are
+//! large or anything.
 //!
 //! ```
 //! # mod protocol {
@@ -33,12 +34,12 @@
 //! ```
 //!
 //! # Errors
-//! An implementation fails with `IncorrectFormat` when nothing that it tried was a message: a length or a condition that
-//! hardly any values fulfil, or a codec that refuses nearly all.
+//! An implementation fails with `IncorrectFormat` when nothing that it tried was a message: a
+//! length or a condition that hardly any values fulfil, or a codec that refuses nearly all.
 //!
 //! # Who may rely on what
-//! An echoed field is no part of a notification's structure. Where the length of a payload depends on one, what the
-//! structure's implementation makes fits some value of it.
+//! An echoed field is no part of a notification's structure. Where the length of a payload depends
+//! on one, what the structure's implementation makes fits some value of it.
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
@@ -240,7 +241,6 @@ impl<C: Count> Length<C> {
         Ok(input.int_in_range(0..=if is_long { most } else { most.min(64) })?)
     }
 
-    /// The bytes of a payload of type `P`.
     fn bytes<'a, P: Outgoing>(
         self,
         input: &mut Unstructured<'a>,

@@ -3,12 +3,6 @@
 use std::fmt;
 
 /// A number of things of one name, as in `1 worker` and `2 workers`.
-///
-/// ```
-/// use urom_abi::Count;
-/// assert_eq!(Count(1, "worker").to_string(), "1 worker");
-/// assert_eq!(Count(0, "worker").to_string(), "0 workers");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count<'a>(pub usize, pub &'a str);
 

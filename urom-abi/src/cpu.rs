@@ -5,18 +5,6 @@ use std::fmt;
 /// A set of up to 1024 CPUs (`doca_cpu_set_t`, 128 bytes; bit `c` is in word `c / 64`).
 ///
 /// Its text form is that of `taskset` and `uromd --cpus`: `0-7,9`.
-///
-/// ```
-/// use urom_abi::cpu::CpuSet;
-/// let set: CpuSet = "0-2,5".parse().unwrap();
-/// assert_eq!(set.iter().collect::<Vec<_>>(), [0, 1, 2, 5]);
-/// assert_eq!(set.to_string(), "0-2,5");
-///
-/// let mut some = CpuSet::empty();
-/// assert!(some.is_empty() && some.insert(5) && some.contains(5));
-/// assert!(some.is_subset(&set));
-/// assert!(!some.insert(CpuSet::CAPACITY), "there is no such CPU");
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct CpuSet {
@@ -34,8 +22,8 @@ impl CpuSet {
         CpuSet { words: [0; 16] }
     }
 
-    /// Adds a CPU (`DOCA_CPU_SET`). Returns whether the number is below [`CAPACITY`](Self::CAPACITY); one that is not
-    /// changes nothing.
+    /// Adds a CPU (`DOCA_CPU_SET`). Returns whether the number is below
+    /// [`CAPACITY`](Self::CAPACITY); one that is not changes nothing.
     pub const fn insert(&mut self, cpu: usize) -> bool {
         if cpu >= Self::CAPACITY {
             return false;
@@ -103,12 +91,6 @@ impl fmt::Debug for CpuSet {
 }
 
 /// Why a text is no CPU set.
-///
-/// ```
-/// use urom_abi::cpu::CpuSet;
-/// let error = "0-2,x".parse::<CpuSet>().unwrap_err();
-/// println!("{error}");
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseCpuSetError {
     part: String,

@@ -1,8 +1,8 @@
 //! Owned command and notification descriptors, and the list that owns many.
 //!
-//! A descriptor is one block on the **C heap**: the plugin frees the commands that the worker allocated, and the worker
-//! frees the notifications that the plugin allocated, so both sides must use `malloc` and `free` and not Rust's
-//! allocator.
+//! A descriptor is one block on the **C heap**: the plugin frees the commands that the worker
+//! allocated, and the worker frees the notifications that the plugin allocated, so both sides must
+//! use `malloc` and `free` and not Rust's allocator.
 
 mod room;
 
@@ -63,11 +63,13 @@ pub type NotificationDesc = Descriptor<WorkerNotifDesc>;
 // SAFETY: a descriptor is plain memory with one owner; no thread is special to the C heap.
 unsafe impl<T: Block> Send for Descriptor<T> {}
 
-/// How many zero bytes a worker leaves behind every command: C plugins have been seen to read a little past the end.
+/// How many zero bytes a worker leaves behind every command: C plugins have been seen to read a
+/// little past the end.
 pub const COMMAND_SLACK: usize = 16;
 
 impl CommandDesc {
-    /// Allocates a command with a copy of `payload`, `len` set to its length, and [`COMMAND_SLACK`] zero bytes behind.
+    /// Allocates a command with a copy of `payload`, `len` set to its length, and [`COMMAND_SLACK`]
+    /// zero bytes behind.
     ///
     /// # Errors
     /// `NO_MEMORY` when the C heap has no room.
@@ -98,9 +100,9 @@ impl CommandDesc {
 
 /// Up to how many bytes a notification is cleared here and not by the C heap.
 ///
-/// glibc's `malloc` takes small blocks from what the thread freed last, and its `calloc` does not: with it, every command
-/// pays for the long way through the heap twice, because what it frees finds that store full. Of large blocks `calloc`
-/// knows which pages are zero already.
+/// glibc's `malloc` takes small blocks from what the thread freed last, and its `calloc` does not:
+/// with it, every command pays for the long way through the heap twice, because what it frees finds
+/// that store full. Of large blocks `calloc` knows which pages are zero already.
 const CLEARED_HERE: usize = 512;
 
 impl NotificationDesc {
@@ -143,22 +145,24 @@ impl NotificationDesc {
         unsafe { &(*self.block.as_ptr()).worker_notif }
     }
 
-    /// The header, to be filled in. `len` must stay what it is: it bounds [`payload`](Descriptor::payload).
+    /// The header, to be filled in. `len` must stay what it is: it bounds
+    /// [`payload`](Descriptor::payload).
     #[inline]
     fn header_mut(&mut self) -> &mut WorkerNotify {
         // SAFETY: as in `header`, and `self` is borrowed exclusively.
         unsafe { &mut (*self.block.as_ptr()).worker_notif }
     }
 
-    /// Keeps the first `len` bytes, or all when there are no more (`urom_worker_notify.len`). The memory stays as large
-    /// as it was.
+    /// Keeps the first `len` bytes, or all when there are no more (`urom_worker_notify.len`). The
+    /// memory stays as large as it was.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         let kept = self.payload_len().min(len);
         self.header_mut().len = kept as u64;
     }
 
-    /// Makes this the answer to `command`: copies its plugin id, token and connection, and sets the status.
+    /// Makes this the answer to `command`: copies its plugin id, token and connection, and sets the
+    /// status.
     #[inline]
     pub fn address_to(&mut self, command: &CommandDesc, status: DocaError) {
         let asked = command.header();
@@ -182,8 +186,9 @@ impl<T: Block> Descriptor<T> {
     /// The bytes behind the header.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        // SAFETY: `len` bytes behind the header belong to the block: every constructor here allocates them, `from_raw` is
-        // told so, and what a plugin hung into a list is what the ABI says, by the contract of the call into it.
+        // SAFETY: `len` bytes behind the header belong to the block: every constructor here
+        // allocates them, `from_raw` is told so, and what a plugin hung into a list is what the ABI
+        // says, by the contract of the call into it.
         unsafe { std::slice::from_raw_parts(self.body(), self.payload_len()) }
     }
 
@@ -200,7 +205,8 @@ impl<T: Block> Descriptor<T> {
         unsafe { self.block.as_ref() }.len() as usize
     }
 
-    /// Where the bytes behind the header begin. The pointer may be used for all of them as long as the block lives.
+    /// Where the bytes behind the header begin. The pointer may be used for all of them as long as
+    /// the block lives.
     #[inline]
     pub(crate) fn body(&self) -> *mut u8 {
         // SAFETY: the bytes begin where the header ends, within the block or one past it.
@@ -218,8 +224,8 @@ impl<T: Block> Descriptor<T> {
     /// Takes over a block.
     ///
     /// # Safety
-    /// `block` is the start of one block of the C heap that holds an initialised `T` and as many bytes behind it as its
-    /// header says, hangs in no list, and from now on has no other owner.
+    /// `block` is the start of one block of the C heap that holds an initialised `T` and as many
+    /// bytes behind it as its header says, hangs in no list, and from now on has no other owner.
     #[inline]
     pub unsafe fn from_raw(block: NonNull<T>) -> Descriptor<T> {
         Descriptor { block }
@@ -237,7 +243,8 @@ impl<T: Block> Drop for Descriptor<T> {
 
 /// A list that owns its descriptors: what a worker hands to `worker_cmd` and `progress`.
 ///
-/// The head lives on the heap, because links point at it; one list is made once and used again for every call.
+/// The head lives on the heap, because links point at it; one list is made once and used again for
+/// every call.
 #[derive(Debug)]
 pub struct DescriptorList<T: Block> {
     head: NonNull<ListLink>,
@@ -270,25 +277,29 @@ impl<T: Block> DescriptorList<T> {
     #[inline]
     pub fn push_back(&mut self, desc: Descriptor<T>) {
         let link = desc.into_raw().cast::<ListLink>();
-        // SAFETY: the list is ours alone; the descriptor, whose link is its first field, was ours and hung nowhere.
+        // SAFETY: the list is ours alone; the descriptor, whose link is its first field, was ours
+        // and hung nowhere.
         unsafe { list::push_back(self.head.as_ptr(), link) };
     }
 
     /// Takes the first descriptor off.
     ///
-    /// What a plugin appended is what the ABI says it is, a block of the C heap with as many bytes as its header says:
-    /// whoever makes the unsafe call into the plugin answers for that. A worker that trusts plugins less does not touch
-    /// the payload, and leaves it to the plugin's own `notif_pack`.
+    /// What a plugin appended is what the ABI says it is, a block of the C heap with as many bytes
+    /// as its header says: whoever makes the unsafe call into the plugin answers for that. A worker
+    /// that trusts plugins less does not touch the payload, and leaves it to the plugin's own
+    /// `notif_pack`.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
         // SAFETY: the list is ours alone and well formed.
         let link = unsafe { list::pop_front(self.head.as_ptr()) }?;
         let block = NonNull::new(link.cast::<T>())?;
-        // SAFETY: a link is the first field of its descriptor, which the list owned and now gives up.
+        // SAFETY: a link is the first field of its descriptor, which the list owned and now gives
+        // up.
         Some(unsafe { Descriptor::from_raw(block) })
     }
 
-    /// The head, for a call into a plugin. Whatever hangs in it after the call belongs to this list.
+    /// The head, for a call into a plugin. Whatever hangs in it after the call belongs to this
+    /// list.
     #[inline]
     pub fn as_raw(&mut self) -> *mut ListLink {
         self.head.as_ptr()

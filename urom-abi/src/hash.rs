@@ -10,7 +10,6 @@ impl Hash {
         Hash(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Adds a number.
     pub(crate) const fn number(self, number: u64) -> Hash {
         // An odd factor loses nothing, and the shift brings the high bits down to where the next
         // factor spreads them again.

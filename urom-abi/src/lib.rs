@@ -1,9 +1,10 @@
-//! What both sides of a DOCA UROM offload share: DOCA's C structures and codes, and the encoding of commands and
-//! notifications.
+//! What both sides of a DOCA UROM offload share: DOCA's C structures and codes, and the encoding of
+//! commands and notifications.
 //!
 //! Nothing here talks to UCX, starts a thread or opens a file. A crate that states a protocol (with
-//! `#[urom_command]` and `#[urom_notification]`) depends on this crate and on neither side's runtime; the plugin
-//! side (`urom-pdk`) and the host side (`urom-host`) both stand on it, as does the service.
+//! `#[urom_command]` and `#[urom_notification]`) depends on this crate and on neither side's
+//! runtime; the plugin side (`urom-pdk`) and the host side (`urom-host`) both stand on it, as does
+//! the service.
 //!
 //! | module | holds | DOCA's counterpart |
 //! | --- | --- | --- |
@@ -19,8 +20,8 @@
 //! | [`host`] | the function table of a host library | `doca_urom.h`, `doca_ctx.h`, `doca_pe.h`, `doca_buf.h` |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
-//! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler: both ends of a
-//! UROM offload are little-endian LP64.
+//! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler:
+//! both ends of a UROM offload are little-endian LP64.
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
@@ -86,14 +87,16 @@ pub use urom_pdk_derive::{Described, urom_command, urom_notification};
 pub use worker_id::WorkerId;
 pub use zerocopy;
 
-/// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the UROM header (24
-/// bytes before a command, 32 before a notification) and everything behind it.
+/// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the
+/// UROM header (24 bytes before a command, 32 before a notification) and everything behind it.
 pub const DEFAULT_MAX_MESSAGE: usize = 4096;
 
-/// The worker id that asks the service for a new worker with an id of its choosing (`DOCA_UROM_WORKER_ID_ANY`).
+/// The worker id that asks the service for a new worker with an id of its choosing
+/// (`DOCA_UROM_WORKER_ID_ANY`).
 pub const WORKER_ID_ANY: u64 = u64::MAX;
 
-/// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses 62.
+/// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses
+/// 62.
 pub const MAX_PLUGINS: usize = 62;
 
 /// What the macros make for tests: nothing, unless the feature `test-util` is on.

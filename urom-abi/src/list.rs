@@ -1,7 +1,9 @@
-//! `ucs_list_link_t`: the circular, doubly linked, intrusive list in which commands and notifications change hands.
+//! `ucs_list_link_t`: the circular, doubly linked, intrusive list in which commands and
+//! notifications change hands.
 //!
-//! These are the operations of UCX's `list.h` that UROM needs, on raw pointers, because the links live inside
-//! descriptors that C owns half of the time. [`crate::descriptor::DescriptorList`] is the safe owner.
+//! These are the operations of UCX's `list.h` that UROM needs, on raw pointers, because the links
+//! live inside descriptors that C owns half of the time. [`crate::descriptor::DescriptorList`] is
+//! the safe owner.
 
 /// One link, or the head, of a list (`ucs_list_link_t`, 16 bytes). `prev` comes first.
 ///
@@ -48,8 +50,8 @@ pub unsafe fn is_empty(head: *const ListLink) -> bool {
 /// Hangs `link` at the end of `head` (`ucs_list_add_tail`).
 ///
 /// # Safety
-/// `head` is the initialised head of a well-formed list that nobody else touches during the call; `link` is valid for
-/// writes, hangs in no list, and stays where it is until it is removed.
+/// `head` is the initialised head of a well-formed list that nobody else touches during the call;
+/// `link` is valid for writes, hangs in no list, and stays where it is until it is removed.
 #[inline]
 pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
     // SAFETY: `head` is initialised.
@@ -62,8 +64,8 @@ pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
     unsafe { (*head).prev = link };
 }
 
-/// Takes the first link off `head` (`ucs_list_extract_head`), or gives `None` when there is none. The link's own
-/// pointers are left stale.
+/// Takes the first link off `head` (`ucs_list_extract_head`), or gives `None` when there is none.
+/// The link's own pointers are left stale.
 ///
 /// # Safety
 /// `head` is the initialised head of a well-formed list that nobody else touches during the call.
@@ -83,10 +85,12 @@ pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
     Some(first)
 }
 
-/// Moves everything in `from` to the end of `head` (`ucs_list_splice_tail`) and leaves `from` empty.
+/// Moves everything in `from` to the end of `head` (`ucs_list_splice_tail`) and leaves `from`
+/// empty.
 ///
 /// # Safety
-/// Both are initialised heads of well-formed, distinct lists that nobody else touches during the call.
+/// Both are initialised heads of well-formed, distinct lists that nobody else touches during the
+/// call.
 #[inline]
 pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
     // SAFETY: `from` is initialised.

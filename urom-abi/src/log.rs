@@ -1,17 +1,10 @@
-//! Log lines: `enum doca_log_level`, which says how grave one is, and a line as it passes from one library
-//! to another.
+//! Log lines: `enum doca_log_level`, which says how grave one is, and a line as it passes from one
+//! library to another.
 
 use std::borrow::Cow;
 
-/// The level of one log line. A smaller number is graver; a line is written when its number is at most the limit.
-///
-/// ```
-/// use urom_abi::log::Level;
-/// assert!(Level::Error < Level::Info);
-/// assert_eq!(Level::from_number(30), Some(Level::Error));
-/// assert_eq!(Level::Debug.number(), 60);
-/// assert_eq!(Level::Error.tag(), "ERR");
-/// ```
+/// The level of one log line. A smaller number is graver; a line is written when its number is at
+/// most the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Level {
@@ -47,12 +40,8 @@ impl Level {
         Level::ALL.into_iter().find(|level| level.number() == number)
     }
 
-    /// The level that the crates `log` and `tracing` call so. They have none for what ends a program.
-    ///
-    /// ```
-    /// use urom_abi::log::Level;
-    /// assert_eq!(Level::from_crates("WARN"), Level::Warning);
-    /// ```
+    /// The level that the crates `log` and `tracing` call so. They have none for what ends a
+    /// program.
     pub fn from_crates(name: &str) -> Level {
         match name {
             "ERROR" => Level::Error,
@@ -77,16 +66,6 @@ impl Level {
 }
 
 /// A log line, for the time of the call that passes it on.
-///
-/// ```
-/// use urom_abi::log::{Level, Line, Text};
-///
-/// let [none, plugin, text] = ["", "worker_graph", "three links"].map(Text::new);
-/// let level = Level::Info.number();
-/// let line = Line { level, line: 0, file: none, source: plugin, target: none, text };
-/// // SAFETY: the text is a constant.
-/// assert_eq!(unsafe { line.text.get() }, "three links");
-/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Line {
@@ -105,14 +84,6 @@ pub struct Line {
 }
 
 /// A text that lies in the other side's memory.
-///
-/// ```
-/// use urom_abi::log::Text;
-///
-/// let text: Text = Text::new("three links");
-/// // SAFETY: the text is a constant.
-/// assert_eq!(unsafe { text.get() }, "three links");
-/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Text {

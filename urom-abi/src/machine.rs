@@ -18,17 +18,8 @@ const OURS: u16 = if cfg!(target_arch = "x86_64") {
     0
 };
 
-/// A remark on an ELF file that is for another machine than this program, by the file's first bytes. `None` for one of this
-/// machine, and for what is no ELF file.
-///
-/// ```
-/// use urom_abi::machine::{HEADER_LEN, foreign};
-///
-/// let mut header = [0; HEADER_LEN];
-/// header[..6].copy_from_slice(b"\x7fELF\x02\x01");
-/// header[18] = 243;
-/// assert!(foreign(&header).is_some_and(|remark| remark.starts_with("it is for RISC-V")));
-/// ```
+/// A remark on an ELF file that is for another machine than this program, by the file's first
+/// bytes. `None` for one of this machine, and for what is no ELF file.
 #[must_use]
 pub fn foreign(header: &[u8; HEADER_LEN]) -> Option<String> {
     let machine = machine(header)?;
@@ -47,13 +38,6 @@ fn machine(header: &[u8; HEADER_LEN]) -> Option<u16> {
 }
 
 /// What people call a machine, by its number in ELF files (`e_machine`).
-///
-/// ```
-/// use urom_abi::machine::{AARCH64, name};
-///
-/// assert_eq!(name(AARCH64), "AArch64");
-/// assert_eq!(name(9999), "machine 9999 in ELF's numbers");
-/// ```
 #[must_use]
 pub fn name(machine: u16) -> String {
     match machine {

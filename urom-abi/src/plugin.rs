@@ -1,8 +1,9 @@
-//! The structures that a UROM worker and a plugin exchange, byte for byte those of `doca_urom_plugin.h`.
+//! The structures that a UROM worker and a plugin exchange, byte for byte those of
+//! `doca_urom_plugin.h`.
 //!
-//! Every size and offset is asserted here at compile time and compared with a C compiler's in `tests/c_layout.rs`.
-//! Structures that end in a flexible array in C (`plugin_cmd`, `plugin_notif`) stop before it here; the bytes follow
-//! directly behind.
+//! Every size and offset is asserted here at compile time and compared with a C compiler's in
+//! `tests/c_layout.rs`. Structures that end in a flexible array in C (`plugin_cmd`, `plugin_notif`)
+//! stop before it here; the bytes follow directly behind.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
@@ -26,7 +27,8 @@ pub struct PluginInfo {
 }
 
 impl PluginInfo {
-    /// Puts an entry together, or gives `None` for a name that is empty, longer than 47 bytes, or holds a NUL.
+    /// Puts an entry together, or gives `None` for a name that is empty, longer than 47 bytes, or
+    /// holds a NUL.
     pub fn new(id: u64, version: u64, name: &str) -> Option<PluginInfo> {
         if name.is_empty() || name.len() >= PLUGIN_NAME_CAPACITY || name.contains('\0') {
             return None;
@@ -38,7 +40,8 @@ impl PluginInfo {
         Some(PluginInfo { id, version, plugin_name })
     }
 
-    /// The name, up to its NUL; `None` when it is not UTF-8. A name without NUL ends with the array.
+    /// The name, up to its NUL; `None` when it is not UTF-8. A name without NUL ends with the
+    /// array.
     pub fn name(&self) -> Option<&str> {
         let bytes: &[u8] = bytemuck::cast_slice(&self.plugin_name);
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
@@ -60,7 +63,8 @@ impl fmt::Debug for PluginInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C)]
 pub struct WorkerCmd {
-    /// The id of the plugin the command belongs to. C calls it `type`; it says nothing about which command it is.
+    /// The id of the plugin the command belongs to. C calls it `type`; it says nothing about which
+    /// command it is.
     pub plugin_id: u64,
     /// The host library's token for the task; a plugin echoes it unchanged (`urom_context`).
     pub urom_context: u64,
@@ -68,7 +72,8 @@ pub struct WorkerCmd {
     pub len: u64,
 }
 
-/// A command as it hangs in a plugin's command list (`struct urom_worker_cmd_desc`, 48 bytes and the command).
+/// A command as it hangs in a plugin's command list (`struct urom_worker_cmd_desc`, 48 bytes and
+/// the command).
 ///
 /// Allocated by the worker on the C heap; whoever takes it off the list frees it.
 #[derive(Debug)]
@@ -98,8 +103,8 @@ pub struct WorkerNotify {
     pub reserved: u32,
 }
 
-/// A notification as it hangs in a worker's notification list (`struct urom_worker_notif_desc`, 56 bytes and the
-/// notification).
+/// A notification as it hangs in a worker's notification list (`struct urom_worker_notif_desc`, 56
+/// bytes and the notification).
 ///
 /// Allocated by the plugin on the C heap; the worker frees it once it is sent.
 #[derive(Debug)]
@@ -117,18 +122,21 @@ pub struct WorkerNotifDesc {
 pub type OpenFn = unsafe extern "C" fn(ctx: *mut WorkerCtx) -> DocaError;
 /// `close`: release everything that belongs to `plugin_ctx`.
 pub type CloseFn = unsafe extern "C" fn(ctx: *mut WorkerCtx);
-/// `addr`: copy the plugin's own network address. `addr_len` holds the capacity on entry and the length on return; too
-/// small a capacity gives `INVALID_VALUE` and the length, and leaves `addr` alone.
+/// `addr`: copy the plugin's own network address. `addr_len` holds the capacity on entry and the
+/// length on return; too small a capacity gives `INVALID_VALUE` and the length, and leaves `addr`
+/// alone.
 pub type AddrFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError;
-/// `worker_cmd`: take commands off the list and begin them. What is left on the list stays the worker's.
+/// `worker_cmd`: take commands off the list and begin them. What is left on the list stays the
+/// worker's.
 pub type WorkerCmdFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError;
-/// `progress`: advance what was begun and append finished notifications. `EMPTY` when there is none.
+/// `progress`: advance what was begun and append finished notifications. `EMPTY` when there is
+/// none.
 pub type ProgressFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError;
-/// `notif_pack`: write the 32-byte header and the notification into `packed`. The length is capacity on entry, bytes
-/// written on return.
+/// `notif_pack`: write the 32-byte header and the notification into `packed`. The length is
+/// capacity on entry, bytes written on return.
 pub type NotifPackFn = unsafe extern "C" fn(
     notif: *mut WorkerNotify,
     packed_len: *mut usize,
@@ -137,11 +145,13 @@ pub type NotifPackFn = unsafe extern "C" fn(
 
 /// A plugin's methods (`struct urom_plugin_iface`).
 ///
-/// Fields are `Option`s because the structure comes from foreign code, which may leave a method out.
+/// Fields are `Option`s because the structure comes from foreign code, which may leave a method
+/// out.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PluginIface {
-    /// The DOCA version the plugin was built against (`__doca_api_version`); see [`crate::version`].
+    /// The DOCA version the plugin was built against (`__doca_api_version`); see
+    /// [`crate::version`].
     pub api_version: usize,
     /// See [`OpenFn`].
     pub open: Option<OpenFn>,
@@ -173,7 +183,8 @@ impl PluginIface {
 /// Finds a domain member's plugin address: a self-contained UCX address, the worker's own memory.
 pub type AddrLookupFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError;
-/// Finds the segment (the index of a registered buffer) of a domain member that holds the address `va`.
+/// Finds the segment (the index of a registered buffer) of a domain member that holds the address
+/// `va`.
 pub type SegLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     domain_id: u64,
@@ -197,8 +208,8 @@ pub type MkeyLookupFn = unsafe extern "C" fn(
     rkey: *mut *mut c_void,
 ) -> DocaError;
 
-/// What a worker knows of its domains (`struct urom_domain_lookups_iface`). C calls these without a NULL check and
-/// from any thread: a worker fills all four, before `open`.
+/// What a worker knows of its domains (`struct urom_domain_lookups_iface`). C calls these without a
+/// NULL check and from any thread: a worker fills all four, before `open`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DomainLookups {
@@ -212,7 +223,8 @@ pub struct DomainLookups {
     pub mkey_lookup: Option<MkeyLookupFn>,
 }
 
-/// One plugin in one worker (`struct urom_worker_ctx`): address-stable from before `open` until after `close`.
+/// One plugin in one worker (`struct urom_worker_ctx`): address-stable from before `open` until
+/// after `close`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WorkerCtx {

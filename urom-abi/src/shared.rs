@@ -1,7 +1,8 @@
-//! A command with several owners, none of which costs memory: the count lives in the descriptor itself.
+//! A command with several owners, none of which costs memory: the count lives in the descriptor
+//! itself.
 //!
-//! The link of a command descriptor is of no use once the plugin took it off the list. Its first word counts the owners,
-//! its second chains commands that wait in a [`CommandStack`].
+//! The link of a command descriptor is of no use once the plugin took it off the list. Its first
+//! word counts the owners, its second chains commands that wait in a [`CommandStack`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,8 +15,8 @@ use crate::plugin::WorkerCmdDesc;
 
 /// One of the owners of a command, on one thread. The last one frees the block.
 ///
-/// Its bytes can only be read, whatever the number of owners. The count is no atomic one, so all owners stay on the thread
-/// of the first, unlike a [`CommandDesc`]:
+/// Its bytes can only be read, whatever the number of owners. The count is no atomic one, so all
+/// owners stay on the thread of the first, unlike a [`CommandDesc`]:
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -58,7 +59,8 @@ impl From<CommandDesc> for SharedCommand {
     #[inline]
     fn from(desc: CommandDesc) -> SharedCommand {
         let command = SharedCommand::owner(desc);
-        // SAFETY: the descriptor has one owner and hangs in no list, so its link is free: two words.
+        // SAFETY: the descriptor has one owner and hangs in no list, so its link is free: two
+        // words.
         unsafe { command.count().write(1) };
         command
     }
@@ -107,7 +109,8 @@ impl fmt::Debug for SharedCommand {
     }
 }
 
-/// Commands that wait, chained through their own links: holding any number of them allocates nothing.
+/// Commands that wait, chained through their own links: holding any number of them allocates
+/// nothing.
 #[derive(Debug, Default)]
 pub struct CommandStack {
     top: Option<NonNull<WorkerCmdDesc>>,
@@ -129,7 +132,8 @@ impl CommandStack {
     pub unsafe fn push(&mut self, command: SharedCommand) {
         let command = ManuallyDrop::new(command);
         let below = self.top.map_or(std::ptr::null_mut(), NonNull::as_ptr);
-        // SAFETY: the second word of the link belongs to the stack that a command is in, and it is in no other.
+        // SAFETY: the second word of the link belongs to the stack that a command is in, and it is
+        // in no other.
         unsafe { command.next().write(below) };
         self.top = Some(command.desc.block);
     }

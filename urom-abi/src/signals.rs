@@ -1,13 +1,14 @@
 //! Signals are for the threads of the program, not for those that a library starts.
 //!
-//! A program arranges handlers and `sigwait` for its own threads. A signal to the process may go to any thread that does
-//! not block it, so every thread of a library does: those started inside [`blocked`], and what they start themselves.
+//! A program arranges handlers and `sigwait` for its own threads. A signal to the process may go to
+//! any thread that does not block it, so every thread of a library does: those started inside
+//! [`blocked`], and what they start themselves.
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// What a thread does itself. It has to reach the thread, so that a crash report or a sanitizer sees where that was, and
-/// a profiler where the time goes.
+/// What a thread does itself. It has to reach the thread, so that a crash report or a sanitizer
+/// sees where that was, and a profiler where the time goes.
 const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -19,13 +20,8 @@ const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGPROF,
 ];
 
-/// Runs `start` with the signals of the process blocked on this thread: threads that it starts inherit that. What a thread
-/// does itself (`SIGSEGV` and its like, `SIGPROF`) stays as it is.
-///
-/// ```
-/// let thread = urom_abi::signals::blocked(|| std::thread::spawn(|| "no handler of the program runs here"));
-/// # thread.join().unwrap();
-/// ```
+/// Runs `start` with the signals of the process blocked on this thread: threads that it starts
+/// inherit that. What a thread does itself (`SIGSEGV` and its like, `SIGPROF`) stays as it is.
 pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
     let _restored = Restore(block());
     start()

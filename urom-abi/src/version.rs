@@ -10,26 +10,22 @@ macro_rules! release {
     };
 }
 
-/// The release that the headers are of, and that `libdoca_urom.so` says it is: the first with UROM's plugin interface in
-/// its present form.
+/// The release that the headers are of, and that `libdoca_urom.so` says it is: the first with
+/// UROM's plugin interface in its present form.
 pub const RELEASE: &str = release!();
 
 /// [`RELEASE`] for C (`doca_version_runtime`).
 pub const C_RELEASE: &CStr = c_text(concat!(release!(), "\0"));
 
 /// A DOCA version word as `DOCA_VERSION_EXACT` computes it: `major << 24 | minor << 16 | patch`.
-///
-/// ```
-/// assert_eq!(urom_abi::version::exact(2, 7, 0), 0x0207_0000);
-/// ```
 pub const fn exact(major: usize, minor: usize, patch: usize) -> usize {
     major << 24 | minor << 16 | patch
 }
 
 /// The word a plugin built with this kit puts into `urom_plugin_iface::__doca_api_version`.
 ///
-/// It is that of [`RELEASE`], unless the variable `UROM_DOCA_VERSION` names another while the kit is built
-/// (`UROM_DOCA_VERSION=3.0.58 cargo build`).
+/// It is that of [`RELEASE`], unless the variable `UROM_DOCA_VERSION` names another while the kit
+/// is built (`UROM_DOCA_VERSION=3.0.58 cargo build`).
 pub const API_VERSION: usize = {
     let text = match option_env!("UROM_DOCA_VERSION") {
         Some(text) => text,
@@ -45,14 +41,8 @@ pub const API_VERSION: usize = {
     }
 };
 
-/// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its field (8, 8 and 16
-/// bits).
-///
-/// ```
-/// use urom_abi::version::{exact, parse};
-/// assert_eq!(parse("2.7.0"), Some(exact(2, 7, 0)));
-/// assert_eq!(parse("2.7"), None);
-/// ```
+/// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its
+/// field (8, 8 and 16 bits).
 pub const fn parse(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let limits = [0xff, 0xff, 0xffff];
@@ -81,10 +71,6 @@ pub const fn parse(text: &str) -> Option<usize> {
 }
 
 /// A version word as text: `2.7.0`.
-///
-/// ```
-/// assert_eq!(urom_abi::version::display(0x0300_003a), "3.0.58");
-/// ```
 pub fn display(word: usize) -> String {
     format!("{}.{}.{}", word >> 24, word >> 16 & 0xff, word & 0xffff)
 }

@@ -1,7 +1,9 @@
-//! Which descriptors are on the C heap, and whose they are: what a test kit asks at the end (feature `test-util`).
+//! Which descriptors are on the C heap, and whose they are: what a test kit asks at the end
+//! (feature `test-util`).
 //!
-//! Whoever calls a plugin says so with [`of`]; what is allocated on that thread meanwhile belongs to the plugin. A
-//! descriptor may be freed on any thread. Only descriptors that this copy of the crate allocates and frees are seen.
+//! Whoever calls a plugin says so with [`of`]; what is allocated on that thread meanwhile belongs
+//! to the plugin. A descriptor may be freed on any thread. Only descriptors that this copy of the
+//! crate allocates and frees are seen.
 
 #[cfg(feature = "test-util")]
 mod on {
@@ -63,7 +65,8 @@ mod on {
         living_blocks().retain(|_, (whose, _)| *whose != owner);
     }
 
-    /// The next `count` notifications that this thread allocates find no memory. Gives what was left of earlier calls.
+    /// The next `count` notifications that this thread allocates find no memory. Gives what was
+    /// left of earlier calls.
     pub fn fail_notifications(count: usize) -> usize {
         IS_USED.store(true, Ordering::Relaxed);
         FAILING.replace(count)

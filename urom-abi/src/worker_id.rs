@@ -4,22 +4,16 @@ use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
 
-/// The upper half of the ids that this project's service generates for `DOCA_UROM_WORKER_ID_ANY`. They
-/// are far from what a program chooses (`task << 32 | rank`, or a rank), so that the two do not collide.
+/// The upper half of the ids that this project's service generates for `DOCA_UROM_WORKER_ID_ANY`.
+/// They are far from what a program chooses (`task << 32 | rank`, or a rank), so that the two do
+/// not collide.
 const GENERATED: u64 = 0xf7a3_91c5 << 32;
 
 /// How a generated id begins in text.
 const PREFIX: &str = "auto-";
 
-/// A worker's id as people read it: `auto-1` for the first one that this project's service generated, the
-/// number for every other.
-///
-/// ```
-/// use urom_abi::WorkerId;
-/// assert_eq!(WorkerId(7).to_string(), "7");
-/// assert_eq!(WorkerId::generated(1).to_string(), "auto-1");
-/// assert_eq!("auto-1".parse(), Ok(WorkerId::generated(1)));
-/// ```
+/// A worker's id as people read it: `auto-1` for the first one that this project's service
+/// generated, the number for every other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(pub u64);
 

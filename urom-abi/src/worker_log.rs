@@ -1,8 +1,9 @@
 //! The log that this project's worker gives a plugin of this kit before it opens the plugin.
 //!
-//! DOCA has one log in a process, `doca_log`. A host program that embeds its service in Rust has none, and
-//! no `doca_log` says up to which level it writes. So a plugin of this kit exports one more function,
-//! `urom_plugin_set_log`. Other workers do not look for it; in theirs the plugin uses `doca_log`.
+//! DOCA has one log in a process, `doca_log`. A host program that embeds its service in Rust has
+//! none, and no `doca_log` says up to which level it writes. So a plugin of this kit exports one
+//! more function, `urom_plugin_set_log`. Other workers do not look for it; in theirs the plugin
+//! uses `doca_log`.
 
 use std::borrow::Cow;
 
@@ -11,8 +12,8 @@ use crate::log::Line;
 /// The name under which a plugin of this kit exports its [`SetLogFn`].
 pub const SET_LOG_SYMBOL: &str = "urom_plugin_set_log";
 
-/// Takes a [`WorkerLog`] that stays where it is until the process ends. NULL is ignored. The first log
-/// stays; the worker calls it before `open`.
+/// Takes a [`WorkerLog`] that stays where it is until the process ends. NULL is ignored. The first
+/// log stays; the worker calls it before `open`.
 pub type SetLogFn = unsafe extern "C" fn(log: *const WorkerLog);
 
 /// The functions of a worker's log. Any thread may call them, at any time.
@@ -25,22 +26,16 @@ pub struct WorkerLog {
     pub limit: extern "C" fn() -> u32,
     /// Writes a line. It may borrow the line only for the call.
     pub write: unsafe extern "C" fn(line: *const Line),
-    /// Writes the name of the host behind a connection (`dest_id`) into `room` bytes at `name`, cut where
-    /// they end, and returns how many bytes it wrote: 0 for a connection that it does not know.
+    /// Writes the name of the host behind a connection (`dest_id`) into `room` bytes at `name`, cut
+    /// where they end, and returns how many bytes it wrote: 0 for a connection that it does not
+    /// know.
     ///
     /// It knows connections on the thread that calls the plugin's methods.
     pub host: unsafe extern "C" fn(dest_id: u64, name: *mut u8, room: usize) -> usize,
 }
 
-/// The source of a line as logs show it: the plugin, and its part when that is another crate. A module of
-/// the plugin's own crate, which has the plugin's name, says both.
-///
-/// ```
-/// use urom_abi::worker_log::source;
-/// assert_eq!(source("worker_sum", ""), "worker_sum");
-/// assert_eq!(source("worker_sum", "worker_sum::table"), "worker_sum::table");
-/// assert_eq!(source("worker_sum", "hyper::proto"), "worker_sum hyper::proto");
-/// ```
+/// The source of a line as logs show it: the plugin, and its part when that is another crate. A
+/// module of the plugin's own crate, which has the plugin's name, says both.
 pub fn source<'a>(plugin: &'a str, target: &'a str) -> Cow<'a, str> {
     match target.strip_prefix(plugin) {
         Some(rest) if rest.is_empty() || rest.starts_with("::") => Cow::Borrowed(target),

@@ -1,159 +1,202 @@
-//! The structures and codes of Rust, held against a C compiler's reading of the headers in `include/`.
-//!
-//! Rust's sizes, offsets and values are written into a C file as `_Static_assert`s, and the file is compiled: nothing of
-//! it runs, so this works for a foreign target as well.
+//! The functions of the host table, the structures and the codes of Rust, held against a C
+//! compiler's reading of the headers in `include/`.
 
-mod c;
+use std::ffi::{c_char, c_int, c_void};
 
-use std::fmt::Write as _;
-use std::mem::offset_of;
-use std::path::Path;
-
-use urom_abi::list::ListLink;
-use urom_abi::plugin::{
-    DomainLookups, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc,
-    WorkerCtx, WorkerNotifDesc, WorkerNotify,
+use c_interface::{Function as _, agree, assert_functions, equal, layout, structure};
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::{
+    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask,
+    GidTaskCallback, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl, PCI_ADDR_SIZE, Pe, Service,
+    StateChangedCallback, Task, Worker, WorkerHealth,
 };
-use urom_abi::version::exact;
+use urom_abi::list::ListLink;
+use urom_abi::log::{DISABLE, Level};
+use urom_abi::plugin::{
+    DomainLookups, GetIfaceFn, GetVersionFn, PLUGIN_NAME_CAPACITY, PluginIface, PluginInfo,
+    WorkerCmd, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify,
+};
+use urom_abi::version::{RELEASE, exact};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 
-/// Compiles `code` behind an include of the header; gives the compiler's complaints when it refuses.
-fn compile(code: &str) -> Result<(), String> {
-    let include = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/include"));
-    // The structures end in flexible arrays and lie in each other, as DOCA's do; ISO C has no such thing.
-    let pragma = "#pragma GCC diagnostic ignored \"-Wpedantic\"";
-    c::check(c::Language::C11, include, &format!("{pragma}\n#include <doca_urom.h>\n{code}"))
-}
-
-/// `_Static_assert`s for a structure: C's name, Rust's type, and pairs of C member and Rust field.
-macro_rules! structure {
-    ($out:ident, $c:literal, $rust:ty, { $($member:literal = $($field:ident).+),* $(,)? }) => {
-        assert_equal(&mut $out, concat!("sizeof(", $c, ")"), size_of::<$rust>() as u64);
-        assert_equal(&mut $out, concat!("_Alignof(", $c, ")"), align_of::<$rust>() as u64);
-        $(assert_equal(
-            &mut $out,
-            concat!("offsetof(", $c, ", ", $member, ")"),
-            offset_of!($rust, $($field).+) as u64,
-        );)*
+macro_rules! prototypes {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        vec![$((
+            stringify!($name),
+            <unsafe extern "C" fn($($ty),*) $(-> $ret)?>::prototype(stringify!($name)),
+        )),*]
     };
 }
 
-fn assert_equal(out: &mut String, c: &str, rust: u64) {
-    writeln!(out, "_Static_assert({c} == {rust}U, \"{c} is {rust} in Rust\");").expect("a string");
+macro_rules! table {
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => {
+        [prototypes! { $($urom)* }, prototypes! { $($core)* }].concat()
+    };
 }
 
-fn assertions() -> String {
-    let mut out = String::new();
-    structure!(out, "ucs_list_link_t", ListLink, { "prev" = prev, "next" = next });
-    structure!(out, "struct doca_urom_service_plugin_info", PluginInfo, {
-        "id" = id, "version" = version, "plugin_name" = plugin_name,
-    });
-    structure!(out, "struct urom_worker_cmd", WorkerCmd, {
-        "type" = plugin_id, "urom_context" = urom_context, "len" = len,
-    });
-    structure!(out, "struct urom_worker_cmd_desc", WorkerCmdDesc, {
-        "entry" = entry,
-        "dest_id" = dest_id,
-        "worker_cmd" = worker_cmd,
-        "worker_cmd.type" = worker_cmd.plugin_id,
-        "worker_cmd.urom_context" = worker_cmd.urom_context,
-        "worker_cmd.len" = worker_cmd.len,
-    });
-    structure!(out, "struct urom_worker_notify", WorkerNotify, {
-        "type" = plugin_id,
-        "urom_context" = urom_context,
-        "len" = len,
-        "status" = status,
-        "reserved" = reserved,
-    });
-    structure!(out, "struct urom_worker_notif_desc", WorkerNotifDesc, {
-        "entry" = entry,
-        "dest_id" = dest_id,
-        "worker_notif" = worker_notif,
-        "worker_notif.type" = worker_notif.plugin_id,
-        "worker_notif.urom_context" = worker_notif.urom_context,
-        "worker_notif.len" = worker_notif.len,
-        "worker_notif.status" = worker_notif.status,
-        "worker_notif.reserved" = worker_notif.reserved,
-    });
-    structure!(out, "struct urom_plugin_iface", PluginIface, {
-        "__doca_api_version" = api_version,
-        "open" = open,
-        "close" = close,
-        "addr" = addr,
-        "worker_cmd" = worker_cmd,
-        "progress" = progress,
-        "notif_pack" = notif_pack,
-    });
-    structure!(out, "struct urom_domain_lookups_iface", DomainLookups, {
-        "addr_lookup" = addr_lookup,
-        "seg_lookup" = seg_lookup,
-        "memh_lookup" = memh_lookup,
-        "mkey_lookup" = mkey_lookup,
-    });
-    structure!(out, "struct urom_worker_ctx", WorkerCtx, {
-        "iface" = iface, "domain_iface" = domain_iface, "plugin_ctx" = plugin_ctx,
-    });
+#[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "C's char and uint8_t are both Rust's u8")]
+fn every_function_of_the_table_takes_and_gives_what_the_headers_say() {
+    let mut functions: Vec<(&str, String)> = urom_abi::host_functions!(table);
+    functions.extend(urom_abi::host_extensions!(prototypes));
+    functions.push(("urom_plugin_get_iface", GetIfaceFn::prototype("urom_plugin_get_iface")));
+    functions.push(("urom_plugin_get_version", GetVersionFn::prototype("urom_plugin_get_version")));
+    let names: Vec<&str> = functions.iter().map(|(name, _)| *name).collect();
+    let is_own = |name: &str| {
+        name.starts_with("doca_urom_") || name.starts_with("urom_") || names.contains(&name)
+    };
+    assert_functions(&functions, is_own);
+}
+
+fn structures() -> String {
+    let parts = [
+        layout("union doca_data", size_of::<Data>(), align_of::<Data>()),
+        structure!(ListLink = "ucs_list_link_t" { prev = "prev", next = "next" }),
+        structure!(WorkerHealth = "struct urom_worker_health" {
+            plugin = "plugin", method = "method", seconds = "seconds",
+        }),
+        structure!(CmdTaskEnd = "struct urom_cmd_task_end" {
+            status = "status", response = "response", length = "length",
+        }),
+        structure!(OobColl = "struct doca_urom_domain_oob_coll" {
+            allgather = "allgather",
+            req_test = "req_test",
+            req_free = "req_free",
+            coll_info = "coll_info",
+            n_oob_indexes = "n_oob_indexes",
+            oob_index = "oob_index",
+        }),
+        structure!(PluginInfo = "struct doca_urom_service_plugin_info" {
+            id = "id", version = "version", plugin_name = "plugin_name",
+        }),
+        structure!(WorkerCmd = "struct urom_worker_cmd" {
+            plugin_id = "type", urom_context = "urom_context", len = "len",
+        }),
+        structure!(WorkerCmdDesc = "struct urom_worker_cmd_desc" {
+            entry = "entry", dest_id = "dest_id", worker_cmd = "worker_cmd",
+        }),
+        structure!(WorkerNotify = "struct urom_worker_notify" {
+            plugin_id = "type",
+            urom_context = "urom_context",
+            len = "len",
+            status = "status",
+            reserved = "reserved",
+        }),
+        structure!(WorkerNotifDesc = "struct urom_worker_notif_desc" {
+            entry = "entry", dest_id = "dest_id", worker_notif = "worker_notif",
+        }),
+        structure!(PluginIface = "struct urom_plugin_iface" {
+            api_version = "__doca_api_version",
+            open = "open",
+            close = "close",
+            addr = "addr",
+            worker_cmd = "worker_cmd",
+            progress = "progress",
+            notif_pack = "notif_pack",
+        }),
+        structure!(DomainLookups = "struct urom_domain_lookups_iface" {
+            addr_lookup = "addr_lookup",
+            seg_lookup = "seg_lookup",
+            memh_lookup = "memh_lookup",
+            mkey_lookup = "mkey_lookup",
+        }),
+        structure!(WorkerCtx = "struct urom_worker_ctx" {
+            iface = "iface", domain_iface = "domain_iface", plugin_ctx = "plugin_ctx",
+        }),
+    ];
     // The bytes of a message follow its header without a gap.
-    for (member, end) in [
+    let bytes = [
         ("struct urom_worker_cmd, plugin_cmd", size_of::<WorkerCmd>()),
         ("struct urom_worker_cmd_desc, worker_cmd.plugin_cmd", size_of::<WorkerCmdDesc>()),
         ("struct urom_worker_notify, plugin_notif", size_of::<WorkerNotify>()),
         ("struct urom_worker_notif_desc, worker_notif.plugin_notif", size_of::<WorkerNotifDesc>()),
-    ] {
-        assert_equal(&mut out, &format!("offsetof({member})"), end as u64);
-    }
-    assert_equal(&mut out, "sizeof(doca_error_t)", size_of::<DocaError>() as u64);
-    for code in (0..).map(DocaError).take_while(|code| code.name() != "DOCA_ERROR_UNRECOGNIZED") {
-        assert_equal(&mut out, code.name(), u64::from(code.0));
-    }
-    assert_equal(&mut out, "DOCA_UROM_PLUGIN_NAME_MAX_LEN", PLUGIN_NAME_CAPACITY as u64);
-    assert_equal(&mut out, "DOCA_VERSION_CALC_EXACT(3, 0, 58)", exact(3, 0, 58) as u64);
-    assert_equal(&mut out, "DOCA_VERSION_EXACT", exact(2, 7, 0) as u64);
-    // What DOCA's own 3.0.0058 says; the patch is counted in thousands.
-    assert_equal(&mut out, "DOCA_VERSION_CALC(3, 0, 58)", 0x0300_E290);
-    assert_equal(&mut out, "sizeof(DOCA_VERSION_EXACT)", size_of::<usize>() as u64);
-    assert_equal(&mut out, "sizeof(DOCA_UROM_WORKER_ID_ANY)", 8);
-    assert_equal(&mut out, "DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY);
-    out
+        // Its one field is private.
+        ("ucs_cpu_set_t, ucs_bits", 0),
+    ];
+    let bytes = bytes.map(|(of, end)| equal(&format!("offsetof({of})"), end as u64));
+    parts.concat() + &bytes.concat()
+}
+
+fn values() -> String {
+    let codes = (0..).map(DocaError).take_while(|code| code.name() != "DOCA_ERROR_UNRECOGNIZED");
+    let mut values: Vec<(String, u64)> =
+        codes.map(|code| (code.name().to_owned(), code.0.into())).collect();
+    let names = ["CRIT", "ERROR", "WARNING", "INFO", "DEBUG", "TRACE"];
+    let levels = names.into_iter().zip(Level::ALL.map(Level::number)).chain([("DISABLE", DISABLE)]);
+    values.extend(levels.map(|(name, number)| (format!("DOCA_LOG_LEVEL_{name}"), number.into())));
+    let parts = ["MAJOR", "MINOR", "PATCH"].into_iter().zip(RELEASE.split('.'));
+    values.extend(
+        parts.map(|(name, text)| (format!("DOCA_VERSION_{name}"), text.parse().expect("a number"))),
+    );
+    let others = [
+        ("DOCA_CTX_STATE_IDLE", CtxState::IDLE.0.into()),
+        ("DOCA_CTX_STATE_STARTING", CtxState::STARTING.0.into()),
+        ("DOCA_CTX_STATE_RUNNING", CtxState::RUNNING.0.into()),
+        ("DOCA_CTX_STATE_STOPPING", CtxState::STOPPING.0.into()),
+        ("DOCA_UROM_PLUGIN_NAME_MAX_LEN", PLUGIN_NAME_CAPACITY as u64),
+        ("DOCA_DEVINFO_IBDEV_NAME_SIZE", IBDEV_NAME_SIZE as u64),
+        ("DOCA_DEVINFO_IFACE_NAME_SIZE", IFACE_NAME_SIZE as u64),
+        ("DOCA_DEVINFO_PCI_ADDR_SIZE", PCI_ADDR_SIZE as u64),
+        ("UCS_CPU_SETSIZE", CpuSet::CAPACITY as u64),
+        ("DOCA_UROM_WORKER_ID_ANY", WORKER_ID_ANY),
+        ("DOCA_VERSION_CALC_EXACT(3, 0, 58)", exact(3, 0, 58) as u64),
+        ("DOCA_VERSION_EXACT", exact(2, 7, 0) as u64),
+        // What DOCA's own 3.0.0058 says; the patch is counted in thousands.
+        ("DOCA_VERSION_CALC(3, 0, 58)", 0x0300_E290),
+        ("sizeof(DOCA_VERSION_EXACT)", size_of::<usize>() as u64),
+        ("sizeof(DOCA_UROM_WORKER_ID_ANY)", 8),
+        ("sizeof(doca_error_t)", size_of::<DocaError>() as u64),
+        ("sizeof(enum doca_ctx_states)", size_of::<CtxState>() as u64),
+        ("((enum doca_ctx_states)-1 > 0)", 1),
+        ("sizeof(ucs_cpu_set_t)", size_of::<CpuSet>() as u64),
+        ("sizeof(DOCA_VERSION_STRING)", RELEASE.len() as u64 + 1),
+    ];
+    values.extend(others.map(|(name, value)| (name.to_owned(), value)));
+    values.iter().map(|(c, value)| equal(c, *value)).collect()
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "it runs the C compiler")]
-fn every_size_offset_and_value_is_the_c_compilers() {
-    let assertions = assertions();
-    assert!(assertions.contains("DOCA_ERROR_SKIPPED == 30"), "all codes are compared");
-    if let Err(complaints) = compile(&assertions) {
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "C's char and uint8_t are both Rust's u8")]
+fn every_size_offset_type_and_value_is_the_c_compilers() {
+    if let Err(complaints) = agree(&(structures() + &values())) {
         panic!("Rust and C disagree:\n{complaints}");
     }
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "it runs the C compiler")]
-fn a_disagreement_is_found() {
-    let mut wrong = String::new();
-    assert_equal(&mut wrong, "sizeof(struct urom_worker_cmd)", 23);
-    let complaints = compile(&wrong).expect_err("the size is 24");
-    assert!(complaints.contains("sizeof(struct urom_worker_cmd) is 23 in Rust"), "{complaints}");
+/// What the compiler says of code that differs from the headers.
+#[track_caller]
+fn complaint(code: &str) -> String {
+    agree(code).expect_err("the headers say otherwise")
 }
 
-/// The types of the methods are those of the Rust function pointers, argument by argument.
 #[test]
 #[cfg_attr(miri, ignore = "it runs the C compiler")]
-fn the_methods_take_and_give_what_rust_says() {
-    let code = "\
-static doca_error_t open_or_progress(struct urom_worker_ctx *ctx) { (void)ctx; return DOCA_SUCCESS; }
-static void close_(struct urom_worker_ctx *ctx) { (void)ctx; }
-static doca_error_t addr(struct urom_worker_ctx *c, void *a, size_t *n) { (void)c; (void)a; (void)n; return 0; }
-static doca_error_t list(struct urom_worker_ctx *c, ucs_list_link_t *l) { (void)c; (void)l; return 0; }
-static doca_error_t pack(struct urom_worker_notify *n, size_t *l, void *p) { (void)n; (void)l; (void)p; return 0; }
-struct urom_plugin_iface iface = {
-\tDOCA_STRUCT_CTOR_LIST_START,
-\t.open = open_or_progress, .close = close_, .addr = addr,
-\t.worker_cmd = list, .progress = list, .notif_pack = pack,
-};
-";
-    if let Err(complaints) = compile(code) {
-        panic!("the header's methods have other types:\n{complaints}");
+fn each_kind_of_difference_is_found() {
+    let prototypes = [
+        "doca_error_t doca_buf_get_data(struct doca_buf *, void **);",
+        "doca_error_t doca_urom_worker_set_env(struct doca_urom_worker *, char **, size_t);",
+        "doca_error_t doca_urom_worker_set_gid(struct doca_urom_worker *, int32_t);",
+        "doca_error_t doca_ctx_start(struct doca_ctx *, int);",
+        "struct doca_task *doca_urom_domain_as_ctx(struct doca_urom_domain *);",
+        "doca_error_t doca_task_free(struct doca_task *);",
+        "doca_error_t doca_urom_worker_set_cpuset(struct doca_urom_worker *, const doca_cpu_set_t *);",
+        "doca_error_t doca_argp_param_set_callback(struct doca_argp_param *, doca_error_t (*)(const void *, void *));",
+    ];
+    for prototype in prototypes {
+        let found = complaint(prototype);
+        assert!(found.contains("conflicting types for"), "{prototype}: {found}");
     }
+    let found = complaint(&equal("sizeof(struct urom_worker_cmd)", 23));
+    assert!(found.contains("sizeof(struct urom_worker_cmd) is 23 in Rust"), "{found}");
+    let found = complaint(&c_interface::member("struct urom_worker_cmd", "len", 16, "uint32_t"));
+    assert!(found.contains("struct urom_worker_cmd.len is uint32_t in Rust"), "{found}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it runs the C compiler")]
+#[should_panic(expected = "the functions of Rust and of the headers")]
+fn a_function_that_only_the_headers_have_is_found() {
+    assert_functions(&[], |name| name == "doca_pe_create");
 }

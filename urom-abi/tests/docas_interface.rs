@@ -1,12 +1,10 @@
-//! Every name of DOCA's public interface, `docas_interface.txt`, can be used by a program that includes its header, in C and in
-//! C++, with strict warnings.
-
-mod c;
+//! Every name of DOCA's public interface, `docas_interface.txt`, can be used by a program that
+//! includes its header, in C and in C++, with strict warnings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use c::Language;
+use c_interface::Language;
 
 const NAMES: &str = include_str!("docas_interface.txt");
 
@@ -81,7 +79,7 @@ fn a_program_that_includes_its_header_can_use_every_name() {
     for &language in Language::ALL {
         for (header, lines) in &headers {
             let code = program(language, header, lines);
-            if let Err(complaints) = c::check(language, &include(), &code) {
+            if let Err(complaints) = c_interface::check(language, &include(), &code) {
                 panic!("{language:?} and {header}:\n{complaints}\n{code}");
             }
         }
@@ -156,7 +154,8 @@ fn a_name_that_is_missing_or_different_is_found() {
         let (_, lines) =
             headers.iter().find(|(name, _)| *name == header).expect("it is in the list");
         for &language in Language::ALL {
-            let complaints = c::check(language, copy.path(), &program(language, header, lines));
+            let complaints =
+                c_interface::check(language, copy.path(), &program(language, header, lines));
             let complaints =
                 complaints.expect_err(&format!("{language:?} takes {header} without {named}"));
             assert!(complaints.contains(named), "{language:?}, {header}, {named}:\n{complaints}");

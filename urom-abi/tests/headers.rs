@@ -1,11 +1,10 @@
-//! The C headers of `include/`: each compiles alone, all of them in any order, in C and C++, and so do their macros.
-
-mod c;
+//! The C headers of `include/`: each compiles alone, all of them in any order, in C and C++, and so
+//! do their macros.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use c::Language;
+use c_interface::Language;
 
 fn include() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
@@ -23,7 +22,7 @@ fn headers() -> Vec<String> {
 }
 
 fn compiles(language: Language, code: &str) {
-    if let Err(complaints) = c::check(language, &include(), code) {
+    if let Err(complaints) = c_interface::check(language, &include(), code) {
         panic!("{language:?} does not take this:\n{code}\n{complaints}");
     }
 }
@@ -108,7 +107,8 @@ fn an_experimental_function_is_warned_of_unless_it_is_allowed() {
     let code = "#include <doca_urom.h>\n\
         struct doca_ctx *use(struct doca_urom_worker *worker);\n\
         struct doca_ctx *use(struct doca_urom_worker *worker) { return doca_urom_worker_as_ctx(worker); }\n";
-    let complaints = c::check(Language::C11, &include(), code).expect_err("it is experimental");
+    let complaints =
+        c_interface::check(Language::C11, &include(), code).expect_err("it is experimental");
     assert!(complaints.contains("DOCA_ALLOW_EXPERIMENTAL_API"), "{complaints}");
     compiles(Language::C11, &format!("#define DOCA_ALLOW_EXPERIMENTAL_API\n{code}"));
 }

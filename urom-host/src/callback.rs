@@ -36,7 +36,6 @@ thread_local! {
     static PANICKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a callback is running on this thread.
 #[inline]
 pub(crate) fn is_running() -> bool {
     BUSY.get()
@@ -83,7 +82,6 @@ fn deferred() -> Option<Box<dyn Any>> {
     })
 }
 
-/// Sets aside what was dropped inside a callback, until that returns.
 pub(crate) fn drop_later(owner: impl Any) {
     THREAD.with(|thread| thread.deferred.borrow_mut().push(Box::new(owner)));
     DEFERRED.set(true);

@@ -14,14 +14,6 @@ use crate::library::{Library, get};
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
-///
-/// ```
-/// use urom_host::{Result, State, Worker};
-///
-/// fn is_usable(worker: &Worker) -> Result<bool> {
-///     Ok(worker.state()? == State::Running)
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {
@@ -46,7 +38,6 @@ impl From<CtxState> for State {
     }
 }
 
-/// A context of the library. Its owner destroys it.
 pub(crate) struct ContextHandle {
     pub(crate) library: Library,
     ctx: NonNull<Ctx>,
@@ -78,7 +69,6 @@ impl ContextHandle {
         self.state().is_ok_and(|state| state == CtxState::IDLE)
     }
 
-    /// Connects it to its engine, and sets what is called when its state changes.
     pub(crate) fn register(
         &self,
         engine: &ProgressEngine,
@@ -132,7 +122,6 @@ impl ContextHandle {
         self.begun(code, what)
     }
 
-    /// Begins to stop it.
     pub(crate) fn stop(&self, what: impl FnOnce() -> String) -> Result<()> {
         // SAFETY: the context is live.
         let code = callback::calling(|| unsafe { (self.api().doca_ctx_stop)(self.ctx.as_ptr()) });

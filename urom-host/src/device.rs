@@ -9,13 +9,6 @@ use crate::error::{Error, Result, check};
 use crate::library::{Library, c_text, get, non_null};
 
 /// A device that a service can be reached through (`struct doca_devinfo`).
-///
-/// ```
-/// use urom_host::DeviceInfo;
-///
-/// let device = DeviceInfo { name: "mlx5_0".into(), pci_address: "0000:03:00.0".into() };
-/// println!("{} at {}", device.name, device.pci_address);
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// The InfiniBand device name, such as `mlx5_0`.
@@ -30,15 +23,6 @@ pub struct DeviceInfo {
 ///
 /// # Errors
 /// As [`Library::find`], and whatever the library says; no device is an empty list.
-///
-/// ```no_run
-/// # use urom_host::{Service, devices, Result};
-/// # fn main() -> Result<()> {
-/// let Some(first) = devices()?.into_iter().next() else { return Ok(()) };
-/// let service = Service::builder().device(first.name).connect()?;
-/// # Ok(())
-/// # }
-/// ```
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     devices_of(Library::find()?)
 }
@@ -47,16 +31,6 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 ///
 /// # Errors
 /// Whatever the library says; no device is an empty list.
-///
-/// ```no_run
-/// # use urom_host::{Library, devices_of, Result};
-/// # fn main() -> Result<()> {
-/// for device in devices_of(Library::find()?)? {
-///     println!("{} at {}", device.name, device.pci_address);
-/// }
-/// # Ok(())
-/// # }
-/// ```
 pub fn devices_of(library: Library) -> Result<Vec<DeviceInfo>> {
     with_devices(library, |devices| Ok(devices.iter().map(|(_, info)| info.clone()).collect()))
 }
@@ -68,7 +42,6 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Opens the device of that name.
     pub(crate) fn open(library: Library, name: &str) -> Result<Device> {
         let what = || format!("opening device `{}`", name.escape_debug());
         with_devices(library, |devices| {
@@ -103,7 +76,6 @@ impl Drop for Device {
     }
 }
 
-/// Lists the devices, which `look` can open.
 fn with_devices<T>(
     library: Library,
     look: impl FnOnce(&[(*mut RawInfo, DeviceInfo)]) -> Result<T>,

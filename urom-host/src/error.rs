@@ -10,23 +10,11 @@ use urom_abi::DocaError;
 ///
 /// The text is one sentence: what failed and on what, the DOCA code, the library's own words where
 /// it has some, and what to do next. [`code`](Self::code) is what a C program would have got.
-///
-/// ```
-/// # fn example(error: urom_host::Error) {
-/// use urom_host::DocaError;
-/// match error.code() {
-///     DocaError::NO_MEMORY => println!("all tasks are in flight, try again later"),
-///     DocaError::CONNECTION_RESET => println!("the worker is gone: {error}"),
-///     _ => println!("{error}"),
-/// }
-/// # }
-/// ```
 pub struct Error(Box<Inner>);
 
 struct Inner {
     code: DocaError,
     what: Cow<'static, str>,
-    /// The file of the library that was called.
     through: Option<String>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
@@ -55,19 +43,16 @@ impl Error {
         self
     }
 
-    /// Adds what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Adds the file of the library that was called. The built-in library has none.
     pub(crate) fn through(mut self, file: Option<impl fmt::Display>) -> Error {
         self.0.through = file.map(|file| file.to_string());
         self
     }
 
-    /// Adds the notification's bytes.
     pub(crate) fn with_reply(mut self, reply: &[u8]) -> Error {
         self.0.reply = Some(reply.into());
         self
@@ -89,32 +74,12 @@ impl Error {
     /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text
     /// is a part of this error's, so `source` leaves it out: what prints a chain of errors would
     /// print it twice.
-    ///
-    /// ```
-    /// # fn example(error: urom_host::Error) {
-    /// use urom_abi::wire::EncodeError;
-    /// let cause = error.cause().and_then(|cause| cause.downcast_ref());
-    /// if let Some(EncodeError::TooBig { need, .. }) = cause {
-    ///     println!("{need} bytes are too many");
-    /// }
-    /// # }
-    /// ```
     pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.0.cause.as_deref()
     }
 
     /// The bytes of the notification, when the plugin sent one together with a status other than
     /// `SUCCESS`.
-    ///
-    /// ```no_run
-    /// # use urom_host::{Host, Result, Worker};
-    /// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-    /// if let Err(error) = graph.task_loopback(worker, 42).submit()?.wait() {
-    ///     println!("{error}, with {:?}", error.reply());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn reply(&self) -> Option<&[u8]> {
         self.0.reply.as_deref()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use urom_abi::protocol::{HostSide, Request};
+use urom_abi::protocol::{HostSide, Reply, Request};
 
 use crate::error::{Error, Result};
 use crate::plugin::Plugin;
@@ -11,23 +11,6 @@ use crate::worker::Worker;
 
 /// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
 /// [`Service::plugin`](crate::ServiceHandle::plugin) makes.
-///
-/// ```no_run
-/// use graph_protocol::Client;
-/// use urom_host::{Host, Result, Service, Worker};
-///
-/// /// A part of a program that keeps a client.
-/// struct Graph {
-///     client: Client<Host>,
-///     worker: Worker,
-/// }
-///
-/// fn start(service: &Service) -> Result<Graph> {
-///     let client = service.plugin::<graph_protocol::Protocol>()?;
-///     let worker = service.worker().plugin(&client).start().wait()?;
-///     Ok(Graph { client, worker })
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {}
 
@@ -35,8 +18,7 @@ impl HostSide for Host {
     type Plugin = Plugin;
     type Worker = Worker;
     type Error = Error;
-    type Completion<C: Request> = Completion<C>;
-
+    type Completion<R: Reply> = Completion<R>;
     type Handle = TaskHandle;
 
     #[inline]
@@ -45,7 +27,7 @@ impl HostSide for Host {
         worker: &Worker,
         command: &C,
         deadline: Option<Duration>,
-    ) -> Result<Completion<C::Kind>> {
+    ) -> Result<Completion<C::Reply>> {
         task::submit(plugin, worker, command, deadline)
     }
 

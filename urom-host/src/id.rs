@@ -5,12 +5,6 @@
 ///
 /// Processes of one task that run on the same host and share a core of the DPU then share a worker,
 /// and tasks do not meet. `cores` is usually `service.cpus().iter().count()`; 0 counts as 1.
-///
-/// ```
-/// use urom_host::worker_id;
-/// assert_eq!(worker_id(7, 3, 8), 7 << 32 | 3);
-/// assert_eq!(worker_id(7, 11, 8), 7 << 32 | 3);
-/// ```
 pub const fn worker_id(task_id: u32, local_rank: u32, cores: u32) -> u64 {
     let cores = if cores == 0 { 1 } else { cores };
     (task_id as u64) << 32 | (local_rank % cores) as u64

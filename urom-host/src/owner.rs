@@ -18,7 +18,6 @@ use crate::error::Result;
 
 /// A context with everything that must live as long as it.
 pub(crate) trait Owned: Deref<Target = ContextHandle> + 'static {
-    /// The engine that progresses it.
     fn engine(&self) -> &ProgressEngine;
 
     /// Its name in error messages.

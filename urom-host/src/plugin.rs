@@ -8,20 +8,6 @@ use urom_abi::plugin::PluginInfo;
 ///
 /// It belongs to the service that reported it: ids of one service mean nothing to another, and
 /// passing one is refused with `INVALID_VALUE`. It can be copied and sent to other threads freely.
-///
-/// ```no_run
-/// # use urom_host::{Plugin, Service, Result};
-/// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
-/// let named = |plugin: &&Plugin| plugin.name() == "worker_graph";
-/// let Some(&graph) = service.plugins().iter().find(named) else { return Ok(()) };
-/// println!("{} version {} is bit {:#x} of the mask", graph.name(), graph.version(), graph.id());
-///
-/// // Its commands are bytes; the client of a protocol has typed tasks.
-/// let worker = service.worker().plugin(graph).start().wait()?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy)]
 pub struct Plugin {
     info: PluginInfo,
@@ -46,15 +32,6 @@ impl Plugin {
 
     /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description.
     /// `None` for a plugin without one, in C, and with a library that cannot tell: NVIDIA's.
-    ///
-    /// ```
-    /// # fn example(plugin: &urom_host::Plugin) {
-    /// match plugin.fingerprint() {
-    ///     Some(fingerprint) => println!("{} is {fingerprint:#018x}", plugin.name()),
-    ///     None => println!("{} goes by its version, {}", plugin.name(), plugin.version()),
-    /// }
-    /// # }
-    /// ```
     pub fn fingerprint(&self) -> Option<u64> {
         self.fingerprint
     }

@@ -36,20 +36,6 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 /// an engine's event handle or a waker from another thread wakes it. The future may be any future,
 /// and may start and await any number of others.
 ///
-/// ```no_run
-/// # use urom_host::{Service, block_on, Result};
-/// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
-/// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let answer = block_on(async {
-///     let worker = service.worker().plugin(&graph).start().await?;
-///     graph.task_loopback(&worker, 42).submit()?.await
-/// })?;
-/// assert_eq!(answer.data, 42);
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Panics
 /// Inside a completion callback, where nothing can move; and with the panic of a callback that ran
 /// meanwhile.
@@ -70,14 +56,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 ///
 /// # Panics
 /// As [`block_on`].
-///
-/// ```
-/// use std::time::Duration;
-/// use urom_host::{DocaError, block_on_for};
-///
-/// let error = block_on_for(Duration::from_millis(1), std::future::pending::<()>()).unwrap_err();
-/// assert_eq!(error.code(), DocaError::TIME_OUT);
-/// ```
 pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> {
     let deadline = Instant::now().checked_add(limit);
     drive(future, deadline).ok_or_else(|| {
@@ -162,7 +140,6 @@ impl Drop for Wait {
     }
 }
 
-/// Whether a wait is under way on this thread.
 #[cfg(feature = "tokio")]
 pub(crate) fn is_waiting() -> bool {
     DEPTH.get() > 0

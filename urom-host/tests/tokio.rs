@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use embedded_support::{Graph, LIMIT, connect};
-use faulty_protocol::{Done, Hang};
+use faulty_protocol::Done;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Runtime};
@@ -206,7 +206,7 @@ const LONG: Duration = Duration::from_millis(2500);
 
 /// One command that nobody answers, and its worker: it ends by its deadline, if its future does not
 /// end before.
-fn overdue(case: &str, wait: impl AsyncFnOnce(Completion<Hang>, &Worker) -> Result<Done>) {
+fn overdue(case: &str, wait: impl AsyncFnOnce(Completion<Done>, &Worker) -> Result<Done>) {
     let (_plugins, service) = faulty();
     let faulty = service.plugin::<faulty_protocol::Protocol>().unwrap();
     let worker = service.worker().plugin(&faulty).start().wait().unwrap();

@@ -148,7 +148,6 @@ impl Backends {
         std::iter::successors(self.first.get().copied(), |backend| backend.next.get().copied())
     }
 
-    /// The backends that take a line of `level`.
     pub(super) fn takers(
         &'static self,
         kind: Kind,
@@ -249,7 +248,6 @@ impl Backends {
         self.sdk.load(Relaxed)
     }
 
-    /// Looks a C program's pointer up before it is used.
     fn find(
         &'static self,
         backend: *const Backend,

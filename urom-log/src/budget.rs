@@ -4,7 +4,6 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How many lines are written at once.
 const BURST: u32 = 16;
 
 /// How long it takes until there is one more.

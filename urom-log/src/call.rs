@@ -99,7 +99,6 @@ unsafe extern "C" fn wanted(
     c_int::from(wanted)
 }
 
-/// Takes the formatted text.
 unsafe extern "C" fn line(
     level: u32,
     file: *const c_char,
@@ -138,7 +137,6 @@ unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-/// Writes a line to all backends of a kind that want its level.
 pub(crate) fn write(kind: Kind, origin: &Origin<'_>, text: &str) {
     let mut takers = BACKENDS.takers(kind, origin.level).peekable();
     if takers.peek().is_some() {

@@ -60,7 +60,7 @@ macro_rules! export_doca_log {
         /// `doca_log_register_source`: gives a source of lines an id.
         // SAFETY: no other symbol here has DOCA's name.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn doca_log_register_source(
+        pub(crate) unsafe extern "C" fn doca_log_register_source(
             name: *const ::core::ffi::c_char,
             source: *mut ::core::ffi::c_int,
         ) -> ::urom_abi::DocaError {
@@ -71,7 +71,7 @@ macro_rules! export_doca_log {
         /// `doca_log_unregister_source`: takes an id back.
         // SAFETY: no other symbol here has DOCA's name.
         #[unsafe(no_mangle)]
-        extern "C" fn doca_log_unregister_source(source: ::core::ffi::c_int) -> ::urom_abi::DocaError {
+        pub(crate) extern "C" fn doca_log_unregister_source(source: ::core::ffi::c_int) -> ::urom_abi::DocaError {
             $crate::unregister(source)
         }
     };

@@ -1,6 +1,7 @@
 //! What stands in for a definition that has an error: the same items without bodies.
 //!
-//! So one mistake is one error, and not one more for every place that uses what the definition would have made.
+//! So one mistake is one error, and not one more for every place that uses what the definition
+//! would have made.
 
 use std::collections::HashSet;
 

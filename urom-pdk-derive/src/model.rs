@@ -1,7 +1,7 @@
 //! What a protocol's definition says, without a trace of how it was written.
 //!
-//! Everything that a renderer needs stands here: the order of the fields on the wire with the words among them, the
-//! documentation, and the expressions of `len` and `when` as they were written.
+//! Everything that a renderer needs stands here: the order of the fields on the wire with the words
+//! among them, the documentation, and the expressions of `len` and `when` as they were written.
 
 mod field;
 mod payload;

@@ -1,4 +1,5 @@
-//! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler method `tag_send`.
+//! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler
+//! method `tag_send`.
 
 use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span};
@@ -12,9 +13,11 @@ pub(crate) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// `TagSend` as the handler's method `tag_send`, raw where that is a keyword. `None` where not even that is a name.
+/// `TagSend` as the handler's method `tag_send`, raw where that is a keyword. `None` where not even
+/// that is a name.
 pub(crate) fn method(variant: &Ident) -> Option<Ident> {
-    // A name is a keyword in the edition of whoever writes it: the handler's may be a later one than the protocol's.
+    // A name is a keyword in the edition of whoever writes it: the handler's may be a later one
+    // than the protocol's.
     const LATER_KEYWORDS: [&str; 1] = ["gen"];
     let name = text(variant).to_snake_case();
     let as_is =
@@ -26,8 +29,8 @@ pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     })
 }
 
-/// A user's name for an item or a field that is made: it stands where the user's does and names the same, but lints take
-/// it for what it is, a macro's.
+/// A user's name for an item or a field that is made: it stands where the user's does and names the
+/// same, but lints take it for what it is, a macro's.
 pub(crate) fn made(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(Span::mixed_site().located_at(name.span()));
@@ -54,7 +57,8 @@ pub(crate) fn written(tokens: impl ToTokens) -> String {
     crate::tokens::spelled_type(tokens.to_token_stream())
 }
 
-/// The constant that places one field. The underscores in front keep it apart from the user's own names.
+/// The constant that places one field. The underscores in front keep it apart from the user's own
+/// names.
 pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
     constant(&format!("__AT_{}_", owner(variant)), &field.ident)
 }

@@ -1,4 +1,5 @@
-//! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s business.
+//! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s
+//! business.
 
 mod above;
 mod keys;
@@ -34,7 +35,8 @@ impl Macro {
     }
 }
 
-/// The user's item, to be given back, and what it means. There is no model when the item is no enum.
+/// The user's item, to be given back, and what it means. There is no model when the item is no
+/// enum.
 pub(crate) struct Parsed {
     pub(crate) item: TokenStream,
     pub(crate) model: Option<Messages>,
@@ -195,7 +197,8 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
 
 /// The variant's fields, or `None` when they have no names.
 ///
-/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen them there.
+/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen
+/// them there.
 fn fields(
     which: Macro,
     variant: &mut syn::Variant,
@@ -249,8 +252,8 @@ fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
     }
 }
 
-/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change no message: such as
-/// `doc(cfg(..))`.
+/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change
+/// no message: such as `doc(cfg(..))`.
 fn is_conditional(meta: &Meta) -> bool {
     match meta {
         Meta::List(list) if list.path.is_ident("cfg_attr") => {
@@ -267,8 +270,8 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
 }
 
-/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the tag's type. Then every
-/// discriminant is the tag, also of variants that do not state one.
+/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the
+/// tag's type. Then every discriminant is the tag, also of variants that do not state one.
 fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     if item.variants.iter().all(|variant| variant.discriminant.is_none()) {
         return;
@@ -289,7 +292,8 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     }
 }
 
-/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too where one of them is that.
+/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too
+/// where one of them is that.
 fn allowed(item: &ItemEnum) -> Vec<Attribute> {
     let variants = item.variants.iter();
     let inner = variants.flat_map(|variant| {
@@ -301,8 +305,8 @@ fn allowed(item: &ItemEnum) -> Vec<Attribute> {
         if let Meta::List(list) = &attribute.meta
             && (list.path.is_ident("allow") || list.path.is_ident("expect"))
         {
-            // Without a reason of the user's, which is one for the definition. Another list is rustc's
-            // to report.
+            // Without a reason of the user's, which is one for the definition. Another list is
+            // rustc's to report.
             let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
             let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
             let lints = lints.collect::<Vec<_>>();

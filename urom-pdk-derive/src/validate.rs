@@ -18,7 +18,8 @@ use crate::model::{Field, Kind, Messages, Variant};
 use crate::names;
 pub(crate) use types::{is_number, is_primitive, meaningless};
 
-/// The names of the generic parameters of generated items; a variant of that name would be hidden by them.
+/// The names of the generic parameters of generated items; a variant of that name would be hidden
+/// by them.
 pub(crate) const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
 /// Items that `#[urom_command]` makes whatever the variants are.
 const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];

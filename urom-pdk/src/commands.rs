@@ -17,9 +17,9 @@ impl Commands<'_> {
     /// Those of the list at `head`.
     ///
     /// # Safety
-    /// For the lifetime, `head` is the initialised head of a well-formed list that nobody else touches. It holds command
-    /// descriptors, link first, one block of the C heap each, with as many bytes as the header says; who takes one off
-    /// owns it.
+    /// For the lifetime, `head` is the initialised head of a well-formed list that nobody else
+    /// touches. It holds command descriptors, link first, one block of the C heap each, with as
+    /// many bytes as the header says; who takes one off owns it.
     pub(crate) unsafe fn on(head: *mut ListLink) -> Self {
         Commands { head, list: PhantomData }
     }

@@ -23,8 +23,8 @@ pub const fn build(aborts: bool) -> Build {
 
 /// Keeps a description in the file.
 ///
-/// The linker collects sections that nothing refers to, and `#[used]` binds the compiler only. So an exported function, which
-/// the linker keeps, refers to the description by calling this.
+/// The linker collects sections that nothing refers to, and `#[used]` binds the compiler only. So
+/// an exported function, which the linker keeps, refers to the description by calling this.
 #[inline]
 pub fn keep(description: &'static [u8]) {
     hint::black_box(description);

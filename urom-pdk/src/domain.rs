@@ -1,9 +1,9 @@
 //! Domain look-ups: what a worker knows of the other members of its domains, as safe Rust.
 //!
-//! A host program joins workers to a *domain*, gives each an id there, and adds buffers of its own. A plugin then asks
-//! its worker for the address that the same plugin has in another member, and for the keys of the buffers.
-//! [`Domains`] asks for one command and borrows the answers; [`DomainHandle`] asks at any time, from any thread, and
-//! copies them.
+//! A host program joins workers to a *domain*, gives each an id there, and adds buffers of its own.
+//! A plugin then asks its worker for the address that the same plugin has in another member, and
+//! for the keys of the buffers. [`Domains`] asks for one command and borrows the answers;
+//! [`DomainHandle`] asks at any time, from any thread, and copies them.
 
 mod lookups;
 
@@ -19,14 +19,6 @@ use crate::Result;
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
 ///
 /// [`Domains::segment`] finds the one that holds an address.
-///
-/// ```
-/// use urom_pdk::Segment;
-///
-/// assert_eq!(Segment::new(0), Segment::FIRST);
-/// assert_eq!(Segment::new(3).index(), 3);
-/// assert_eq!(Segment::new(3).to_string(), "buffer 3");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment(u32);
 
@@ -34,7 +26,8 @@ impl Segment {
     /// The buffer that was added first.
     pub const FIRST: Segment = Segment(0);
 
-    /// The buffer at this place, counted from 0. Whether a member has one there shows when it is looked up.
+    /// The buffer at this place, counted from 0. Whether a member has one there shows when it is
+    /// looked up.
     #[must_use]
     pub const fn new(index: u32) -> Segment {
         Segment(index)
@@ -58,9 +51,10 @@ impl fmt::Display for Segment {
 /// Members are named by the ids that the application gave its workers in the domain
 /// (`doca_urom_domain_set_workers`); several domains of a worker share one name space.
 ///
-/// The answers are the worker's own memory. DOCA has it stay for as long as the domain exists, and a host ends a domain
-/// after the commands that use it, so an answer may be borrowed for the rest of the command, across every `await`. A
-/// worker of this project keeps it until the plugin is closed. Keep a copy of what is needed for longer.
+/// The answers are the worker's own memory. DOCA has it stay for as long as the domain exists, and
+/// a host ends a domain after the commands that use it, so an answer may be borrowed for the rest
+/// of the command, across every `await`. A worker of this project keeps it until the plugin is
+/// closed. Keep a copy of what is needed for longer.
 ///
 /// # Errors of every look-up
 /// - `NOT_FOUND` when no running domain of this worker has such a member, buffer or address;
@@ -90,13 +84,15 @@ pub struct Domains<'cx> {
 
 impl<'cx> Domains<'cx> {
     fn entered(self) -> Entered<'cx> {
-        // SAFETY: this is borrowed from the context of a command, whose future is gone, with what it lent to other threads, before
-        // the instance drops its `OpenDomains`: see the order of its fields. The worker's context lives on until `close` returns.
+        // SAFETY: this is borrowed from the context of a command, whose future is gone, with what
+        // it lent to other threads, before the instance drops its `OpenDomains`: see the order of
+        // its fields. The worker's context lives on until `close` returns.
         unsafe { self.shared.enter_unlocked() }
     }
 
-    /// Whether a running domain of this worker has the member (`doca_urom_worker_domain_addr_lookup`). A member whose
-    /// plugin of this name is written in C and has no address counts as not there.
+    /// Whether a running domain of this worker has the member
+    /// (`doca_urom_worker_domain_addr_lookup`). A member whose plugin of this name is written in C
+    /// and has no address counts as not there.
     ///
     /// # Errors
     /// As for every look-up, without `NOT_FOUND`.
@@ -104,19 +100,21 @@ impl<'cx> Domains<'cx> {
         self.entered().contains(member)
     }
 
-    /// The address of this plugin in the member's worker: exactly the bytes that the handler's `address` gave there,
-    /// and none when that handler has no `address` (`doca_urom_worker_domain_addr_lookup`).
+    /// The address of this plugin in the member's worker: exactly the bytes that the handler's
+    /// `address` gave there, and none when that handler has no `address`
+    /// (`doca_urom_worker_domain_addr_lookup`).
     ///
     /// # Errors
-    /// As for every look-up; `INVALID_VALUE` when the member's plugin was not made with this kit: C tells no length, so
-    /// the kit writes its own before the address.
+    /// As for every look-up; `INVALID_VALUE` when the member's plugin was not made with this kit: C
+    /// tells no length, so the kit writes its own before the address.
     #[inline]
     pub fn address(self, member: u64) -> Result<&'cx [u8]> {
         // SAFETY: the answer stays until the command ends, by the contract of `OpenDomains::new`.
         unsafe { self.entered().address(member, |bytes: &'cx [u8]| bytes) }
     }
 
-    /// Which of the member's buffers holds the address `va` of its process (`doca_urom_worker_domain_seg_lookup`).
+    /// Which of the member's buffers holds the address `va` of its process
+    /// (`doca_urom_worker_domain_seg_lookup`).
     ///
     /// # Errors
     /// As for every look-up.
@@ -125,8 +123,8 @@ impl<'cx> Domains<'cx> {
     }
 
     /// The packed, exported memory handle of a buffer, with which a DPU reaches the memory itself
-    /// (`doca_urom_worker_domain_memh_lookup`). Without an RDMA device nothing can be exported: then there is none, and it
-    /// is `NOT_FOUND`, or empty, as the worker likes.
+    /// (`doca_urom_worker_domain_memh_lookup`). Without an RDMA device nothing can be exported:
+    /// then there is none, and it is `NOT_FOUND`, or empty, as the worker likes.
     ///
     /// # Errors
     /// As for every look-up.
@@ -152,11 +150,12 @@ impl fmt::Debug for Domains<'_> {
     }
 }
 
-/// The look-ups for any time and any thread: see [`OpenContext::domains`](crate::OpenContext::domains).
+/// The look-ups for any time and any thread: see
+/// [`OpenContext::domains`](crate::OpenContext::domains).
 ///
-/// What it gives are copies: another thread cannot know when the plugin is closed. From then on every look-up is a
-/// `BAD_STATE`, and closing waits for look-ups that are under way. Otherwise the methods are those of [`Domains`], with
-/// the same errors.
+/// What it gives are copies: another thread cannot know when the plugin is closed. From then on
+/// every look-up is a `BAD_STATE`, and closing waits for look-ups that are under way. Otherwise the
+/// methods are those of [`Domains`], with the same errors.
 ///
 /// Nothing is found while the plugin opens: a domain starts when its workers run.
 ///
@@ -193,8 +192,8 @@ impl DomainHandle {
     /// # Errors
     /// Likewise.
     pub fn address(&self, member: u64) -> Result<Vec<u8>> {
-        // SAFETY: the answer is copied before the look-up ends, and stays until then by the contract of
-        // `OpenDomains::new`.
+        // SAFETY: the answer is copied before the look-up ends, and stays until then by the
+        // contract of `OpenDomains::new`.
         unsafe { self.shared.enter()?.address(member, <[u8]>::to_vec) }
     }
 
@@ -232,7 +231,8 @@ impl fmt::Debug for DomainHandle {
 }
 
 impl DomainHandle {
-    /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its borrow is what ends them.
+    /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its
+    /// borrow is what ends them.
     #[inline]
     pub(crate) fn borrowed(&self) -> Domains<'_> {
         Domains { shared: &self.shared }
@@ -249,10 +249,10 @@ impl OpenDomains {
     /// The look-ups of a worker's context.
     ///
     /// # Safety
-    /// `ctx` was filled in by a worker and stays where it is until this is dropped. Its table holds functions of the C
-    /// interface, or NULL, which may be called from any thread. What they give stays, unchanged, until the look-up was
-    /// copied and until every command that is pending meanwhile has ended: DOCA's contract is that an answer stays while
-    /// its domain exists.
+    /// `ctx` was filled in by a worker and stays where it is until this is dropped. Its table holds
+    /// functions of the C interface, or NULL, which may be called from any thread. What they give
+    /// stays, unchanged, until the look-up was copied and until every command that is pending
+    /// meanwhile has ended: DOCA's contract is that an answer stays while its domain exists.
     pub(crate) unsafe fn new(ctx: NonNull<WorkerCtx>) -> OpenDomains {
         // SAFETY: the caller says that the worker filled it in.
         let lookups = unsafe { (*ctx.as_ptr()).domain_iface };

@@ -13,8 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a handler could not do what it was asked.
 ///
-/// The [code](Error::code) becomes the status of the notification, and so of the task on the host. The message and the
-/// source stay on this side: they go to the log, with the line of code that made the error, by `?` or by a constructor.
+/// The [code](Error::code) becomes the status of the notification, and so of the task on the host.
+/// The message and the source stay on this side: they go to the log, with the line of code that
+/// made the error, by `?` or by a constructor.
 ///
 /// ```
 /// use urom_pdk::{DocaError, Error};
@@ -75,8 +76,8 @@ impl Error {
         code
     }
 
-    /// The status a notification carries for this error: the code, or `UNEXPECTED` when the code is `SUCCESS`, because
-    /// a failure must not look like a success.
+    /// The status a notification carries for this error: the code, or `UNEXPECTED` when the code is
+    /// `SUCCESS`, because a failure must not look like a success.
     pub(crate) fn status(&self) -> DocaError {
         if self.code() == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code() }
     }
@@ -97,8 +98,9 @@ impl Error {
     }
 }
 
-/// The caller of a function that tracks it, if that is the plugin's code. It is not for the errors of the
-/// kit's own functions, nor where a constructor is called through a pointer, as in `map_err(Error::from)`.
+/// The caller of a function that tracks it, if that is the plugin's code. It is not for the errors
+/// of the kit's own functions, nor where a constructor is called through a pointer, as in
+/// `map_err(Error::from)`.
 #[track_caller]
 fn caller() -> Option<&'static Location<'static>> {
     let kit = file!().trim_end_matches("error.rs");

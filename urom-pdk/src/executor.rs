@@ -1,9 +1,10 @@
 //! Runs handlers: one future for each command, one notification for each future.
 //!
-//! A future is polled at once, in its slot, when its command arrives; one that ends there costs no more than the call.
-//! The others wait in their slots and are polled again only after they were woken. Whatever way a command ends (value,
-//! error, panic, bytes that are no command, no memory), [`Executor::finish`] makes exactly one notification of it. Only
-//! commands that are pending when the worker closes the plugin get none: the worker answers for them.
+//! A future is polled at once, in its slot, when its command arrives; one that ends there costs no
+//! more than the call. The others wait in their slots and are polled again only after they were
+//! woken. Whatever way a command ends (value, error, panic, bytes that are no command, no memory),
+//! [`Executor::finish`] makes exactly one notification of it. Only commands that are pending when
+//! the worker closes the plugin get none: the worker answers for them.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -27,11 +28,12 @@ use crate::{Context, DomainHandle, Error, Result, Side, time};
 /// What a panic in the drop of a future is logged under.
 const DROPPING: &str = "dropping a handler's future";
 
-/// How often one call of [`Executor::progress`] goes round while the handler's own progress moves something.
+/// How often one call of [`Executor::progress`] goes round while the handler's own progress moves
+/// something.
 const ROUNDS: usize = 8;
 
-/// The handler `T` of the protocol `P`, and the commands it is at. `F` is the future that `M` makes of a command, a type that
-/// cannot be named.
+/// The handler `T` of the protocol `P`, and the commands it is at. `F` is the future that `M` makes
+/// of a command, a type that cannot be named.
 pub(crate) struct Executor<T, P, F, M> {
     serve: M,
     pool: Pool<F>,
@@ -42,8 +44,9 @@ pub(crate) struct Executor<T, P, F, M> {
     spent: Option<SharedCommand>,
     /// Whether the last call of [`progress`](Self::progress) left the handler's own out.
     skipped: bool,
-    /// Whether the handler's own progress has panicked. It is not called again, because a worker calls millions of times
-    /// a second; nothing would advance what is pending then, so every command fails at once from there on.
+    /// Whether the handler's own progress has panicked. It is not called again, because a worker
+    /// calls millions of times a second; nothing would advance what is pending then, so every
+    /// command fails at once from there on.
     broken: bool,
     failures: Failures,
     /// What the future gave whose drop [`begin`](Self::begin) panicked in.
@@ -66,7 +69,6 @@ where
     F: Future<Output = Result<NotificationDesc>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    /// Runs a handler, of which `serve` makes the futures.
     pub(crate) fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
         Executor {
             serve,
@@ -83,7 +85,6 @@ where
         }
     }
 
-    /// Begins commands.
     #[inline]
     pub(crate) fn accept(&mut self, mut commands: Commands<'_>) {
         if let Err(panic) = self.begin_all(&mut commands) {
@@ -91,7 +92,8 @@ where
         }
     }
 
-    /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is not free in a loop.
+    /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
+    /// not free in a loop.
     #[inline]
     fn begin_all(&mut self, commands: &mut Commands<'_>) -> Result<(), Panic> {
         contain(|| commands.for_each(|command| self.begin(command.into())))
@@ -107,16 +109,16 @@ where
         }
     }
 
-    /// Advances the handler and the futures that were woken; gives the notifications that are ready, in the order in
-    /// which their commands ended.
+    /// Advances the handler and the futures that were woken; gives the notifications that are
+    /// ready, in the order in which their commands ended.
     #[inline]
     pub(crate) fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc> {
         if !self.owed.is_empty() {
             self.settle();
         }
         time::wake_due();
-        // With nothing at work, answers that are ready come first: a look of the handler's costs what they wait. But it has
-        // every second call, whatever comes.
+        // With nothing at work, answers that are ready come first: a look of the handler's costs
+        // what they wait. But it has every second call, whatever comes.
         self.skipped = !self.skipped && self.answers_only();
         if !self.skipped {
             self.progress_all();
@@ -145,7 +147,6 @@ where
         }
     }
 
-    /// The handler's network address.
     pub(crate) fn address(&self) -> Result<Vec<u8>> {
         P::address(self.handler())
     }
@@ -161,12 +162,13 @@ where
         if self.broken {
             return self.finish(command, Err(Failure::Error(broken())));
         }
-        // SAFETY: `drop` ends all futures before it frees this, so for a future it is as good as 'static.
+        // SAFETY: `drop` ends all futures before it frees this, so for a future it is as good as
+        // 'static.
         let home: &'static Home<T> = unsafe { self.home.as_ref() };
         let (slot, serve) = (self.pool.next(), &self.serve);
         let context = Context::new(command, &home.domains);
-        // SAFETY: a free slot is empty, slots do not move, and `serve` works for every lifetime, so it cannot keep what it
-        // is given in a place that outlives the future.
+        // SAFETY: a free slot is empty, slots do not move, and `serve` works for every lifetime, so
+        // it cannot keep what it is given in a place that outlives the future.
         unsafe { slot.begin(context, |context, bytes| serve(&home.handler, context, bytes)) };
         // SAFETY: no future runs now, and this one has not been polled yet.
         match unsafe { slot.poll() } {
@@ -213,7 +215,6 @@ where
         }
     }
 
-    /// Makes the one notification of a command.
     #[inline]
     fn finish(&mut self, command: SharedCommand, outcome: Result<NotificationDesc, Failure>) {
         match outcome {
@@ -226,7 +227,6 @@ where
         }
     }
 
-    /// Answers a command whose handler gave no value.
     #[cold]
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
         let status = failure.status();
@@ -237,7 +237,8 @@ where
         self.refuse(command, status);
     }
 
-    /// Answers a command that failed. Without memory for that the command stays owed, and `false` comes back.
+    /// Answers a command that failed. Without memory for that the command stays owed, and `false`
+    /// comes back.
     fn refuse(&mut self, command: SharedCommand, status: DocaError) -> bool {
         let refusal = catch("P::refusal", || P::refusal(command.payload()));
         let refusal = refusal.unwrap_or_else(|| {
@@ -251,8 +252,9 @@ where
                 true
             }
             Err(_) => {
-                // SAFETY: it was in no slot and in no stack: it was passed to this function, and only here is it put into
-                // one. Its other owners, if it has any, only read its bytes.
+                // SAFETY: it was in no slot and in no stack: it was passed to this function, and
+                // only here is it put into one. Its other owners, if it has any, only read its
+                // bytes.
                 unsafe { self.owed.push(command) };
                 false
             }
@@ -269,7 +271,6 @@ where
         }
     }
 
-    /// Calls the handler's own progress; returns whether it moved anything.
     fn progress_handler(&mut self) -> bool {
         if self.broken {
             return false;
@@ -292,7 +293,8 @@ where
         }
     }
 
-    /// Polls every future that was woken; futures that wake themselves meanwhile wait for the next call.
+    /// Polls every future that was woken; futures that wake themselves meanwhile wait for the next
+    /// call.
     #[inline(never)]
     fn poll_woken(&mut self) {
         for chunk in 0..self.pool.chunks().len() {
@@ -355,7 +357,8 @@ impl Drop for Given<'_> {
     }
 }
 
-/// Runs what polls the future of `slot`. When the future ended, by itself or by a panic, it is gone afterwards.
+/// Runs what polls the future of `slot`. When the future ended, by itself or by a panic, it is gone
+/// afterwards.
 #[inline]
 fn run<F: Future>(
     slot: &Slot<F>,
@@ -381,7 +384,6 @@ fn run<F: Future>(
     polled.map_err(Failure::Error)
 }
 
-/// Drops a future that did not end.
 fn drop_future<F>(slot: &Slot<F>) {
     // SAFETY: whoever holds the executor is not one of its futures.
     catch(DROPPING, || unsafe { slot.drop_future() });

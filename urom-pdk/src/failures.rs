@@ -13,7 +13,6 @@ use crate::lines::{Unsaid, Window};
 use crate::log::Place;
 use crate::{Error, log};
 
-/// Why a command gets no value.
 pub(crate) enum Failure {
     Error(Error),
     Panic(Panic),
@@ -28,8 +27,8 @@ impl Failure {
     }
 }
 
-/// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the plugin's, not the host's,
-/// so there are few.
+/// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the
+/// plugin's, not the host's, so there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     kinds: Vec<(Kind, Window)>,

@@ -1,8 +1,9 @@
-//! Panics stop here: none crosses into C, and none takes another command with it. Each is logged once, by whoever caught
-//! it, with its place.
+//! Panics stop here: none crosses into C, and none takes another command with it. Each is logged
+//! once, by whoever caught it, with its place.
 //!
-//! Rust tells the place of a panic to its hook only, which would print a line of its own. So [`install_hook`] puts one
-//! before it that, for the panics that end here, keeps the place and prints nothing.
+//! Rust tells the place of a panic to its hook only, which would print a line of its own. So
+//! [`install_hook`] puts one before it that, for the panics that end here, keeps the place and
+//! prints nothing.
 
 mod backtrace;
 
@@ -42,9 +43,9 @@ impl fmt::Display for Panic {
 }
 
 impl Panic {
-    /// Logs where it came from, a line for each function of the plugin, where the environment asks for
-    /// that (`RUST_BACKTRACE`). The outermost one is `method`, when that is known. To be called after
-    /// the line about the panic.
+    /// Logs where it came from, a line for each function of the plugin, where the environment asks
+    /// for that (`RUST_BACKTRACE`). The outermost one is `method`, when that is known. To be called
+    /// after the line about the panic.
     pub(crate) fn log_backtrace(&self, method: Option<&str>) {
         self.0.log_backtrace(method);
     }
@@ -52,8 +53,9 @@ impl Panic {
 
 /// Runs `body`; a panic becomes an error, to be logged by the caller.
 ///
-/// What `body` borrows may be left half-changed: callers discard it (a future that panicked is dropped, never polled).
-/// On the way without a panic this costs nothing, so commands may pass through it.
+/// What `body` borrows may be left half-changed: callers discard it (a future that panicked is
+/// dropped, never polled). On the way without a panic this costs nothing, so commands may pass
+/// through it.
 #[inline]
 pub(crate) fn contain<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
     catch_unwind(AssertUnwindSafe(body)).map_err(caught)
@@ -65,10 +67,12 @@ pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
     contain(body).map_err(|panic| report(label, &panic)).ok()
 }
 
-/// Runs the body of a function that C calls; a panic is logged under `label` and becomes `on_panic`.
+/// Runs the body of a function that C calls; a panic is logged under `label` and becomes
+/// `on_panic`.
 ///
-/// Every `extern "C"` function that could panic is nothing but a call of this or of [`Calls::guard`]. Should an unwind
-/// escape all the same, Rust aborts the process at the `extern "C"` edge.
+/// Every `extern "C"` function that could panic is nothing but a call of this or of
+/// [`Calls::guard`]. Should an unwind escape all the same, Rust aborts the process at the
+/// `extern "C"` edge.
 pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     let before = GUARDED.replace(true);
     let result = catch(label, body).unwrap_or(on_panic);
@@ -78,7 +82,8 @@ pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R 
 
 /// The calls of one open plugin, which come one after the other on the thread that opened it.
 ///
-/// What [`guard`] does, without the look-up of the thread's own memory, which costs a command as much as reading it does.
+/// What [`guard`] does, without the look-up of the thread's own memory, which costs a command as
+/// much as reading it does.
 #[derive(Debug)]
 pub(crate) struct Calls(Arc<AtomicBool>);
 
@@ -115,7 +120,8 @@ fn is_guarded() -> bool {
     GUARDED.try_with(Cell::get).unwrap_or(false) || OPEN.try_with(in_calls).unwrap_or(false)
 }
 
-/// Logs a panic that ended nothing but what `label` names, unless many were logged on this thread just now.
+/// Logs a panic that ended nothing but what `label` names, unless many were logged on this thread
+/// just now.
 #[cold]
 #[inline(never)]
 pub(crate) fn report(label: &str, panic: &Panic) {
@@ -140,7 +146,6 @@ thread_local! {
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// What the hook knows of a panic.
 #[derive(Debug)]
 struct Kept {
     said: String,
@@ -176,8 +181,8 @@ impl Kept {
     }
 }
 
-/// Keeps Rust's hook from printing the panics that end in a [`guard`]: those are logged. All others go on to the hook that
-/// was there before.
+/// Keeps Rust's hook from printing the panics that end in a [`guard`]: those are logged. All others
+/// go on to the hook that was there before.
 pub(crate) fn install_hook() {
     static ONCE: Once = Once::new();
     // What does not unwind ends the process, and the hook's line is all that is left of it.
@@ -194,7 +199,8 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// Keeps a panic for whoever catches it; false when it should be printed, because it may be the process's last.
+/// Keeps a panic for whoever catches it; false when it should be printed, because it may be the
+/// process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
     let kept =
@@ -202,8 +208,9 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
     let earlier = KEPT.try_with(|place| place.replace(Some(kept)));
     match earlier {
         Ok(None) => true,
-        // Nobody has caught the one before yet: this one comes from a destructor during its unwinding, which ends the
-        // process. Or the handler caught it itself, and a line too many does no harm.
+        // Nobody has caught the one before yet: this one comes from a destructor during its
+        // unwinding, which ends the process. Or the handler caught it itself, and a line too many
+        // does no harm.
         Ok(Some(earlier)) => {
             log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
             earlier.log_backtrace(None);
@@ -243,7 +250,8 @@ fn text_of(payload: &(dyn Any + Send)) -> &str {
     }
 }
 
-/// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end it is leaked.
+/// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end
+/// it is leaked.
 pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
     for _ in 0..4 {
         match catch_unwind(AssertUnwindSafe(|| drop(payload))) {

@@ -1,7 +1,7 @@
 //! The plugin as C sees it: the two functions it exports and the six in its interface.
 //!
-//! Every function checks its pointers, does what could panic in a [`guard`], and gives a `doca_error_t`. They
-//! share an [`Instance`], which `open` leaves behind.
+//! Every function checks its pointers, does what could panic in a [`guard`], and gives a
+//! `doca_error_t`. They share an [`Instance`], which `open` leaves behind.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -37,8 +37,8 @@ pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
     DocaError::SUCCESS
 }
 
-/// The methods of a plugin whose commands become futures by `serve`. They know its type, and so the future's: all that a
-/// command calls on its way is known when they are compiled.
+/// The methods of a plugin whose commands become futures by `serve`. They know its type, and so the
+/// future's: all that a command calls on its way is known when they are compiled.
 fn methods<T, P, F, M>(_serve: M) -> PluginIface
 where
     T: 'static,
@@ -74,10 +74,11 @@ pub unsafe fn get_version<P: Protocol>(version: *mut u64) -> DocaError {
 struct Instance<T, P, F, M> {
     calls: Calls,
     executor: Executor<T, P, F, M>,
-    /// The plugin's network address in its frame, once it was asked for: both calls of `addr` must agree on its length.
+    /// The plugin's network address in its frame, once it was asked for: both calls of `addr` must
+    /// agree on its length.
     address: Option<Vec<u8>>,
-    /// Last, because fields are dropped in order: the handler and what is pending may look up members to the end, those commands
-    /// without a lock.
+    /// Last, because fields are dropped in order: the handler and what is pending may look up
+    /// members to the end, those commands without a lock.
     _domains: OpenDomains,
 }
 
@@ -109,15 +110,16 @@ where
 /// The instance behind a context, or `INVALID_VALUE` when there is neither or it is not open.
 ///
 /// # Safety
-/// `I` is the instance's type. `ctx` is NULL or a context that this plugin's `open` and `close` alone stored a `plugin_ctx`
-/// in, and no other reference to the instance exists.
+/// `I` is the instance's type. `ctx` is NULL or a context that this plugin's `open` and `close`
+/// alone stored a `plugin_ctx` in, and no other reference to the instance exists.
 unsafe fn instance<'a, I>(ctx: *mut WorkerCtx) -> Result<&'a mut I, DocaError> {
     if ctx.is_null() {
         return Err(DocaError::INVALID_VALUE);
     }
     // SAFETY: the caller says that it is a context.
     let instance = unsafe { (*ctx).plugin_ctx }.cast::<I>();
-    // SAFETY: what is not NULL is the box that `open` leaked, and the caller says that nobody else refers to it.
+    // SAFETY: what is not NULL is the box that `open` leaked, and the caller says that nobody else
+    // refers to it.
     unsafe { instance.as_mut() }.ok_or(DocaError::INVALID_VALUE)
 }
 
@@ -147,7 +149,8 @@ where
         // SAFETY: a worker passes a context it allocated. It holds nothing of ours before `open`.
         unsafe { (*ctx.as_ptr()).plugin_ctx = std::ptr::null_mut() };
         log::begin(P::NAME);
-        // SAFETY: the context stays where it is until after `close`, and its look-ups are those of the ABI.
+        // SAFETY: the context stays where it is until after `close`, and its look-ups are those of
+        // the ABI.
         let domains = unsafe { OpenDomains::new(ctx) };
         match P::open(&OpenContext::of::<P>(domains.handle())) {
             Ok(handler) => {
@@ -183,7 +186,8 @@ unsafe extern "C" fn close<T, P, F, M>(ctx: *mut WorkerCtx) {
 }
 
 /// `urom_plugin_iface::addr`: the handler's address in its [frame](urom_abi::address), which
-/// [`Domains::address`](crate::Domains::address) takes off again. A handler without an address has an empty frame, so that a look-up of it can be read.
+/// [`Domains::address`](crate::Domains::address) takes off again. A handler without an address has
+/// an empty frame, so that a look-up of it can be read.
 unsafe extern "C" fn addr<T, P, F, M>(
     ctx: *mut WorkerCtx,
     addr: *mut c_void,
@@ -209,8 +213,8 @@ where
     })
 }
 
-/// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is told in its
-/// notification, not in the code.
+/// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is
+/// told in its notification, not in the code.
 unsafe extern "C" fn worker_cmd<T, P, F, M>(
     ctx: *mut WorkerCtx,
     cmd_list: *mut ListLink,
@@ -227,7 +231,8 @@ where
         _ => return DocaError::INVALID_VALUE,
     };
     calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
-        // SAFETY: a worker passes the head of a well-formed list of commands, which is the plugin's for the call.
+        // SAFETY: a worker passes the head of a well-formed list of commands, which is the plugin's
+        // for the call.
         executor.accept(unsafe { Commands::on(cmd_list) });
         DocaError::SUCCESS
     })
@@ -254,7 +259,8 @@ where
         if finished.is_empty() {
             return DocaError::EMPTY;
         }
-        // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the call; ours is another.
+        // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the
+        // call; ours is another.
         unsafe { list::append(notif_list, finished.as_raw()) };
         DocaError::SUCCESS
     })
@@ -272,8 +278,9 @@ unsafe extern "C" fn notif_pack(
     let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else {
         return DocaError::INVALID_VALUE;
     };
-    // SAFETY: this plugin made the notification in one block: a header that was written whole, its reserved field too, and
-    // right behind it `len` bytes, which were zeroes before anything else was written to them.
+    // SAFETY: this plugin made the notification in one block: a header that was written whole, its
+    // reserved field too, and right behind it `len` bytes, which were zeroes before anything else
+    // was written to them.
     let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
     // SAFETY: the contract of the ABI is that of `copy_out`.
     code(unsafe { copy_out(whole, packed.cast(), packed_len) })
@@ -282,11 +289,12 @@ unsafe extern "C" fn notif_pack(
 /// Copies `bytes` to `to`. `len` holds the room there on entry and the bytes needed on return.
 ///
 /// # Errors
-/// `INVALID_VALUE`, and nothing copied, when there is too little room, `len` is NULL, or `to` is NULL though there is
-/// something to copy.
+/// `INVALID_VALUE`, and nothing copied, when there is too little room, `len` is NULL, or `to` is
+/// NULL though there is something to copy.
 ///
 /// # Safety
-/// `len` is NULL or valid for reads and writes. `to` is NULL or valid for writes of `*len` bytes, apart from `bytes`.
+/// `len` is NULL or valid for reads and writes. `to` is NULL or valid for writes of `*len` bytes,
+/// apart from `bytes`.
 unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), DocaError> {
     let len = NonNull::new(len).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: the caller says that `len` is readable.

@@ -1,7 +1,8 @@
 //! Write DOCA UROM worker plugins in Rust.
 //!
-//! A plugin is a type that implements the `Handler` of its protocol: one `async fn` for each command, which ends with
-//! the notification that answers it. [`macro@urom_plugin`] turns it into what a worker loads.
+//! A plugin is a type that implements the `Handler` of its protocol: one `async fn` for each
+//! command, which ends with the notification that answers it. [`macro@urom_plugin`] turns it into
+//! what a worker loads.
 //!
 //! ```standalone_crate
 //! // The protocol, in a crate of its own that the host uses too.
@@ -47,11 +48,13 @@
 //!
 //! # The terms, and how to begin
 //!
-//! A *worker* is a process on the Arm cores of a BlueField DPU, or on a laptop. A *plugin* is a shared object that it
-//! loads. A *host* program sends the plugin *commands* and gets *notifications* back; it is written with the crate
-//! `urom-host`, against the same protocol crate, or in C against a header made from it.
+//! A *worker* is a process on the Arm cores of a BlueField DPU, or on a laptop. A *plugin* is a
+//! shared object that it loads. A *host* program sends the plugin *commands* and gets
+//! *notifications* back; it is written with the crate `urom-host`, against the same protocol crate,
+//! or in C against a header made from it.
 //!
-//! `cargo urom new` (of the crate `cargo-urom`) makes a workspace of the three. By hand, the plugin's `Cargo.toml` has
+//! `cargo urom new` (of the crate `cargo-urom`) makes a workspace of the three. By hand, the
+//! plugin's `Cargo.toml` has
 //!
 //! ```toml
 //! [lib]
@@ -65,7 +68,8 @@
 //!
 //! # One command, one notification
 //!
-//! Every command gets exactly one notification, with the command's token, connection and echoed fields:
+//! Every command gets exactly one notification, with the command's token, connection and echoed
+//! fields:
 //!
 //! | how the command ends | status | the rest of the notification |
 //! | --- | --- | --- |
@@ -75,59 +79,66 @@
 //! | its bytes are no command: unknown tag, too short, too long, a length that is wrong | `INVALID_VALUE` | zeros |
 //! | the C heap has no room for its notification | `NO_MEMORY`, once there is room again | zeros |
 //!
-//! A command that is pending when the worker closes the plugin gets none from here, because `close` has no list to put
-//! one into: its future is dropped, then its memory is freed, then the handler is dropped. The worker answers for it.
-//! Notifications leave in the order in which their commands ended, which need not be the order in which they came.
+//! A command that is pending when the worker closes the plugin gets none from here, because `close`
+//! has no list to put one into: its future is dropped, then its memory is freed, then the handler
+//! is dropped. The worker answers for it. Notifications leave in the order in which their commands
+//! ended, which need not be the order in which they came.
 //!
 //! What an error says goes to the plugin's [`log`]; only its code goes to the host.
 //!
 //! # Threads
 //!
-//! A worker calls a plugin from one thread, and calls never overlap. So a handler need be neither `Send` nor `Sync`,
-//! cells do for its state, and a handler that blocks holds up its whole worker. A [`Waker`](std::task::Waker) may be
-//! cloned, sent to any thread, woken there and kept for as long as anyone likes, even beyond the plugin's close.
+//! A worker calls a plugin from one thread, and calls never overlap. So a handler need be neither
+//! `Send` nor `Sync`, cells do for its state, and a handler that blocks holds up its whole worker.
+//! A [`Waker`](std::task::Waker) may be cloned, sent to any thread, woken there and kept for as
+//! long as anyone likes, even beyond the plugin's close.
 //!
 //! # Domains
 //!
-//! [`Context::domains`] looks up the other members of the worker's domains: the addresses that the same plugin has there
-//! (what their handlers' `address` gave), and the keys of the buffers that the host program registered.
-//! [`OpenContext::domains`] gives a handle for later and for other threads.
+//! [`Context::domains`] looks up the other members of the worker's domains: the addresses that the
+//! same plugin has there (what their handlers' `address` gave), and the keys of the buffers that
+//! the host program registered. [`OpenContext::domains`] gives a handle for later and for other
+//! threads.
 //!
 //! # Memory that outlives a command
 //!
-//! A command's bytes are borrowed while its handler runs. What goes on when the future is dropped, such as a send that
-//! UCX has begun, needs them for longer: [`Context::hold`] keeps them without a copy.
+//! A command's bytes are borrowed while its handler runs. What goes on when the future is dropped,
+//! such as a send that UCX has begun, needs them for longer: [`Context::hold`] keeps them without a
+//! copy.
 //!
 //! # When futures run
 //!
-//! A future is polled as soon as its command arrives. One that is pending then is polled again from the worker's next
-//! `progress` after it was woken; one that is never woken costs nothing. The handler's own `progress` runs before, and
-//! again while it reports that it moved something, a few times at most.
-//! A handler whose `progress` panics is not called again: everything pending, and everything that comes later, fails
-//! with `UNEXPECTED`.
+//! A future is polled as soon as its command arrives. One that is pending then is polled again from
+//! the worker's next `progress` after it was woken; one that is never woken costs nothing. The
+//! handler's own `progress` runs before, and again while it reports that it moved something, a few
+//! times at most. A handler whose `progress` panics is not called again: everything pending, and
+//! everything that comes later, fails with `UNEXPECTED`.
 //!
-//! Futures live in slots that are used again and again: once as many slots exist as commands were ever pending
-//! together, a command allocates nothing but the two C descriptors that the interface demands. A future that needs more
-//! room than its fellows makes every slot larger; box what is large and rare.
+//! Futures live in slots that are used again and again: once as many slots exist as commands were
+//! ever pending together, a command allocates nothing but the two C descriptors that the interface
+//! demands. A future that needs more room than its fellows makes every slot larger; box what is
+//! large and rare.
 //!
 //! # Time
 //!
-//! [`time`] has a clock, sleeping, and limits on how long something may take, all driven by the worker's calls.
+//! [`time`] has a clock, sleeping, and limits on how long something may take, all driven by the
+//! worker's calls.
 //!
 //! # Testing
 //!
-//! With the feature `test-util`, `test_util` drives a plugin in process, through its C methods: typed commands and
-//! answers, time that the test moves, several workers in a domain, and an account of every command and every block of
-//! memory at the end.
+//! With the feature `test-util`, `test_util` drives a plugin in process, through its C methods:
+//! typed commands and answers, time that the test moves, several workers in a domain, and an
+//! account of every command and every block of memory at the end.
 //!
 //! # Panics
 //!
-//! No panic crosses into C: it becomes a code, and one log line says where it happened and what it said. For that `open`
-//! puts a panic hook before the one that is there; it keeps quiet about panics inside the plugin's methods and passes on
-//! all others. All this takes unwinding, so `panic = "abort"` does not compile
-//! unless `#[urom_plugin(abort = "allowed")]` says that taking the whole worker down is meant. Panics in the destructors
-//! of futures, handlers and errors are caught as well; one that happens while another panic unwinds aborts the process,
-//! as everywhere in Rust.
+//! No panic crosses into C: it becomes a code, and one log line says where it happened and what it
+//! said. For that `open` puts a panic hook before the one that is there; it keeps quiet about
+//! panics inside the plugin's methods and passes on all others. All this takes unwinding, so
+//! `panic = "abort"` does not compile unless `#[urom_plugin(abort = "allowed")]` says that taking
+//! the whole worker down is meant. Panics in the destructors of futures, handlers and errors are
+//! caught as well; one that happens while another panic unwinds aborts the process, as everywhere
+//! in Rust.
 pub mod log;
 #[cfg(feature = "test-util")]
 pub mod test_util;

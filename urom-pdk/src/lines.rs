@@ -1,5 +1,5 @@
-//! How many lines of a kind a log gets: the first ones, and of what comes faster than anybody reads only how many there were. A
-//! host could fill the log of its worker otherwise.
+//! How many lines of a kind a log gets: the first ones, and of what comes faster than anybody reads
+//! only how many there were. A host could fill the log of its worker otherwise.
 
 use std::fmt;
 use std::time::{Duration, Instant};

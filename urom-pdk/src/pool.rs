@@ -1,7 +1,7 @@
 //! The pool of slots: address-stable, allocated in chunks and used again and again.
 //!
-//! A slot's waker is made once, and whoever keeps a clone may do so for ever: waking a slot that has moved on to another
-//! command, or that is long gone, costs one needless poll at most.
+//! A slot's waker is made once, and whoever keeps a clone may do so for ever: waking a slot that
+//! has moved on to another command, or that is long gone, costs one needless poll at most.
 
 use std::future::Future;
 use std::ptr::NonNull;
@@ -17,10 +17,9 @@ pub(crate) const CHUNK: usize = u64::BITS as usize;
 /// All slots of a plugin, and which of them are free.
 pub(crate) struct Pool<F> {
     chunks: Vec<Chunk<F>>,
-    /// How many are not free.
     taken: usize,
-    /// The first of the free slots, of which there is always one: the one used last. Most commands end at once in it and leave the
-    /// others alone. Each free slot leads to the next.
+    /// The first of the free slots, of which there is always one: the one used last. Most commands
+    /// end at once in it and leave the others alone. Each free slot leads to the next.
     next: NonNull<Slot<F>>,
 }
 
@@ -35,7 +34,8 @@ impl<F: Future> Pool<F> {
     /// The free slot to use next. It stays free until [`take`](Self::take) says otherwise.
     #[inline]
     pub(crate) fn next(&self) -> &Slot<F> {
-        // SAFETY: it points into a chunk since `new`, and chunks neither move their slots nor go before the pool does.
+        // SAFETY: it points into a chunk since `new`, and chunks neither move their slots nor go
+        // before the pool does.
         unsafe { self.next.as_ref() }
     }
 
@@ -58,25 +58,22 @@ impl<F: Future> Pool<F> {
         self.taken -= 1;
     }
 
-    /// Whether every slot is free.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// A slot by its index.
     #[inline]
     pub(crate) fn slot(&self, index: usize) -> &Slot<F> {
         &self.chunks[index / CHUNK].slots()[index % CHUNK]
     }
 
-    /// How many slots there are.
     pub(crate) fn len(&self) -> usize {
         self.chunks.len() * CHUNK
     }
 
-    /// Adds a chunk of slots where none is free. This is the only allocation a command can cause, and only while more commands
-    /// are pending than ever before.
+    /// Adds a chunk of slots where none is free. This is the only allocation a command can cause,
+    /// and only while more commands are pending than ever before.
     #[cold]
     fn grow(&mut self) {
         let chunk = Chunk::new();
@@ -100,13 +97,12 @@ impl<F> Pool<F> {
 /// Slots that were allocated together, and the word that says which of them were woken.
 pub(crate) struct Chunk<F> {
     woken: Arc<Woken>,
-    /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it is moved, but futures
-    /// point into them.
+    /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it
+    /// is moved, but futures point into them.
     slots: Vec<Slot<F>>,
 }
 
 impl<F> Chunk<F> {
-    /// The slots, [`CHUNK`] of them.
     pub(crate) fn slots(&self) -> &[Slot<F>] {
         &self.slots
     }
@@ -130,7 +126,8 @@ impl<F: Future> Chunk<F> {
     }
 }
 
-/// What a slot's waker does: sets the slot's bit. It allocates nothing and may run on any thread, at any time.
+/// What a slot's waker does: sets the slot's bit. It allocates nothing and may run on any thread,
+/// at any time.
 struct SlotWaker {
     woken: Arc<Woken>,
     bit: u64,

@@ -7,29 +7,9 @@ use crate::{DomainHandle, Domains, Error, Held, Result};
 
 /// The plugin side of a protocol: the one implementation of [`PluginSide`].
 ///
-/// A protocol's trait `Handler` is generic over its side, and [`urom_plugin`](crate::urom_plugin) fills this one in. What
-/// takes handlers of any type names it:
-///
-/// ```
-/// # mod protocol {
-/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-/// #     pub enum Command {
-/// #         #[urom(reply = Sum)]
-/// #         Add { value: u64 },
-/// #     }
-/// #     #[urom_abi::urom_notification]
-/// #     pub enum Notification {
-/// #         Sum { total: u64 },
-/// #     }
-/// # }
-/// use protocol::{Add, Handler, Sum};
-/// use urom_pdk::{Context, Result, Side};
-///
-/// async fn twice<H: Handler<Side>>(handler: &H, cx: &Context, value: u64) -> Result<Sum> {
-///     handler.add(cx, Add { value }).await?;
-///     handler.add(cx, Add { value }).await
-/// }
-/// ```
+/// A protocol's trait `Handler` is generic over its side, and [`urom_plugin`](crate::urom_plugin)
+/// fills this one in. Code that takes handlers of any type names it, as in
+/// `H: sandbox::Handler<Side>`.
 #[derive(Clone, Copy, Debug)]
 pub struct Side;
 
@@ -40,21 +20,6 @@ impl PluginSide for Side {
 }
 
 /// What a handler sees while it opens.
-///
-/// ```
-/// use urom_pdk::prelude::*;
-/// use urom_pdk::{DomainHandle, log};
-///
-/// struct Forwarding {
-///     domains: DomainHandle,
-/// }
-///
-/// /// The `open` of its handler.
-/// fn open(cx: &OpenContext) -> Result<Forwarding> {
-///     log::info(format_args!("{} version {} opens", cx.plugin_name(), cx.version()));
-///     Ok(Forwarding { domains: cx.domains() })
-/// }
-/// ```
 #[derive(Debug)]
 pub struct OpenContext {
     plugin: &'static str,
@@ -84,7 +49,8 @@ impl OpenContext {
     }
 }
 
-/// What a handler sees beside each command: where it came from, and what the worker knows of its domains.
+/// What a handler sees beside each command: where it came from, and what the worker knows of its
+/// domains.
 ///
 /// It stays on the worker's thread.
 ///
@@ -125,8 +91,8 @@ impl Context {
         Context { command, domains }
     }
 
-    /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one host share it; the
-    /// notification goes back to it.
+    /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one
+    /// host share it; the notification goes back to it.
     #[inline]
     pub fn dest_id(&self) -> u64 {
         self.command.dest_id()
@@ -144,21 +110,12 @@ impl Context {
         self.domains.borrowed()
     }
 
-    /// A handle on `bytes` of this command, such as a payload, that keeps the command's memory for as long as it lives:
-    /// for what goes on when the command's future is dropped, such as a send by UCX. Nothing is copied or allocated.
+    /// A handle on `bytes` of this command, such as a payload, that keeps the command's memory for
+    /// as long as it lives: for what goes on when the command's future is dropped, such as a send
+    /// by UCX. Nothing is copied or allocated.
     ///
     /// # Errors
     /// `INVALID_VALUE` when `bytes` are not this command's own. No bytes at all are always fine.
-    ///
-    /// ```
-    /// # use urom_pdk::prelude::*;
-    /// async fn send(cx: &Context, data: &[u8]) -> Result<()> {
-    ///     let data = cx.hold(data)?;
-    ///     # fn endpoint_send(_: impl Into<urom_pdk::Held>) {}
-    ///     endpoint_send(data);
-    ///     Ok(())
-    /// }
-    /// ```
     #[inline]
     pub fn hold(&self, bytes: &[u8]) -> Result<Held> {
         Held::new(&self.command, bytes)

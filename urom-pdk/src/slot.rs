@@ -1,4 +1,5 @@
-//! The places where handlers run: a slot holds one command at a time together with what its future borrows.
+//! The places where handlers run: a slot holds one command at a time together with what its future
+//! borrows.
 
 use std::cell::{Cell, UnsafeCell};
 use std::future::Future;
@@ -13,13 +14,14 @@ use crate::Context;
 
 /// A place for one command and the future that answers it.
 ///
-/// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it is dropped first.
+/// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it
+/// is dropped first.
 pub(crate) struct Slot<F> {
     /// Initialised while `pending`.
     future: UnsafeCell<MaybeUninit<F>>,
     context: UnsafeCell<Option<Context>>,
-    /// Whether `future` holds one. Looking there instead would be a shared reference to a future, which may hold
-    /// exclusive references to its own parts.
+    /// Whether `future` holds one. Looking there instead would be a shared reference to a future,
+    /// which may hold exclusive references to its own parts.
     pending: Cell<bool>,
     waker: Waker,
     /// The free slot after this one, while this one is free.
@@ -37,20 +39,23 @@ impl<F: Future> Slot<F> {
         }
     }
 
-    /// Puts the context of a command into this slot and makes the command's future of it and its bytes.
+    /// Puts the context of a command into this slot and makes the command's future of it and its
+    /// bytes.
     ///
     /// A panic of `make` leaves the command here, without a future.
     ///
     /// # Safety
-    /// The slot holds neither a future nor a command. It stays where it is until [`end`](Self::end) has been called or
-    /// it is dropped. What `make` is given does not leave the future: `'static` stands for "as long as the future".
+    /// The slot holds neither a future nor a command. It stays where it is until [`end`](Self::end)
+    /// has been called or it is dropped. What `make` is given does not leave the future: `'static`
+    /// stands for "as long as the future".
     #[inline]
     pub(crate) unsafe fn begin(
         &self,
         context: Context,
         make: impl FnOnce(&'static Context, &'static [u8]) -> F,
     ) {
-        // SAFETY: no future exists, so nothing borrows the place, and there is no command in it to be dropped.
+        // SAFETY: no future exists, so nothing borrows the place, and there is no command in it to
+        // be dropped.
         unsafe { self.context.get().write(Some(context)) };
         // SAFETY: the slot does not move, and `end` takes the context only when the future is gone.
         let context: &'static Option<Context> = unsafe { &*self.context.get() };
@@ -74,7 +79,8 @@ impl<F: Future> Slot<F> {
         let future = unsafe { &mut *self.future.get() };
         // SAFETY: there is one while the slot is pending.
         let future = unsafe { future.assume_init_mut() };
-        // SAFETY: from `begin` on the slot does not move, and the future leaves it only by being dropped in place.
+        // SAFETY: from `begin` on the slot does not move, and the future leaves it only by being
+        // dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
         future.poll(&mut task::Context::from_waker(&self.waker))
     }
@@ -166,7 +172,8 @@ mod tests {
                 }
             }))
         };
-        // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in the future.
+        // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in
+        // the future.
         unsafe { slot.begin(context(b"four"), make) };
         for _ in 0..2 {
             // SAFETY: not called by the future.
@@ -201,7 +208,8 @@ mod tests {
                 move |_| if reads.0.is_empty() { Poll::Ready(0) } else { Poll::Pending },
             ))
         };
-        // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in the future.
+        // SAFETY: the slot is fresh, the chunk stays in this frame, `make` keeps what it gets in
+        // the future.
         unsafe { chunk.slots()[0].begin(context(b"still here"), make) };
         // SAFETY: not called by the future.
         assert!(unsafe { chunk.slots()[0].poll() }.is_pending());

@@ -14,24 +14,27 @@
 //!
 //! # Precision
 //!
-//! A plugin has no thread of its own: what sleeps is woken from the worker's next call of `progress` after its time,
-//! never before. How late that is depends on how often the worker calls. A worker of this project calls without a pause
-//! while there is work and for 50 µs after; a sleeping command is an answer it is owed, so from then on it yields, from
-//! 200 µs on sleeps between its calls, first 20 µs, then twice as long each time, up to 1 ms. A long sleep thus ends up
-//! to about 1 ms late, and costs a thousand calls a second. A handler that holds up its worker holds up the clock too.
-//! NVIDIA's worker states nothing about its pauses.
+//! A plugin has no thread of its own: what sleeps is woken from the worker's next call of
+//! `progress` after its time, never before. How late that is depends on how often the worker calls.
+//! A worker of this project calls without a pause while there is work and for 50 µs after; a
+//! sleeping command is an answer it is owed, so from then on it yields, from 200 µs on sleeps
+//! between its calls, first 20 µs, then twice as long each time, up to 1 ms. A long sleep thus ends
+//! up to about 1 ms late, and costs a thousand calls a second. A handler that holds up its worker
+//! holds up the clock too. NVIDIA's worker states nothing about its pauses.
 //!
-//! A plugin in which nothing sleeps pays a load and a comparison for each call of `progress`. While something does,
-//! each call reads the clock.
+//! A plugin in which nothing sleeps pays a load and a comparison for each call of `progress`. While
+//! something does, each call reads the clock.
 //!
 //! # Threads
 //!
-//! Sleep where the worker polls, in the futures of handlers and in what they await. On another thread a [`Sleep`] is
-//! never woken, because no plugin makes progress there; it cannot be sent to one.
+//! Sleep where the worker polls, in the futures of handlers and in what they await. On another
+//! thread a [`Sleep`] is never woken, because no plugin makes progress there; it cannot be sent to
+//! one.
 //!
 //! # In tests
 //!
-//! Under the test kit (`urom_pdk::test_util`) the clock stands still and moves when the test says so.
+//! Under the test kit (`urom_pdk::test_util`) the clock stands still and moves when the test says
+//! so.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -48,11 +51,6 @@ use urom_abi::DocaError;
 use crate::Error;
 
 /// The time now, of a clock that never goes back: [`Instant::now`], or the test's clock.
-///
-/// ```
-/// let start = urom_pdk::time::now();
-/// assert!(urom_pdk::time::now() >= start);
-/// ```
 pub fn now() -> Instant {
     #[cfg(feature = "test-util")]
     if let Some(now) = clock::now() {
@@ -64,60 +62,21 @@ pub fn now() -> Instant {
 /// Ends after `duration`, counted from now; see the [module](self) for how precisely.
 ///
 /// Dropping it ends the wait. A duration that no clock can hold never ends.
-///
-/// ```
-/// use std::time::Duration;
-/// use urom_pdk::prelude::*;
-/// use urom_pdk::time;
-///
-/// /// Asks again and again, less and less often.
-/// async fn until(mut done: impl FnMut() -> bool) -> Result<()> {
-///     let mut pause = Duration::from_micros(100);
-///     while !done() {
-///         time::sleep(pause).await;
-///         pause = (pause * 2).min(Duration::from_millis(10));
-///     }
-///     Ok(())
-/// }
-/// ```
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(now().checked_add(duration))
 }
 
 /// Ends at `deadline`: at once when that is past.
-///
-/// ```
-/// use std::time::Duration;
-/// use urom_pdk::time;
-///
-/// /// Does something once a second, however long it takes.
-/// async fn every_second(mut work: impl FnMut()) {
-///     let mut next = time::now();
-///     loop {
-///         work();
-///         next += Duration::from_secs(1);
-///         time::sleep_until(next).await;
-///     }
-/// }
-/// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(Some(deadline))
 }
 
-/// What `future` gives, unless it takes longer than `duration`, counted from now. It is polled before the clock is
-/// looked at, so what is ready is never too late.
+/// What `future` gives, unless it takes longer than `duration`, counted from now. It is polled
+/// before the clock is looked at, so what is ready is never too late.
 ///
 /// # Errors
-/// [`Elapsed`], which `?` turns into an error with the code `TIME_OUT`; `future` is dropped before this ends.
-///
-/// ```
-/// use std::time::Duration;
-/// use urom_pdk::time;
-///
-/// async fn or_zero(answer: impl Future<Output = u64>) -> u64 {
-///     time::timeout(Duration::from_millis(50), answer).await.unwrap_or(0)
-/// }
-/// ```
+/// [`Elapsed`], which `?` turns into an error with the code `TIME_OUT`; `future` is dropped before
+/// this ends.
 pub fn timeout<F: IntoFuture>(
     duration: Duration,
     future: F,
@@ -135,16 +94,6 @@ pub fn timeout<F: IntoFuture>(
 }
 
 /// What took longer than its [`timeout`].
-///
-/// ```
-/// use urom_pdk::time::Elapsed;
-/// use urom_pdk::{DocaError, Error};
-///
-/// /// Another code for the host than `TIME_OUT`.
-/// fn code(_: Elapsed) -> Error {
-///     Error::new(DocaError::NOT_CONNECTED, "the peer does not answer")
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 
@@ -164,15 +113,6 @@ impl From<Elapsed> for Error {
 }
 
 /// A wait for a moment: see [`sleep`].
-///
-/// ```
-/// use std::time::Duration;
-/// use urom_pdk::time::{self, Sleep};
-///
-/// let sleep: Sleep = time::sleep(Duration::from_secs(1));
-/// assert!(sleep.deadline() > Some(time::now()));
-/// assert_eq!(time::sleep(Duration::MAX).deadline(), None, "it never ends");
-/// ```
 #[derive(Debug)]
 #[must_use = "a sleep does nothing unless it is awaited"]
 pub struct Sleep {
@@ -221,7 +161,8 @@ impl Drop for Sleep {
     }
 }
 
-/// How many timers there are, of all threads: what makes looking for them cheap while there is none.
+/// How many timers there are, of all threads: what makes looking for them cheap while there is
+/// none.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -247,7 +188,8 @@ impl Timers {
         if is_set(&self.waiting.borrow()) {
             return;
         }
-        // Cloning and dropping a waker may run anybody's code, so neither happens while the timers are borrowed.
+        // Cloning and dropping a waker may run anybody's code, so neither happens while the timers
+        // are borrowed.
         let waker = waker.clone();
         let old = self.waiting.borrow_mut().insert((deadline, number), waker);
         if old.is_none() {
@@ -307,12 +249,10 @@ pub(crate) mod clock {
         STANDS_AT.try_with(Cell::get).ok().flatten()
     }
 
-    /// Stops the clock of this thread, unless it stands already.
     pub(crate) fn stop() {
         STANDS_AT.set(Some(STANDS_AT.get().unwrap_or_else(Instant::now)));
     }
 
-    /// Moves the clock of this thread on.
     pub(crate) fn advance(by: Duration) {
         stop();
         let now = STANDS_AT.get().and_then(|now| now.checked_add(by));

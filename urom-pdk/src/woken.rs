@@ -1,4 +1,5 @@
-//! Which slots were woken: a word of bits that wakers on any thread set, and that the executor takes.
+//! Which slots were woken: a word of bits that wakers on any thread set, and that the executor
+//! takes.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -9,7 +10,6 @@ pub(crate) struct Woken {
 }
 
 impl Woken {
-    /// None of them.
     pub(crate) fn new() -> Woken {
         Woken { bits: AtomicU64::new(0) }
     }
@@ -23,7 +23,8 @@ impl Woken {
     /// Those that were set since the last call.
     #[inline]
     pub(crate) fn take(&self) -> u64 {
-        // Looking first keeps the line shared with the threads that wake: most of the time nothing is there.
+        // Looking first keeps the line shared with the threads that wake: most of the time nothing
+        // is there.
         if self.bits.load(Ordering::Relaxed) == 0 {
             0
         } else {

@@ -1,4 +1,5 @@
-//! A command costs the plugin no allocation on the Rust heap, whether its future ends at once or waits.
+//! A command costs the plugin no allocation on the Rust heap, whether its future ends at once or
+//! waits.
 //!
 //! The descriptors that the interface demands are on the C heap, which is not counted here.
 

@@ -1,4 +1,5 @@
-//! Domain look-ups through the C table of a worker, from commands, from handles and from other threads.
+//! Domain look-ups through the C table of a worker, from commands, from handles and from other
+//! threads.
 
 mod common;
 

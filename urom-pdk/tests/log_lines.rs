@@ -1,4 +1,5 @@
-//! What a plugin writes to standard error when a command fails: one line each, that says what and where.
+//! What a plugin writes to standard error when a command fails: one line each, that says what and
+//! where.
 #![cfg(not(miri))]
 
 mod common;

@@ -64,7 +64,6 @@ pub struct Embedded {
     running: Mutex<Option<Running>>,
 }
 
-/// The daemon's thread.
 #[derive(Debug)]
 struct Running {
     stop: oneshot::Sender<()>,
@@ -181,7 +180,6 @@ impl Embedded {
 }
 
 impl Embedded {
-    /// Its thread, once.
     fn take_running(&self) -> Option<Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -228,18 +226,12 @@ extern "C" fn at_exit() {
     drop(stopped);
 }
 
-/// Where to look for the reason that a plugin is not served.
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
 /// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for
 /// [`EmbeddedOptions`].
 ///
 /// For error messages: the service itself says it in its log.
-///
-/// ```
-/// let (why, hint) = urom_service::embedded::not_served("worker_graph", Some("/nowhere".as_ref()));
-/// assert!(why.contains("/nowhere") && hint.contains("UROM_PLUGIN_PATH"));
-/// ```
 pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String) {
     let places = places(plugin_path);
     let names = [format!("{plugin}.so"), format!("lib{plugin}.so")];
@@ -276,14 +268,6 @@ fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
 /// `target/debug`: the program's own, or, for a program that lies where cargo builds, the one that
 /// `LD_LIBRARY_PATH` names. Cargo sets that variable, whose value is `libraries`, for what it
 /// starts.
-///
-/// ```
-/// use std::path::Path;
-/// use urom_service::embedded::beside;
-///
-/// let directory = beside(Path::new("/w/target/debug/deps/test-0123"), "".as_ref());
-/// assert_eq!(directory.as_deref(), Some(Path::new("/w/target/debug")));
-/// ```
 pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
     let directory = program.parent()?;
     // Where cargo builds, which may be elsewhere than where it leaves what is finished:

@@ -18,7 +18,6 @@ use std::time::SystemTime;
 /// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
 pub const COPIES: &str = "urom";
 
-/// A source that tells that a library is old.
 #[derive(Debug, PartialEq, Eq)]
 enum Source {
     /// It was changed after the build began.
@@ -126,7 +125,6 @@ pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
     Some(list)
 }
 
-/// A path in a list.
 fn escaped(path: &Path) -> Vec<u8> {
     path.as_os_str().as_bytes().iter().fold(Vec::new(), |mut name, byte| {
         name.extend((*byte == b' ').then_some(b'\\'));

@@ -7,7 +7,6 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the program was started with the signal ignored.
 static IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// UCX takes the signal for a wish to be debugged where this names it.

@@ -49,7 +49,6 @@ impl Identity {
     }
 }
 
-/// A file that was loaded, or was about to be.
 #[derive(Debug)]
 struct File {
     identity: Identity,
@@ -92,7 +91,6 @@ pub(crate) fn spelling(
     Ok(spelling)
 }
 
-/// Notes that a file could not be loaded by a path.
 pub(crate) fn forget(spelling: &Path) {
     files().remove(spelling.as_os_str());
 }

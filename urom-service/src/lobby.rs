@@ -26,7 +26,6 @@ pub(crate) const UNPROVEN: usize = 256;
 /// How long a connection has to greet before it may lose its place: hosts take a few milliseconds.
 const TIME_TO_GREET: Duration = Duration::from_millis(500);
 
-/// Where connections wait until they have proven something.
 #[derive(Debug, Clone)]
 pub(crate) struct Lobby(Arc<Shared>);
 
@@ -41,7 +40,6 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Guests {
     last: u64,
-    /// The oldest first.
     waiting: VecDeque<Guest>,
     evicted: LineBudget,
     strangers: LineBudget,
@@ -58,7 +56,6 @@ struct Guest {
     _line: oneshot::Sender<Infallible>,
 }
 
-/// A connection's place. Dropping it makes room.
 #[derive(Debug)]
 pub(crate) struct Seat {
     lobby: Lobby,

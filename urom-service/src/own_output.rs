@@ -10,15 +10,6 @@ use std::io;
 ///
 /// For programs whose output another program reads. Call it once, before other threads run.
 ///
-/// ```
-/// use std::io::Write;
-///
-/// let mut out = urom_service::take_stdout()?;
-/// println!("for people");
-/// writeln!(out, "for programs")?;
-/// # std::io::Result::Ok(())
-/// ```
-///
 /// # Errors
 /// Standard output is closed, or there is no free descriptor.
 pub fn take_stdout() -> io::Result<File> {

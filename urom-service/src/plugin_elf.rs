@@ -175,17 +175,6 @@ pub fn description<'data, R: ReadRef<'data>>(
 ///
 /// # Errors
 /// A service passes over a file of this name; the sentence says why.
-///
-/// ```
-/// use std::path::Path;
-/// use urom_service::plugin_elf::plugin_name;
-///
-/// assert_eq!(plugin_name(Path::new("plugins/worker_graph.so"), None)?, "worker_graph");
-/// assert_eq!(plugin_name(Path::new("libmy_graph.so"), Some("my-graph"))?, "my-graph");
-/// assert_eq!(plugin_name(Path::new("libmy_graph.so"), Some("other"))?, "libmy_graph");
-/// assert!(plugin_name(Path::new("worker_graph.so.1"), None).is_err());
-/// # Ok::<(), String>(())
-/// ```
 pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> {
     if file.extension() != Some(OsStr::new("so")) && file.file_name() != Some(OsStr::new(".so")) {
         return Err("its name does not end in `.so`".to_owned());

@@ -77,12 +77,9 @@ fn load_from_prefix(library: &str) -> bool {
             .is_ok()
 }
 
-/// A plugin that can be listed and opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PluginFile {
-    /// What `urom_plugin_get_version` gave.
     pub(crate) version: u64,
-    /// What `urom_plugin_get_iface` gave.
     pub(crate) iface: PluginIface,
     /// The methods in it, all of which are there.
     pub(crate) methods: Methods,
@@ -219,7 +216,6 @@ impl PluginFile {
     }
 }
 
-/// The loader's sentence, without the wrapping of `libloading`.
 fn loader_text(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

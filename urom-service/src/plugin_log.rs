@@ -17,10 +17,8 @@ use urom_log::{Origin, Output, guard_or, sdk};
 use crate::host_names;
 use crate::log::{Log, LogLevel};
 
-/// For every plugin of this process.
 static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
 
-/// The log for plugins of this process; none where `doca_log` is the program's.
 pub(crate) fn worker_log() -> Option<&'static WorkerLog> {
     let is_of_program = dispatcher::get_default(sdk::is_log_of);
     (!is_of_program).then_some(&WORKER_LOG)

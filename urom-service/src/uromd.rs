@@ -113,7 +113,6 @@ pub struct DaemonArgs {
     worker_env_allow: Vec<AllowedVariables>,
 }
 
-/// A command line, taken apart.
 #[derive(Debug, Clone)]
 struct Words(Vec<OsString>);
 
@@ -125,12 +124,10 @@ fn words(text: &str) -> Result<Words, String> {
     Ok(Words(words.into_iter().map(OsString::from).collect()))
 }
 
-/// A number of things of which there has to be one.
 fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
-/// A time that has to be some.
 fn seconds() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
 }

@@ -116,7 +116,6 @@ pub struct Verdict {
     text: [u8; VERDICT_TEXT],
 }
 
-/// The longest reason in a [`Verdict`], in bytes.
 const VERDICT_TEXT: usize = 240;
 
 const VERDICT_MAGIC: [u8; 8] = *b"uromdom!";
@@ -155,7 +154,6 @@ impl Verdict {
 pub struct Table<'a> {
     /// The participants so far, in their order.
     pub participants: Vec<Participant<'a>>,
-    /// Which participant a worker's id belongs to.
     owners: HashMap<u64, usize>,
     addresses: usize,
     segments: usize,

@@ -180,13 +180,6 @@ pub fn command_header(channel: u16, slot: u16, plugin_bit: u8, len: usize) -> [u
 }
 
 /// A command's header without the payload's length: the part that all commands of a slot share.
-///
-/// ```
-/// use urom_wire::frame::{CommandStart, command_header};
-///
-/// let start = CommandStart::new(7, 1, 61);
-/// assert_eq!(start.header(300), command_header(7, 1, 61, 300));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandStart(Header);
 

@@ -29,7 +29,6 @@ pub const MIN_KEY: usize = 32;
 /// The longest key in bytes. A file that is longer is something else.
 pub const MAX_KEY: usize = 4096;
 
-/// The permission bits that a key file has.
 const MODE: u32 = 0o600;
 
 /// Proves to a daemon that a host may connect, and to a host that the daemon is genuine.

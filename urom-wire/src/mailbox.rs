@@ -11,7 +11,6 @@ pub struct Mailbox<T> {
     /// Whether there is a message: the one load that an idle turn pays.
     posted: AtomicBool,
     queue: Mutex<Vec<T>>,
-    /// Readable while there may be a message.
     wake: Wake,
 }
 

@@ -39,15 +39,6 @@ impl Pass {
     }
 
     /// A message's pass and its frames. `None` when it is too short.
-    ///
-    /// ```
-    /// use urom_wire::pass::Pass;
-    ///
-    /// let pass = Pass::new(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
-    /// let message = [&pass.as_bytes()[..], b"frames"].concat();
-    /// assert_eq!(Pass::split(&message), Some((pass, &b"frames"[..])));
-    /// assert_eq!(Pass::split(&message[..3]), None);
-    /// ```
     #[inline]
     #[must_use]
     pub fn split(message: &[u8]) -> Option<(Pass, &[u8])> {

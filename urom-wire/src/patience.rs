@@ -20,16 +20,6 @@ const MOST: Duration = Duration::from_secs(24 * 3600);
 
 /// How long an end of a control stream waits for a sign of its peer. Only time in which this
 /// process runs counts.
-///
-/// ```
-/// use urom_wire::patience::Patience;
-///
-/// assert_eq!(Patience::default().to_string(), "3.5");
-/// assert_eq!("60".parse::<Patience>()?.to_string(), "60");
-/// assert_eq!("off".parse::<Patience>()?, Patience::OFF);
-/// assert!("2.9".parse::<Patience>().is_err());
-/// # Ok::<(), urom_wire::patience::ParsePatienceError>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience(Option<Duration>);
 
@@ -74,7 +64,6 @@ impl Patience {
 }
 
 impl Default for Patience {
-    /// 3.5 s.
     fn default() -> Patience {
         Patience(Some(PATIENCE))
     }

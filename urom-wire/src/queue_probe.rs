@@ -191,7 +191,6 @@ impl Drop for QueueProbe {
     }
 }
 
-/// A thread that sends.
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<()>,
@@ -210,7 +209,6 @@ impl Thread {
     }
 }
 
-/// A test under way.
 #[derive(Debug)]
 struct Probe {
     awaited: Rc<Awaited>,

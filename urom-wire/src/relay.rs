@@ -41,10 +41,8 @@ messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker
 /// How many messages a peer may leave unread before it is given up.
 pub const BACKLOG: usize = 1024;
 
-/// How many events may wait for their receiver.
 const UNHEARD: usize = 16;
 
-/// How long the peer has to read the last message of a stream.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// A queue for the events of many streams. Each event may be a message of a megabyte, so few wait

@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
-/// The files of one run of a task.
 pub(crate) struct Committed {
     check: bool,
     /// With `check`, the files that differ.
@@ -63,11 +62,11 @@ mod tests {
         let path = folder.path().join("include/README.md");
         let put = |check, text| {
             let mut files = Committed::new(check);
-            files.put(&path, text).and_then(|()| files.finish("the front pages", "readme"))
+            files.put(&path, text).and_then(|()| files.finish("the protocols", "headers"))
         };
         let missing = put(true, "one\ntwo\n").expect_err("nothing is there yet").to_string();
         assert!(missing.contains("README.md"), "{missing}");
-        assert!(missing.ends_with("run: cargo xtask readme"), "{missing}");
+        assert!(missing.ends_with("run: cargo xtask headers"), "{missing}");
         put(false, "one\ntwo\n").expect("it can be written");
         put(true, "one\ntwo\n").expect("it was just written");
         let stale = put(true, "one\n2\n").expect_err("a line differs").to_string();

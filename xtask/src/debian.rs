@@ -39,8 +39,6 @@ pub(crate) const OPENSSL: Need =
 /// Runs the plugin tests under a memory checker.
 pub(crate) const VALGRIND: Need =
     Need { found: Found::Program("valgrind"), packages: &["valgrind"] };
-/// Counts the system calls of what is measured.
-pub(crate) const STRACE: Need = Need { found: Found::Program("strace"), packages: &["strace"] };
 /// Makes network namespaces and links, and slows them down.
 pub(crate) const IPROUTE: Need = Need { found: Found::Program("ip"), packages: &["iproute2"] };
 /// Drops packets.
@@ -58,7 +56,6 @@ pub(crate) const AARCH64_LIBC: Need = Need {
     found: Found::File("/usr/aarch64-linux-gnu/lib/libc.so.6"),
     packages: &["libc6-dev-arm64-cross"],
 };
-/// Runs aarch64 programs.
 pub(crate) const AARCH64_EMULATOR: Need =
     Need { found: Found::Program("qemu-aarch64-static"), packages: &["qemu-user-static"] };
 /// Builds what the feature `mpi` needs.

@@ -14,7 +14,6 @@ use crate::steps::{Program, Step};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 use crate::{plugins, setup, shell, steps};
 
-/// The daemon.
 pub(crate) const SERVICE: Program<'static> = Program { package: "urom-service", name: "uromd" };
 const PLUGIN_PACKAGES: [&str; 2] = ["graph-plugin", "sandbox-plugin"];
 
@@ -44,7 +43,6 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The daemon in `directory`, with the plugins there.
 pub(crate) fn service(directory: &Path) -> Command {
     let mut service = Command::new(directory.join(SERVICE.name));
     service.env("UROM_PLUGIN_PATH", directory.join(Purpose::Use.directory()));
@@ -102,7 +100,6 @@ pub(crate) fn serve_and_run(
     Ok(())
 }
 
-/// The address uromd prints once it listens.
 fn listening_address(service: &mut Guarded) -> Result<String> {
     let output = service.child().stdout.take().context("uromd's output is not piped")?;
     let (sender, lines) = mpsc::channel();

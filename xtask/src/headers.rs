@@ -25,7 +25,6 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.finish("the protocols as they are", "headers")
 }
 
-/// Where the committed headers lie.
 pub(crate) fn committed(root: &Path) -> Vec<PathBuf> {
     PLUGINS.iter().map(|(folder, protocol)| header_path(root, folder, protocol)).collect()
 }

@@ -17,7 +17,6 @@ use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{headers, setup, shell};
 
-/// The packages whose products are installed.
 pub(crate) const PACKAGES: [&str; 4] =
     [SERVICE.package, "libdoca-common", "libdoca-argp", "libdoca-urom"];
 
@@ -48,7 +47,6 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
     Ok(())
 }
 
-/// What builds it, for this machine or another one.
 fn build(target: Option<Target>) -> Result<Command> {
     let mut command = shell::cargo();
     command.args(["build", "--release", MESSAGES]);
@@ -154,7 +152,6 @@ fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
     Ok(Path::new(folder).join(file.file_name().context("a header has a name")?))
 }
 
-/// The interface's own headers.
 fn headers_of(workspace: &Workspace) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let directory = workspace.root.join("urom-abi/include");

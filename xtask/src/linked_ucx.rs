@@ -14,7 +14,6 @@ use crate::place::{Placer, files_below};
 /// `libdoca/urom` look for it there.
 const IN_PREFIX: &str = "lib/urom-ucx";
 
-/// The UCX of a build.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkedUcx {
     /// The loader and pkg-config find it by themselves.
@@ -95,7 +94,6 @@ impl LinkedUcx {
         }
     }
 
-    /// What the user should know.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::System => "the system's, which is not copied".to_owned(),
@@ -136,7 +134,6 @@ fn soname_end(name: &str) -> Option<usize> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(end)
 }
 
-/// The version of the headers.
 fn version(include: &Path) -> Result<String> {
     let header = include.join("ucp/api/ucp_version.h");
     let text = fs::read_to_string(&header)?;

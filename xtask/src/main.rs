@@ -4,7 +4,6 @@
 //! is installed by the set-up, which every subcommand that needs it runs first and which costs
 //! nothing once it is done.
 
-mod abi;
 mod bindings;
 mod committed;
 mod cross;
@@ -21,7 +20,6 @@ mod pkgconfig;
 mod place;
 mod plugins;
 mod process;
-mod readme;
 mod releases;
 mod sanitize;
 mod setup;
@@ -131,13 +129,6 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Makes the README.md of each crate that is published, and the workspace's own, from the
-    /// crates' front pages.
-    Readme {
-        /// Writes nothing and fails when they differ from what is committed.
-        #[arg(long)]
-        check: bool,
-    },
     /// Packages the crates that are there to be published, and builds each from its package.
     Package {
         /// Takes changes along that are not committed.
@@ -156,9 +147,6 @@ enum Task {
     },
     /// Holds the dependencies to the rules of deny.toml.
     Deny,
-    /// Compares the C headers with the Rust code behind them, and with what libdoca_urom.so
-    /// exports.
-    Abi,
     /// Runs tests under what sees wrong accesses, leaks and races: the sanitizers, valgrind and
     /// Miri.
     Sanitize {
@@ -228,11 +216,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Deny => {
             shell::run(&mut tools::deny(&workspace, &workspace.root.join("Cargo.toml"))?)?
         }
-        Task::Abi => {
-            setup::run(&workspace, None)?;
-            setup::for_bindings()?;
-            abi::run(&workspace)?;
-        }
         Task::Sanitize { checks, full } => return sanitize::run(&workspace, &checks, full),
         Task::Miri => return sanitize::run(&workspace, &[sanitize::Check::Miri], true),
         Task::Fuzz { target, runs, unsanitized, merge } => {
@@ -242,7 +225,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Guide => guide::run(&workspace)?,
         Task::Headers { check } => headers::run(&workspace.root, check)?,
-        Task::Readme { check } => readme::run(&workspace, check)?,
         Task::Package { allow_dirty } => {
             setup::run(&workspace, None)?;
             package::run(&workspace, allow_dirty)?;

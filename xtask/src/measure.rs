@@ -10,7 +10,6 @@ use crate::{install, plugins, setup, shell};
 
 /// What to build and run.
 pub(crate) struct Measured {
-    /// The package, whose program has the same name.
     package: &'static str,
     /// Programs that it runs: one counts instructions, one breaks processes.
     others: &'static [&'static str],

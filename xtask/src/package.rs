@@ -211,7 +211,6 @@ mod tests {
             name: "p",
             version: "0.1.0",
             folder,
-            front_page: folder,
             description: Some("a package"),
             license: Some("BSD-3-Clause"),
             documentation: Some("https://docs.rs/p"),

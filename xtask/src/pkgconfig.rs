@@ -5,7 +5,6 @@ use std::path::Path;
 
 use urom_abi::version::RELEASE;
 
-/// A library of DOCA's.
 struct Module {
     name: &'static str,
     library: &'static str,

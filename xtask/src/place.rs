@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// How files get there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transfer {
     /// As copies, which stay when the originals go.
@@ -19,7 +18,6 @@ pub(crate) enum Transfer {
     Link,
 }
 
-/// A directory that is being filled.
 pub(crate) struct Placer {
     root: PathBuf,
     transfer: Transfer,
@@ -74,7 +72,6 @@ impl Placer {
         fs::symlink_metadata(self.root.join(path)).is_ok_and(|there| there.is_dir())
     }
 
-    /// The directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -126,7 +123,8 @@ pub(crate) fn make_directory(directory: &Path) -> Result<()> {
     })
 }
 
-/// Removes a directory with all that is in it, if it is there. Links in it go, what they lead to stays.
+/// Removes a directory with all that is in it, if it is there. Links in it go, what they lead to
+/// stays.
 pub(crate) fn remove_directory(directory: &Path) -> Result<()> {
     match fs_err::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
@@ -134,7 +132,6 @@ pub(crate) fn remove_directory(directory: &Path) -> Result<()> {
     }
 }
 
-/// The files and links below a directory, as paths inside it, in order.
 pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];

@@ -13,7 +13,6 @@ use crate::shell;
 use crate::target::Target;
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 
-/// Builds all plugins and links them.
 pub(crate) fn build(workspace: &Workspace, target: Option<Target>, profile: Profile) -> Result<()> {
     let plugins = workspace.plugins();
     if plugins.is_empty() {

@@ -43,7 +43,6 @@ impl Guarded {
         Ok(Self { child, name })
     }
 
-    /// The child itself.
     pub(crate) fn child(&mut self) -> &mut Child {
         &mut self.child
     }

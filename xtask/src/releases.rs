@@ -77,7 +77,6 @@ pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<ExitCode> {
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A release to run on.
 struct On<'a> {
     version: &'a str,
     libraries: PathBuf,
@@ -91,7 +90,6 @@ impl On<'_> {
         command.env_remove(ucx::HOOKS.0);
     }
 
-    /// Runs a test program. What failed, if it did.
     fn test(&self, program: &TestProgram) -> Result<Option<String>> {
         let mut command = Command::new(&program.file);
         self.set(command.current_dir(&program.package));
@@ -144,7 +142,6 @@ fn cannot(version: &str, variable: Option<(&str, &str)>) -> Option<&'static str>
     found.map(|(_, _, reason)| *reason)
 }
 
-/// `cargo urom call`.
 fn call(directory: &Path, address: &str) -> Command {
     let mut command = Command::new(directory.join(test::TOOL));
     command.args(["urom", "call", "worker_graph", "loopback", "data=42", "--service", address]);
@@ -152,7 +149,6 @@ fn call(directory: &Path, address: &str) -> Command {
     command
 }
 
-/// Builds the examples; returns where all programs lie.
 fn examples(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = shell::cargo();
     build.args(["build", "--features", steps::WITH_MPI]);

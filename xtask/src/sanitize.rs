@@ -63,7 +63,6 @@ const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --fair-sched=try";
 const VALGRIND_OPTIONS: &str =
     "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite";
 
-/// One way to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Check {
     /// The address and leak sanitizers.

@@ -51,13 +51,7 @@ fn needs(foreign: bool, download: bool) -> Vec<&'static Need> {
         needs.extend([&debian::AARCH64_COMPILER, &debian::AARCH64_LIBC, &debian::AARCH64_EMULATOR]);
     } else {
         needs.extend([&debian::MPI_COMPILER, &debian::MPI_LAUNCHER, &debian::LIBCLANG]);
-        needs.extend([
-            &debian::IPROUTE,
-            &debian::NFTABLES,
-            &debian::STRACE,
-            &debian::MESON,
-            &debian::SYSTEMD,
-        ]);
+        needs.extend([&debian::IPROUTE, &debian::NFTABLES, &debian::MESON, &debian::SYSTEMD]);
     }
     if download {
         needs.push(&debian::PIP);

@@ -14,9 +14,7 @@ use crate::shell;
 /// A program and the package that builds it.
 #[derive(Clone, Copy)]
 pub(crate) struct Program<'a> {
-    /// The package, as `cargo build -p` takes it.
     pub(crate) package: &'a str,
-    /// The program's file name.
     pub(crate) name: &'a str,
 }
 

@@ -15,7 +15,6 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The machine this program runs on.
     pub(crate) fn host() -> anyhow::Result<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Ok(Self::X86_64),

@@ -9,7 +9,6 @@ use anyhow::Result;
 use crate::shell;
 use crate::workspace::Workspace;
 
-/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tool {
     /// The package and its program.

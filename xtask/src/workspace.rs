@@ -40,9 +40,7 @@ struct Package {
 #[derive(Deserialize)]
 struct PackageTarget {
     name: String,
-    kind: Vec<String>,
     crate_types: Vec<String>,
-    src_path: PathBuf,
 }
 
 /// A package that is there to be published, with what its manifest says about it.
@@ -52,8 +50,6 @@ pub(crate) struct Published<'a> {
     pub(crate) version: &'a str,
     /// Where its manifest lies.
     pub(crate) folder: &'a Path,
-    /// The file whose `//!` comment introduces it: that of its library, else that of its program.
-    pub(crate) front_page: &'a Path,
     pub(crate) description: Option<&'a str>,
     pub(crate) license: Option<&'a str>,
     pub(crate) documentation: Option<&'a str>,
@@ -107,12 +103,9 @@ impl Purpose {
     }
 }
 
-/// The two profiles everything is built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// cargo's default: quick to build.
     Dev,
-    /// With optimisations.
     Release,
 }
 
@@ -134,7 +127,6 @@ impl Profile {
 }
 
 impl Workspace {
-    /// Asks cargo.
     pub(crate) fn load() -> Result<Self> {
         let mut command = shell::cargo();
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -184,7 +176,6 @@ impl Workspace {
         self.packages.iter().filter_map(Package::published).collect()
     }
 
-    /// Whether there is a package of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.packages.iter().any(|package| package.name == name)
     }
@@ -192,12 +183,6 @@ impl Workspace {
 
 impl Package {
     fn published(&self) -> Option<Published<'_>> {
-        let library = self
-            .targets
-            .iter()
-            .find(|target| target.kind.iter().any(|kind| kind == "lib" || kind == "proc-macro"));
-        let target = library
-            .or_else(|| self.targets.iter().find(|t| t.kind.iter().any(|kind| kind == "bin")));
         if self.publish.as_ref().is_some_and(Vec::is_empty) {
             return None;
         }
@@ -205,7 +190,6 @@ impl Package {
             name: &self.name,
             version: &self.version,
             folder: self.manifest_path.parent()?,
-            front_page: &target?.src_path,
             description: self.description.as_deref(),
             license: self.license.as_deref(),
             documentation: self.documentation.as_deref(),
@@ -277,15 +261,8 @@ pub(crate) mod tests {
     fn what_is_published_is_what_does_not_refuse_to_be() {
         let workspace = sample();
         let published = workspace.published();
-        let pages =
-            published.iter().map(|package| (package.name, package.front_page)).collect::<Vec<_>>();
-        let library = ("urom-abi", Path::new("/w/urom-abi/lib.rs"));
-        let program = ("urom-service", Path::new("/w/urom-service/main.rs"));
-        assert_eq!(
-            pages,
-            [library, program],
-            "the library's page, or the program's where there is no library"
-        );
+        let names = published.iter().map(|package| package.name).collect::<Vec<_>>();
+        assert_eq!(names, ["urom-abi", "urom-service"]);
         assert_eq!((published[0].readme, published[0].keywords.len()), (Some("README.md"), 1));
     }
 

@@ -7,7 +7,6 @@ use urom_tests::built;
 
 use crate::{callgrind, message};
 
-/// The messages of a run.
 const COUNT: usize = 10_000;
 
 /// All figures.
@@ -20,7 +19,6 @@ pub(crate) fn all() -> Result<Vec<Value>> {
     Ok(figures)
 }
 
-/// Instructions in Rust and in C.
 fn figure(name: &str, [value, in_c]: [f64; 2], peer: &str, note: &str) -> Value {
     let peer = json!({"name": peer, "value": in_c});
     json!({"name": name, "unit": "instructions", "value": value, "peer": peer,

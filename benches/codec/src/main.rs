@@ -27,7 +27,6 @@ struct Arguments {
     what: Option<What>,
 }
 
-/// What runs under callgrind.
 #[derive(Subcommand)]
 enum What {
     /// Writes or reads one message again and again.

@@ -13,14 +13,12 @@ use urom_abi::{Data, Registered};
 
 use crate::callgrind;
 
-/// Which way a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Direction {
     Encode,
     Decode,
 }
 
-/// Whose code is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Side {
     Rust,
@@ -44,7 +42,6 @@ macro_rules! in_c {
 in_c!(c_nothing, c_pack_loopback, c_unpack_loopback, c_pack_mem_map, c_unpack_mem_map);
 in_c!(c_pack_tag_send, c_unpack_tag_send, c_pack_tag_recv, c_unpack_tag_recv);
 
-/// A command as both sides have it.
 struct Subject {
     name: &'static str,
     /// [`encode`] and [`decode`] of its type.
@@ -63,7 +60,6 @@ impl Place {
     const EMPTY: Place = Place([0; 256]);
 }
 
-/// Room for the bytes of a message.
 const ROOM: usize = 4096;
 
 /// A command type, with some lifetime.
@@ -143,7 +139,6 @@ fn refused() -> c_int {
 
 const PAYLOAD: &[u8; 1000] = &[7; 1000];
 
-/// A value with the functions of both sides.
 fn subject<T: Command + Copy>(name: &'static str, value: T, c: [Function; 2]) -> Subject {
     const { assert!(size_of::<T>() <= size_of::<Place>()) };
     const { assert!(align_of::<T>() <= align_of::<Place>()) };
@@ -183,7 +178,6 @@ pub(crate) fn names() -> Vec<&'static str> {
     subjects().iter().map(|subject| subject.name).collect()
 }
 
-/// A message at its place, and its bytes.
 struct Prepared {
     message: Place,
     bytes: Vec<u8>,

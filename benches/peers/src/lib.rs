@@ -1,43 +1,149 @@
-//! What a user might build in place of a UROM plugin: a small service that answers requests.
+//! What a user might build instead of a UROM plugin: a unary call of gRPC with tonic.
 //!
-//! Each peer is a server, which runs until its process is killed, and a client, which makes one
-//! round trip after the other. Both run on one thread, because that is the fastest for one request
-//! at a time. They sleep in the kernel between messages, as every program on these libraries does.
+//! Server and client run on one thread each, because that is the fastest for one request at a
+//! time. They sleep in the kernel between messages, as every program on these libraries does.
 
-pub mod tonic_echo;
-pub mod unix_echo;
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::net::SocketAddr;
+use std::task::{Context as TaskContext, Poll};
 
-use std::future::Future;
+use anyhow::{Context, Result, ensure};
+use tonic::body::Body;
+use tonic::codegen::{BoxFuture, Service, http};
+use tonic::server::UnaryService;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Endpoint, Server};
+use tonic::{Request, Response, Status};
+use tonic_prost::ProstCodec;
 
-use anyhow::{Context, Result};
 use tokio::runtime::{Builder, Runtime};
-
-/// The bytes of a request and of an answer.
-pub const MESSAGE_LEN: usize = 64;
 
 /// A connected client.
 #[derive(Debug)]
-pub struct Client<C> {
+pub struct Client {
     runtime: Runtime,
-    connection: C,
+    channel: Channel,
 }
 
-impl<C> Client<C> {
-    fn connect(connect: impl Future<Output = Result<C>>) -> Result<Client<C>> {
-        let runtime = runtime()?;
-        let connection = runtime.block_on(connect)?;
-        Ok(Client { runtime, connection })
-    }
-}
-
-/// A runtime on the calling thread.
 fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot start a tokio runtime")
 }
 
-/// A request. Its answer must be the same.
-fn message(number: u64) -> [u8; MESSAGE_LEN] {
-    let mut bytes = [0x5a; MESSAGE_LEN];
+/// A request of 64 bytes. Its answer must be the same.
+fn message(number: u64) -> [u8; 64] {
+    let mut bytes = [0x5a; 64];
     bytes[..8].copy_from_slice(&number.to_le_bytes());
     bytes
+}
+
+const METHOD: http::uri::PathAndQuery =
+    http::uri::PathAndQuery::from_static("/urom.bench.Echo/Echo");
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Payload {
+    #[prost(bytes = "vec", tag = "1")]
+    data: Vec<u8>,
+}
+
+/// The service, as tonic's code generator would write it.
+#[derive(Clone, Debug)]
+struct Echo;
+
+impl UnaryService<Payload> for Echo {
+    type Response = Payload;
+    type Future = Ready<Result<Response<Payload>, Status>>;
+
+    fn call(&mut self, request: Request<Payload>) -> Self::Future {
+        ready(Ok(Response::new(request.into_inner())))
+    }
+}
+
+impl Service<http::Request<Body>> for Echo {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(async {
+            let mut grpc = tonic::server::Grpc::new(ProstCodec::<Payload, Payload>::default());
+            Ok(grpc.unary(Echo, request).await)
+        })
+    }
+}
+
+/// Answers until the process ends, at a free port of this machine. `ready` is called with the
+/// address once clients can connect.
+///
+/// # Errors
+/// When there can be no such port.
+pub fn serve(ready: impl FnOnce(SocketAddr)) -> Result<()> {
+    runtime()?.block_on(async {
+        let incoming = TcpIncoming::bind(([127, 0, 0, 1], 0).into())
+            .context("cannot listen on loopback")?
+            .with_nodelay(Some(true));
+        ready(incoming.local_addr()?);
+        Ok(Server::builder().serve_with_incoming(Echo, incoming).await?)
+    })
+}
+
+impl Client {
+    /// Connects to a server.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn at(address: SocketAddr) -> Result<Client> {
+        let runtime = runtime()?;
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))?.tcp_nodelay(true);
+        let channel = runtime.block_on(endpoint.connect());
+        let channel = channel.with_context(|| format!("no tonic service at {address}"))?;
+        Ok(Client { runtime, channel })
+    }
+
+    /// Makes `count` unary calls, one after the other.
+    ///
+    /// # Errors
+    /// When a call fails or gives something else back.
+    pub fn round_trips(&mut self, count: u64) -> Result<()> {
+        let mut grpc = tonic::client::Grpc::new(self.channel.clone());
+        self.runtime.block_on(async {
+            for number in 0..count {
+                let data = message(number).to_vec();
+                grpc.ready().await?;
+                let codec = ProstCodec::<Payload, Payload>::default();
+                let answer = grpc.unary(Request::new(Payload { data }), METHOD, codec).await?;
+                ensure!(
+                    answer.get_ref().data == message(number),
+                    "call {number} came back changed"
+                );
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_answered() {
+        let (listening, wait) = std::sync::mpsc::channel();
+        std::thread::spawn(move || serve(|address| listening.send(address).unwrap()));
+        let address = wait.recv().unwrap();
+        for _ in 0..2 {
+            Client::at(address).unwrap().round_trips(100).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_client_without_a_server_says_where_it_looked() {
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = Client::at(address).unwrap_err();
+        assert!(error.to_string().contains(&address.to_string()), "{error:#}");
+    }
 }

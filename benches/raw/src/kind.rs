@@ -55,7 +55,6 @@ impl Kind {
         })
     }
 
-    /// A context of this kind.
     pub(crate) fn context(self) -> Result<sys::ucp_context_h> {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };

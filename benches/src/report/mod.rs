@@ -14,7 +14,6 @@ use pulldown_cmark::{Options, Parser, html};
 pub(crate) use summary::Summary;
 pub(crate) use tables::budgets;
 
-/// The guide's page, from this package's folder.
 const GUIDE: &str = "../docs/src/performance.md";
 
 /// `target/bench`, in the build tree of this program.

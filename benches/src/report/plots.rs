@@ -15,7 +15,6 @@ const FLOOR: f64 = 0.001;
 const KIT: RGBColor = RGBColor(0x24, 0x63, 0xc7);
 const PEER: RGBColor = RGBColor(0xc8, 0x65, 0x1b);
 
-/// The kit's points, and the peer's.
 type Sides<'a> = Vec<(&'a str, RGBColor, Vec<(f64, f64)>)>;
 
 /// A plot whose axes are logarithmic, each with the unit of its ticks.
@@ -111,7 +110,6 @@ impl Plot<'_> {
     }
 }
 
-/// A figure's histogram over its peer's.
 fn histogram(figure: &Figure) -> Option<Plot<'_>> {
     let mut sides = Vec::new();
     if let Some(peer) = &figure.peer {

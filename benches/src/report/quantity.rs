@@ -6,7 +6,6 @@ const RATES: &[(f64, &str)] = &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")];
 /// Few bytes in full, unless they are whole KiB.
 const SIZES: &[(f64, &str)] = &[(1_048_576.0, "MiB"), (1024.0, "KiB")];
 
-/// A value with its unit.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => scaled(value, TIMES),

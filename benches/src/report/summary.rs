@@ -11,17 +11,13 @@ use crate::figure::Figure;
 use crate::launch::LAUNCHES;
 use crate::machine::Machine;
 
-/// `summary.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) machine: Machine,
-    /// Whether it was a first look.
     pub(crate) quick: bool,
     pub(crate) all_suites: bool,
     pub(crate) launches: usize,
-    /// The length of the run, in seconds.
     pub(crate) seconds: f64,
-    /// The errors of suites.
     pub(crate) failures: Vec<String>,
     pub(crate) figures: Vec<Figure>,
     /// Follows from the figures, so reading a summary judges them again.
@@ -30,7 +26,6 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Compares the figures with the budgets.
     pub(crate) fn judged(self) -> Summary {
         Summary { budgets: budget::judge(&self.figures), ..self }
     }

@@ -5,7 +5,6 @@ use super::quantity::{plain, quantity};
 use crate::budget::{Limit, Of, Verdict};
 use crate::figure::Figure;
 
-/// The budget table.
 pub(crate) fn budgets(summary: &Summary) -> String {
     let rows = summary.budgets.iter().map(|verdict| {
         let row = &verdict.row;
@@ -43,7 +42,6 @@ fn result(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// All figures.
 pub(super) fn figures(figures: &[Figure]) -> String {
     let rows = figures.iter().map(|figure| {
         let shown = |value: &f64| quantity(*value, &figure.unit);

@@ -27,7 +27,6 @@ const NAME: &str = "allocations";
 /// The ABI's own allocations for a command: its descriptor, and that of its answer.
 const DESCRIPTORS: f64 = 2.0;
 
-/// The figures of the host and of the worker.
 fn figures(name: impl Fn(&str) -> String, host: f64, worker: f64) -> Result<[Figure; 2]> {
     // A worker that does not count would seem to keep the budget.
     ensure!(worker >= DESCRIPTORS, "{worker} allocations in a worker: the counting does not work");
@@ -50,7 +49,6 @@ fn loopbacks(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(all)
 }
 
-/// The batches of one count.
 const BATCHES: usize = 50;
 
 /// Sends and receives of the sandbox plugin whose bytes travel with the command: at the host, in

@@ -28,7 +28,6 @@ const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 /// buffers that grow with use, and memory that UCX remembers, are in a few.
 pub(super) const TIMES: usize = 5;
 
-/// The counts of a process, or a difference of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counts {
     pub(super) allocations: f64,
@@ -86,7 +85,6 @@ pub(super) struct Counted {
     pub(super) graph: graph_protocol::Client<Host>,
     pub(super) worker: Worker,
     _service: Service,
-    /// Of the host and of the worker.
     pub(super) counters: [Counter; 2],
     // After its hosts.
     _daemon: Daemon,

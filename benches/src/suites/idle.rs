@@ -120,7 +120,6 @@ fn after_a_pause(number: u64, work: impl Fn() -> Result<()>) -> Result<u64> {
     Ok(begin.elapsed().as_nanos() as u64)
 }
 
-/// The share of a core that a process takes.
 fn cpu(pid: Pid, time: Duration) -> Result<f64> {
     let busy = || processes::busy(pid).context("the worker is gone");
     let (begin, before) = (Instant::now(), busy()?);

@@ -4,21 +4,19 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use sandbox_protocol::{Client, TagRecv};
+use sandbox_protocol::{Client, TagReceived};
 use urom_host::gather::InProcess;
 use urom_host::{Completion, Domain, Host, Received, Service, Worker, block_on};
 
 /// The messages that are sent one after the other while their receiver need not run: UCX has room
 /// for that many between two processes.
 pub(super) const BATCH: usize = 16;
-/// Any tag does.
 pub(super) const TAG: u64 = 9;
 /// As long as the longest message.
 static DATA: [u8; 4096] = [0x5a; 4096];
 /// The receiver's number in the domain.
 const RECEIVER: u64 = 1;
 
-/// A sender and a receiver.
 pub(super) struct Pair {
     // Stopped before the workers.
     _domain: Domain,
@@ -65,7 +63,7 @@ impl Pair {
         &self,
         sandbox: &Client<Host>,
         size: usize,
-        receives: &mut Vec<Completion<TagRecv>>,
+        receives: &mut Vec<Completion<TagReceived>>,
     ) -> Result<()> {
         for _ in 0..BATCH {
             receives
@@ -94,7 +92,7 @@ impl Pair {
 ///
 /// # Errors
 /// When a message of another size came.
-pub(super) fn collect(receives: &mut Vec<Completion<TagRecv>>, size: usize) -> Result<()> {
+pub(super) fn collect(receives: &mut Vec<Completion<TagReceived>>, size: usize) -> Result<()> {
     for receive in receives.drain(..) {
         let received = receive.wait()?;
         ensure!(

@@ -16,7 +16,6 @@ mod scale;
 mod sleeper;
 mod stages;
 mod startup;
-mod system_calls;
 
 use anyhow::{Context, Result};
 
@@ -24,7 +23,6 @@ use crate::figure::Figure;
 use crate::launch::Launch;
 use crate::transport::Environment;
 
-/// Figures that are measured together.
 pub(crate) struct Suite {
     /// Its name on the command line, and the beginning of its figures' names.
     pub(crate) name: &'static str,
@@ -34,7 +32,6 @@ pub(crate) struct Suite {
     pub(crate) process: Option<fn(&str) -> Result<()>>,
 }
 
-/// What one launch measures.
 pub(crate) struct Part {
     /// One launch for each.
     pub(crate) environments: &'static [Environment],
@@ -70,7 +67,6 @@ pub(crate) const SUITES: &[Suite] = &[
     peers::SUITE,
     allocations::SUITE,
     messages::SUITE,
-    system_calls::SUITE,
     idle::SUITE,
     startup::SUITE,
     scale::SUITE,

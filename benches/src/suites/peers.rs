@@ -1,5 +1,4 @@
-//! Round trips of the kit against what a user might build instead: a unary call of tonic, and a
-//! plain tokio echo over a Unix socket.
+//! Round trips of the kit against what a user might build instead: a unary call of tonic.
 //!
 //! The peers sleep in the kernel between messages. The kit does either: *spinning*, both ends poll;
 //! *asleep*, both ends sleep before each command, so that the worker has to be woken, while the
@@ -8,14 +7,12 @@
 //! Most of a round trip asleep is the two times that the kernel wakes a thread. These are measured
 //! in the same rounds: two bare threads on the same cores.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use bench_peers::{tonic_echo, unix_echo};
+use anyhow::{Context, Result, ensure};
+use bench_peers as tonic_echo;
 use graph_protocol::Client as Graph;
 use rustix::event::{PollFd, PollFlags, poll};
-use serde::{Deserialize, Serialize};
 use urom_host::{Host, Worker};
 
 use super::sleeper::Sleeper;
@@ -28,7 +25,7 @@ use crate::statistics::{in_turns, of_rounds};
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
-    about: "round trips against a tonic unary echo, a tokio Unix-socket echo and two bare threads",
+    about: "round trips against a tonic unary echo and two bare threads",
     parts: &[Part::new(measure)],
     process: Some(serve),
 };
@@ -38,16 +35,15 @@ const NAME: &str = "peers";
 /// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
 const PAUSE: Duration = Duration::from_micros(500);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Kit,
     Tonic,
-    UnixSocket,
     /// Two threads and nothing else, which can only be asleep.
     Threads,
 }
 
-const SIDES: [Side; 4] = [Side::Kit, Side::Tonic, Side::UnixSocket, Side::Threads];
+const SIDES: [Side; 3] = [Side::Kit, Side::Tonic, Side::Threads];
 
 impl Side {
     /// Its part of figures' names, and what a reader sees.
@@ -55,71 +51,45 @@ impl Side {
         match self {
             Side::Kit => ("kit", "kit"),
             Side::Tonic => ("tonic", "tonic unary call over TCP"),
-            Side::UnixSocket => ("unix-socket", "tokio Unix-socket echo"),
             Side::Threads => ("threads", "two threads that wake each other"),
         }
     }
 }
 
-/// The arguments of a server, which is pinned to the worker's core.
-#[derive(Serialize, Deserialize)]
-struct Server {
-    side: Side,
-    core: usize,
-    /// The place of a Unix socket.
-    path: String,
-}
-
-fn serve(arguments: &str) -> Result<()> {
-    let server: Server = serde_json::from_str(arguments).context("malformed arguments")?;
-    pin(server.core)?;
+/// The server, pinned to the worker's core, which its arguments say.
+fn serve(core: &str) -> Result<()> {
+    pin(serde_json::from_str(core).context("malformed arguments")?)?;
     // Nobody is left to read a line that cannot be written.
-    let ready = |address: &str| drop(child::answer(&address));
-    match server.side {
-        Side::Tonic => tonic_echo::serve(|address| ready(&address.to_string())),
-        Side::UnixSocket => unix_echo::serve(Path::new(&server.path), || ready(&server.path)),
-        Side::Kit | Side::Threads => bail!("its other end is not a server of this program"),
-    }
+    tonic_echo::serve(|address| drop(child::answer(&address.to_string())))
 }
 
 fn measure(launch: &Launch) -> Result<Vec<Figure>> {
-    let directory = tempfile::tempdir()?;
-    let path = directory.path().join("echo").display().to_string();
-    let start = |side| -> Result<(Child, String)> {
-        let server = Server { side, core: launch.cores.worker(), path: path.clone() };
-        let mut process = Child::start(child::of_suite(NAME, &server)?)?;
-        let address = process.answer()?;
-        Ok((process, address))
-    };
-    let (_tonic, tonic) = start(Side::Tonic)?;
-    let (_unix_socket, unix_socket) = start(Side::UnixSocket)?;
+    let mut server = Child::start(child::of_suite(NAME, &launch.cores.worker())?)?;
+    let address: String = server.answer()?;
     let daemon = launch.daemon(&["worker_graph"])?;
     let service = daemon.connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let worker = worker(&service, &[graph.plugin()], launch.cores.worker())?;
     let sleeper = Sleeper::start(launch.transport, launch.cores.worker())?;
     pin(launch.cores.host(0))?;
-    let tonic = tonic_echo::Client::at(tonic.parse()?)?;
-    let unix_socket = unix_echo::Client::at(Path::new(&unix_socket))?;
-    let mut party = Party { graph, worker, tonic, unix_socket, sleeper };
+    let tonic = tonic_echo::Client::at(address.parse()?)?;
+    let mut party = Party { graph, worker, tonic, sleeper };
     let mut figures = party.spinning(launch)?;
     figures.extend(party.asleep(launch)?);
     Ok(figures)
 }
 
-/// The host's ends of all connections.
 struct Party {
     graph: Graph<Host>,
     worker: Worker,
     tonic: tonic_echo::Client,
-    unix_socket: unix_echo::Client,
     sleeper: Sleeper,
 }
 
 impl Party {
     fn spinning(&mut self, launch: &Launch) -> Result<Vec<Figure>> {
         // Without the threads.
-        let [kit, peers @ ..] = self.rounds::<3>(launch, false)?;
+        let [kit, peers @ ..] = self.rounds::<2>(launch, false)?;
         let note = "the kit polls at both ends; the peer sleeps in the kernel, as it always does";
         let pairs = SIDES[1..].iter().zip(peers);
         Ok(pairs
@@ -128,13 +98,13 @@ impl Party {
     }
 
     fn asleep(&mut self, launch: &Launch) -> Result<Vec<Figure>> {
-        let [kit, peers @ ..] = self.rounds::<4>(launch, true)?;
+        let [kit, peers @ ..] = self.rounds::<3>(launch, true)?;
         let note = "both ends sleep before each round trip, and the worker has to be woken";
         let pairs = SIDES[1..].iter().zip(peers);
         let mut figures: Vec<_> = pairs
             .map(|(side, each)| figure(launch, *side, "asleep", kit, each).note(note))
             .collect();
-        let [tonic, _, threads] = peers;
+        let [tonic, threads] = peers;
         let name = format!("{NAME}/threads-against-tonic/{}-asleep", launch.transport.name());
         let floor = Figure::new(name, "ns", threads).against(Side::Tonic.names().1, tonic);
         figures.push(
@@ -174,7 +144,6 @@ impl Party {
                 Side::Kit if asleep => self.kit_asleep()?,
                 Side::Kit => (0..at_once).try_for_each(|data| self.kit_spinning(data))?,
                 Side::Tonic => self.tonic.round_trips(at_once)?,
-                Side::UnixSocket => self.unix_socket.round_trips(at_once)?,
                 Side::Threads => self.sleeper.wake()?,
             }
             timed += begin.elapsed();
@@ -210,7 +179,6 @@ impl Party {
     }
 }
 
-/// The kit beside a peer.
 fn figure(launch: &Launch, side: Side, how: &str, kit: f64, peer: f64) -> Figure {
     let (name, about) = side.names();
     let name = format!("{NAME}/{name}/{}-{how}", launch.transport.name());

@@ -57,7 +57,6 @@ const REGISTERED_MESSAGES: [usize; 2] = [1, 3];
 const INLINE_BATCHES: [usize; 2] = [4, 8];
 /// The bytes of a sandbox command without its data, and DOCA's header.
 const HEAD: usize = 72 + 24;
-/// A raw request of any size.
 static REQUEST: [u8; 4096] = [0x5a; 4096];
 /// The host's address of the first byte of registered memory.
 const BASE: u64 = 0x1000;
@@ -116,7 +115,6 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     /// The sandbox plugin sends the bytes of the command.
@@ -246,7 +244,7 @@ impl Party {
         &self,
         kind: Kind,
         size: usize,
-    ) -> Result<[urom_host::Completion<bench_protocol::Serve>; 2]> {
+    ) -> Result<[urom_host::Completion<bench_protocol::Served>; 2]> {
         let serve = |worker, style: Style| {
             self.bench.task_serve(worker, kind.number(), style.number(), size as u64).submit()
         };

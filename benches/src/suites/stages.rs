@@ -109,7 +109,6 @@ fn patience(round_trip: f64) -> u64 {
     ((round_trip * 4.0) as u64 + 1_000).min(40_000)
 }
 
-/// Waits without polling UCX.
 fn wait_until(time: u64) {
     while now() < time {
         spin_loop();
@@ -161,7 +160,6 @@ impl<const N: usize> Steps<N> {
         Steps(std::array::from_fn(|_| Recorder::new()))
     }
 
-    /// The begin and end of each.
     #[inline]
     fn record(&mut self, steps: [(u64, u64); N]) {
         for (recorder, (begin, end)) in self.0.iter_mut().zip(steps) {

@@ -1,4 +1,5 @@
-//! The conditions and lengths of payloads that can be computed without the definition they stand in.
+//! The conditions and lengths of payloads that can be computed without the definition they stand
+//! in.
 
 use urom_abi::describe::{Comparison, Term};
 

@@ -1,6 +1,7 @@
 //! How a failure reads.
 
-/// An error and what is behind it as one sentence, without saying anything twice: many errors repeat the one behind them.
+/// An error and what is behind it as one sentence, without saying anything twice: many errors
+/// repeat the one behind them.
 pub fn explain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for link in error.chain().map(ToString::to_string) {

@@ -1,5 +1,5 @@
-//! What the examples have in common and what says nothing about UROM: options, the table of results, and how a failure
-//! reads.
+//! What the examples have in common and what says nothing about UROM: options, the table of
+//! results, and how a failure reads.
 
 mod failure;
 mod options;

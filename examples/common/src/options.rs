@@ -12,16 +12,19 @@ use urom_host::{Service, ServiceBuilder};
 /// Where the service is, and what is logged. A program has it among its own options, flattened.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The InfiniBand device to reach the service through, such as mlx5_0. NVIDIA's library demands one.
+    /// The InfiniBand device to reach the service through, such as mlx5_0. NVIDIA's library demands
+    /// one.
     #[arg(short, long, value_name = "NAME")]
     device: Option<String>,
 
-    /// The service's address, HOST:PORT. Otherwise the environment says where it is: DOCA_UROM_SERVICE_FILE, or else it
-    /// is embedded in this process and finds its plugins in UROM_PLUGIN_PATH.
+    /// The service's address, HOST:PORT. Otherwise the environment says where it is:
+    /// DOCA_UROM_SERVICE_FILE, or else it is embedded in this process and finds its plugins in
+    /// UROM_PLUGIN_PATH.
     #[arg(long, value_name = "ADDR")]
     service: Option<String>,
 
-    /// What this program logs: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
+    /// What this program logs: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70
+    /// trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "40", value_parser = level())]
     log_level: LevelFilter,
 

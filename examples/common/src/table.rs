@@ -1,6 +1,7 @@
 //! The table of results.
 
-/// A line of column names and one line for each row, in columns as wide as they need to be and aligned to the right.
+/// A line of column names and one line for each row, in columns as wide as they need to be and
+/// aligned to the right.
 pub fn render<const COLUMNS: usize>(head: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column].len());

@@ -1,8 +1,8 @@
-//! Four workers in two groups, each with a thread and a progress engine of its own: one loopback each, then a look at who
-//! is in which group.
+//! Four workers in two groups, each with a thread and a progress engine of its own: one loopback
+//! each, then a look at who is in which group.
 //!
-//! This is DOCA's sample `urom_multi_workers_bootstrap` in Rust. It runs against the service that the environment names
-//! (see `urom_host::Service::connect`), or the one that `--service` does.
+//! This is DOCA's sample `urom_multi_workers_bootstrap` in Rust. It runs against the service that
+//! the environment names (see `urom_host::Service::connect`), or the one that `--service` does.
 
 mod options;
 mod run;

@@ -3,7 +3,8 @@
 use clap::Parser;
 use example_common::Common;
 
-/// Starts four workers in two groups, sends each a loopback, and asks the service who is in which group.
+/// Starts four workers in two groups, sends each a loopback, and asks the service who is in which
+/// group.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Options {

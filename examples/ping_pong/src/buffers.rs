@@ -1,4 +1,5 @@
-//! Where messages lie in this process: in commands and their answers, or in memory that the plugin reaches through UCX.
+//! Where messages lie in this process: in commands and their answers, or in memory that the plugin
+//! reaches through UCX.
 
 use std::num::NonZeroU64;
 use std::task::Waker;
@@ -16,8 +17,8 @@ pub(crate) struct Buffers {
     shared: Option<Shared>,
 }
 
-/// Memory that the plugin reaches: the message that goes out, and two that come in by turns, so that there is room for
-/// the next one while the last is looked at.
+/// Memory that the plugin reaches: the message that goes out, and two that come in by turns, so
+/// that there is room for the next one while the last is looked at.
 struct Shared {
     worker: ucx::Worker,
     memory: Memory,
@@ -92,7 +93,8 @@ impl Buffers {
         }
     }
 
-    /// To be called again and again while waiting: the plugin reaches the memory only while UCX is at work here.
+    /// To be called again and again while waiting: the plugin reaches the memory only while UCX is
+    /// at work here.
     pub(crate) fn progress(&self, waker: &Waker) {
         if let Some(shared) = &self.shared {
             if !shared.worker.progress() {
@@ -107,14 +109,16 @@ impl Buffers {
     }
 }
 
-/// Asks the plugin whether it opens windows: another plugin would take one for a handle of UCX's, and its worker would crash.
+/// Asks the plugin whether it opens windows: another plugin would take one for a handle of UCX's,
+/// and its worker would crash.
 fn check_windows(sandbox: &Client<Host>, worker: &Worker) -> Result<()> {
     const REFUSAL: &str = "the service's plugin `worker_sandbox` is not the one of this kit: registered memory of this process \
                            is out of its reach. Leave --registered out, or have the service find the kit's plugin";
     match sandbox.task_mem_map(worker, MapParams::asking_for_windows()).submit()?.wait() {
         Ok(answer) if answer.memh_id == MapParams::TAKES_WINDOWS => Ok(()),
         Ok(_) => bail!(REFUSAL),
-        // The plugin answered. That a worker is gone, or that there is no answer in time, is another matter.
+        // The plugin answered. That a worker is gone, or that there is no answer in time, is
+        // another matter.
         Err(error) if error.reply().is_some() => Err(error).context(REFUSAL),
         Err(error) => Err(error.into()),
     }

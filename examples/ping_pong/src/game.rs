@@ -1,4 +1,5 @@
-//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte of what came.
+//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte
+//! of what came.
 //!
 //! Messages are made before and checked after the time that is measured.
 
@@ -7,7 +8,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow, ensure};
-use sandbox_protocol::{Client, TagReceived, TagRecv, TagSend};
+use sandbox_protocol::{Client, TagReceived, TagSent};
 use tracing::info;
 use urom_host::{Completion, DocaError, Host, Worker, block_on_for};
 
@@ -94,7 +95,7 @@ impl Player<'_> {
         self.buffers.prepare(|bytes| self.message.write(self.rank, round, bytes));
     }
 
-    fn receive(&self, round: u32, tag: u64, context: u64) -> Result<Completion<TagRecv>> {
+    fn receive(&self, round: u32, tag: u64, context: u64) -> Result<Completion<TagReceived>> {
         let len = self.message.len() as u64;
         let mut task = self.sandbox.task_tag_recv(self.worker, len, tag, MASK).context(context);
         if let Some(room) = self.buffers.incoming(round) {
@@ -103,12 +104,12 @@ impl Player<'_> {
         task.submit().map_err(|error| self.advise(error))
     }
 
-    fn send(&self, tag: u64) -> Result<Completion<TagSend<'static>>> {
+    fn send(&self, tag: u64) -> Result<Completion<TagSent>> {
         let task = self.sandbox.task_tag_send(self.worker, self.other().into(), tag);
         task.data(self.buffers.outgoing()).submit().map_err(|error| self.advise(error))
     }
 
-    fn sent(&mut self, completion: Completion<TagSend<'static>>) -> Result<()> {
+    fn sent(&mut self, completion: Completion<TagSent>) -> Result<()> {
         let sent = self.wait(completion)?;
         self.ended_well("send", sent.status)
     }

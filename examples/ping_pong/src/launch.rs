@@ -15,8 +15,8 @@ const PLAYERS: u32 = 2;
 /// How long the other process may take to come.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How the two processes exchange bytes. The domain uses it while it starts, and [`Partner`](crate::partner::Partner)
-/// before and after that.
+/// How the two processes exchange bytes. The domain uses it while it starts, and
+/// [`Partner`](crate::partner::Partner) before and after that.
 pub(crate) type Gather = Rc<RefCell<Box<dyn AllGather>>>;
 
 /// This process among the two.
@@ -92,7 +92,8 @@ impl Launch {
         }
     }
 
-    /// Takes the other process down with this one under MPI. Otherwise it notices that this one goes.
+    /// Takes the other process down with this one under MPI. Otherwise it notices that this one
+    /// goes.
     pub(crate) fn abort(&self) {
         match &self.launcher {
             #[cfg(feature = "mpi")]

@@ -1,15 +1,16 @@
-//! Two processes, each with a worker that runs the sandbox plugin, send a message back and forth between their workers.
+//! Two processes, each with a worker that runs the sandbox plugin, send a message back and forth
+//! between their workers.
 //!
-//! This is DOCA's sample `urom_ping_pong` in Rust, with more to measure. `mpirun -np 2 ping_pong` starts it when it was
-//! built with the feature `mpi`; without MPI, start it twice:
+//! This is DOCA's sample `urom_ping_pong` in Rust, with more to measure. `mpirun -np 2 ping_pong`
+//! starts it when it was built with the feature `mpi`; without MPI, start it twice:
 //!
 //! ```text
 //! ping_pong --rendezvous localhost:7000 --rank 0 &
 //! ping_pong --rendezvous localhost:7000 --rank 1
 //! ```
 //!
-//! Either way both processes may use one service, or each one of its own, embedded or not. Rank 1, the client, prints
-//! what it measured.
+//! Either way both processes may use one service, or each one of its own, embedded or not. Rank 1,
+//! the client, prints what it measured.
 
 mod buffers;
 mod game;

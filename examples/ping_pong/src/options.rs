@@ -10,7 +10,8 @@ const LARGEST: i64 = 256 << 20;
 /// How many rounds there may be at most: each leaves a number behind.
 const MOST_ROUNDS: i64 = 10_000_000;
 
-/// Sends a message back and forth between two processes, through their workers, and says how long that took.
+/// Sends a message back and forth between two processes, through their workers, and says how long
+/// that took.
 ///
 /// Start it with `mpirun -np 2`, or twice with --rendezvous and --rank.
 #[derive(Debug, Parser)]
@@ -28,14 +29,15 @@ pub(crate) struct Options {
     #[arg(conflicts_with = "message")]
     pub(crate) size: Option<u32>,
 
-    /// How often the message goes there and back; at most ten million times. Of many rounds, the first ones are not
-    /// measured: one in ten, up to a hundred.
+    /// How often the message goes there and back; at most ten million times. Of many rounds, the
+    /// first ones are not measured: one in ten, up to a hundred.
     #[arg(short, long, value_name = "N", default_value = "1")]
     #[arg(value_parser = value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub(crate) iterations: u32,
 
-    /// Sends from and receives into memory of this process that the plugin reaches through UCX. Without it the bytes
-    /// travel in commands and notifications, at most 4000 of them unless the service allows longer messages.
+    /// Sends from and receives into memory of this process that the plugin reaches through UCX.
+    /// Without it the bytes travel in commands and notifications, at most 4000 of them unless the
+    /// service allows longer messages.
     #[arg(long)]
     pub(crate) registered: bool,
 

@@ -1,7 +1,8 @@
 //! The other process: whether it plays by the same rules, is still there, and is done.
 //!
-//! A worker says when it fails, but nobody says when the process at the other end of a message does. So the two keep
-//! exchanging a byte beside the game; when one of them goes, so does the exchange.
+//! A worker says when it fails, but nobody says when the process at the other end of a message
+//! does. So the two keep exchanging a byte beside the game; when one of them goes, so does the
+//! exchange.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,11 +16,12 @@ use crate::launch::Gather;
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 /// The other process takes no longer for an exchange unless something is wrong.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How long nothing is done between two looks when there is nothing else to do: an all-gather has no event to wait for,
-/// as MPI has none.
+/// How long nothing is done between two looks when there is nothing else to do: an all-gather has
+/// no event to wait for, as MPI has none.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A message fails as soon as the worker at its other end is gone; how long it may take until the process is missed too.
+/// A message fails as soon as the worker at its other end is gone; how long it may take until the
+/// process is missed too.
 const NOTICE: Duration = Duration::from_millis(500);
 
 const LOST: &str = "the other process is lost";

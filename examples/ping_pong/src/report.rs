@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// How long nothing is said about a run that goes on, at first; then twice as long each time, up to a limit.
+/// How long nothing is said about a run that goes on, at first; then twice as long each time, up to
+/// a limit.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_PATIENCE: Duration = Duration::from_secs(60);
 /// At most so many rounds pay for connections and cold caches without being measured.
@@ -91,7 +92,8 @@ mod tests {
 
     #[test]
     fn figures_are_of_half_round_trips_and_of_the_right_rank() {
-        // What is slow in the first ten of them is not measured; falling, so that nobody forgets to sort.
+        // What is slow in the first ten of them is not measured; falling, so that nobody forgets to
+        // sort.
         let found = cells(110, |round| if round <= 11 { 9000 } else { 2 * (111 - round) });
         assert_eq!(found, ["MPI", "8", "inline", "110", "99", "1.00", "50.00", "99.00"]);
     }

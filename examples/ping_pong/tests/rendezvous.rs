@@ -13,8 +13,8 @@ use urom_tests::{PluginDirectory, Uromd};
 
 const MIB: &str = "1048576";
 
-/// A place to meet that was free a moment ago. Its port is below those that the kernel gives to whoever asks for any: UCX of other
-/// processes does so all the time.
+/// A place to meet that was free a moment ago. Its port is below those that the kernel gives to
+/// whoever asks for any: UCX of other processes does so all the time.
 fn place() -> Result<String> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = std::process::id() as u16;

@@ -226,3 +226,6 @@ unsafe fn arguments<'a>(argc: c_int, argv: *mut *mut c_char) -> Result<Vec<&'a C
     };
     argv.iter().map(text).collect()
 }
+
+#[cfg(test)]
+mod header_tests;

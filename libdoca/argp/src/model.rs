@@ -13,11 +13,11 @@ pub(crate) type Callback =
 
 /// `enum doca_argp_type`: a number, as a C program may pass any.
 pub(crate) type ParamType = c_uint;
-const UNKNOWN: ParamType = 0;
-const STRING: ParamType = 1;
-const INT: ParamType = 2;
-const BOOLEAN: ParamType = 3;
-const JSON_OBJ: ParamType = 4;
+pub(crate) const UNKNOWN: ParamType = 0;
+pub(crate) const STRING: ParamType = 1;
+pub(crate) const INT: ParamType = 2;
+pub(crate) const BOOLEAN: ParamType = 3;
+pub(crate) const JSON_OBJ: ParamType = 4;
 
 /// Why something is refused: the code for the program, a sentence for its user.
 #[derive(Debug, PartialEq, Eq)]

@@ -51,7 +51,7 @@ macro_rules! export {
         $(
             // SAFETY: no other symbol of this library has DOCA's name.
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
+            pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 let Some(urom) = joined() else {
                     return without_urom(stringify!($name), |urom| {
                         // SAFETY: the caller's promises are the same.
@@ -84,7 +84,7 @@ urom_abi::host_functions!(functions);
 /// 0. `INVALID_VALUE` for anything that is no address.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
+pub(crate) unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
     info: *const DevInfo,
     address: *const c_char,
     is_equal: *mut u8,
@@ -98,7 +98,7 @@ unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
 /// a device without one, such as those of `UROM_DEVICE`.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_devinfo_get_iface_name(
+pub(crate) unsafe extern "C" fn doca_devinfo_get_iface_name(
     info: *const DevInfo,
     name: *mut c_char,
     size: u32,

@@ -12,3 +12,6 @@ mod log;
 mod task;
 mod unsupported;
 mod version;
+
+#[cfg(test)]
+mod header_tests;

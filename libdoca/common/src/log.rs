@@ -23,7 +23,7 @@ static ON_LOAD: extern "C" fn() = {
 };
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_backend_create_standard() -> DocaError {
+pub(crate) extern "C" fn doca_log_backend_create_standard() -> DocaError {
     guard(|| BACKENDS.create_standard())
 }
 
@@ -48,7 +48,7 @@ unsafe fn create(
 macro_rules! with_file {
     ($($name:ident $kind:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(file: *mut libc::FILE, backend: *mut *mut Backend) -> DocaError {
+        pub(crate) unsafe extern "C" fn $name(file: *mut libc::FILE, backend: *mut *mut Backend) -> DocaError {
             guard(|| {
                 // SAFETY: the caller promises an open stream, or null.
                 let sink = unsafe { Sink::stream(file) };
@@ -67,7 +67,7 @@ with_file! {
 macro_rules! with_fd {
     ($($name:ident $kind:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(descriptor: c_int, backend: *mut *mut Backend) -> DocaError {
+        pub(crate) unsafe extern "C" fn $name(descriptor: c_int, backend: *mut *mut Backend) -> DocaError {
             // SAFETY: the caller promises the place, or null.
             guard(|| unsafe { create(Kind::$kind, Sink::descriptor(descriptor), backend) })
         }
@@ -80,14 +80,17 @@ with_fd! {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_backend_set_sdk_level(backend: *mut Backend, level: u32) -> DocaError {
+pub(crate) extern "C" fn doca_log_backend_set_sdk_level(
+    backend: *mut Backend,
+    level: u32,
+) -> DocaError {
     guard(|| BACKENDS.set_sdk_level(backend, level))
 }
 
 macro_rules! limits {
     ($($name:ident $end:ident $strict:literal;)*) => {$(
         #[unsafe(no_mangle)]
-        extern "C" fn $name(backend: *mut Backend, level: u32) -> DocaError {
+        pub(crate) extern "C" fn $name(backend: *mut Backend, level: u32) -> DocaError {
             guard(|| BACKENDS.set_limit(backend, End::$end, level, $strict))
         }
     )*};
@@ -101,31 +104,31 @@ limits! {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError {
+pub(crate) extern "C" fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError {
     guard(|| BACKENDS.set_global_limit(End::Lower, level))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_level_get_global_lower_limit() -> u32 {
+pub(crate) extern "C" fn doca_log_level_get_global_lower_limit() -> u32 {
     guard_or(0, || BACKENDS.global_limit(End::Lower))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_level_set_global_upper_limit(level: u32) -> DocaError {
+pub(crate) extern "C" fn doca_log_level_set_global_upper_limit(level: u32) -> DocaError {
     guard(|| BACKENDS.set_global_limit(End::Upper, level))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_level_get_global_upper_limit() -> u32 {
+pub(crate) extern "C" fn doca_log_level_get_global_upper_limit() -> u32 {
     guard_or(0, || BACKENDS.global_limit(End::Upper))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError {
+pub(crate) extern "C" fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError {
     guard(|| BACKENDS.set_global_sdk_limit(level))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_log_level_get_global_sdk_limit() -> u32 {
+pub(crate) extern "C" fn doca_log_level_get_global_sdk_limit() -> u32 {
     guard_or(0, || BACKENDS.global_sdk_limit())
 }

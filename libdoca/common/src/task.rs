@@ -9,7 +9,7 @@ use crate::join::joined;
 /// As `doca_task_submit`, which leaves no check out.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
+pub(crate) unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
     let Some(urom) = joined() else { return DocaError::INVALID_VALUE };
     // SAFETY: the caller's promises are the same.
     unsafe { (urom.api.doca_task_submit)(task) }
@@ -19,7 +19,7 @@ unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
 /// line says so.
 // SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_task_free(task: *mut Task) {
+pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     let mut code = DocaError::INVALID_VALUE;
     if let Some(urom) = joined() {
         // SAFETY: the caller's task, or NULL; a task of another kind is `INVALID_VALUE` and stays

@@ -14,18 +14,18 @@ use urom_abi::host::{Buf, Dev, DevInfo};
 use urom_log::backend::Backend;
 
 /// `struct doca_dev_rep`: there never is one.
-enum DevRep {}
+pub(crate) enum DevRep {}
 /// `struct doca_devinfo_rep`: likewise.
-enum DevInfoRep {}
+pub(crate) enum DevInfoRep {}
 /// `struct doca_mmap`: likewise.
-enum Mmap {}
+pub(crate) enum Mmap {}
 /// `struct doca_buf_inventory`: likewise.
-enum BufInventory {}
+pub(crate) enum BufInventory {}
 
 /// `enum doca_pci_func_type`.
-type PciFuncType = c_uint;
+pub(crate) type PciFuncType = c_uint;
 /// `log_flush_callback`.
-type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
+pub(crate) type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
 
 /// An argument: only pointers can be missing.
 trait Argument {
@@ -62,7 +62,7 @@ macro_rules! unsupported {
             #[doc = concat!("`", stringify!($name), "`: `NOT_SUPPORTED`.")]
             // SAFETY: no other symbol of this library has DOCA's name.
             #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $ty),*) -> DocaError {
+            pub(crate) extern "C" fn $name($($argument: $ty),*) -> DocaError {
                 let is_missing = false $(|| $argument.is_missing())*;
                 if is_missing { DocaError::INVALID_VALUE } else { DocaError::NOT_SUPPORTED }
             }

@@ -1,11 +1,8 @@
 //! The C headers of these protocols: compilers place every member as the C programs do.
 
-#[path = "../../../urom-abi/tests/c/mod.rs"]
-mod c;
-
 use std::path::Path;
 
-use c::Language;
+use c_interface::Language;
 use test_protocols::{rdmo, ucc};
 use urom_abi::describe::{Protocol, c_header};
 use urom_abi::protocol::Protocol as _;
@@ -25,7 +22,7 @@ fn holds(protocol: &Protocol, sizes: &[(&str, usize)], offsets: &[(&str, &str, u
         );
     }
     for &language in Language::ALL {
-        if let Err(complaints) = c::check(language, Path::new("."), &code) {
+        if let Err(complaints) = c_interface::check(language, Path::new("."), &code) {
             panic!("{language:?}:\n{complaints}\n{header}");
         }
     }

@@ -1,10 +1,12 @@
 //! What lies where, and what pkg-config says of it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use urom_tests::c::prefix;
 
 fn names(directory: &Path) -> Result<Vec<String>> {
@@ -48,6 +50,40 @@ fn each_library_has_docas_three_names() -> Result<()> {
     let found: Vec<_> =
         names(&lib)?.into_iter().filter(|name| name.starts_with("libdoca")).collect();
     assert_eq!(found, expected);
+    Ok(())
+}
+
+/// What a library defines for others, of DOCA's and of the kit's names.
+fn exported(library: &Path) -> Result<BTreeSet<String>> {
+    let listed = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output()?;
+    ensure!(listed.status.success(), "nm: {}", String::from_utf8_lossy(&listed.stderr));
+    let text = String::from_utf8(listed.stdout)?;
+    let names = text.lines().filter_map(|line| line.split(' ').nth(2));
+    let is_ours = |name: &&str| name.starts_with("doca_") || name.starts_with("urom_");
+    Ok(names.filter(is_ours).map(str::to_owned).collect())
+}
+
+#[test]
+fn each_library_exports_the_functions_that_the_headers_declare_of_it() -> Result<()> {
+    let lib = prefix()?.lib();
+    let owner = |name: &str| match name {
+        _ if name.starts_with("doca_argp_") => "libdoca_argp",
+        _ if name.starts_with("doca_urom_") || name.starts_with("urom_") => "libdoca_urom",
+        _ => "libdoca_common",
+    };
+    let mut expected = BTreeMap::<&str, BTreeSet<String>>::new();
+    for name in c_interface::declared() {
+        if !name.starts_with("urom_plugin_") {
+            expected.entry(owner(&name)).or_default().insert(name);
+        }
+    }
+    // By which two of them find each other.
+    let private = "urom_libdoca_join".to_owned();
+    expected.get_mut("libdoca_common").context("no functions")?.insert(private);
+    for (library, names) in &expected {
+        assert_eq!(exported(&lib.join(format!("{library}.so")))?, *names, "{library}");
+    }
+    assert_eq!(expected.len(), 3);
     Ok(())
 }
 

@@ -266,7 +266,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     let service = provider.connect()?;
     let client = faulty(&service)?;
     let worker = service.worker().plugin(&client).max_inflight(4).start().wait()?;
-    let slow: Vec<Completion<Await>> = (0..3)
+    let slow: Vec<Completion<Echoed>> = (0..3)
         .map(|n| client.task_await(&worker, 1, n).deadline(SHORT).submit())
         .collect::<Result<_, _>>()?;
     for slow in slow {

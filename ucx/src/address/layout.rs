@@ -3,13 +3,16 @@
 //! UCX has no call that checks an address: `ucp_ep_create` gets no length and takes the numbers and
 //! lengths in it at their word, so a bad one ends the process. The sum in a `WorkerAddress` finds
 //! damage only. This also finds what a sum cannot: raw bytes that were cut, a peer in UCX's unified
-//! mode, whose addresses leave out what is read here, and addresses that lack what a transport needs.
+//! mode, whose addresses leave out what is read here, and addresses that lack what a transport
+//! needs.
 //!
-//! UCX has two layouts. `UCX_ADDRESS_VERSION=v2` asks for the second. Where things stand in them is the same in 1.13 and in 1.22.
+//! UCX has two layouts. `UCX_ADDRESS_VERSION=v2` asks for the second. Where things stand in them is
+//! the same in 1.13 and in 1.22.
 
 use crate::version::{Version, version};
 
-/// An address of the first layout has the 64-bit id of its worker always, one of the second if this flag is set.
+/// An address of the first layout has the 64-bit id of its worker always, one of the second if this
+/// flag is set.
 const HAS_ID: u8 = 1 << 1;
 /// The address is one client's of many.
 const HAS_CLIENT: u8 = 1 << 2;
@@ -29,13 +32,15 @@ const LAST: u8 = 1 << 7;
 const HAS_PATHS: u8 = 1 << 6;
 /// With the length of a device's address: a byte with its place in the machine comes before it.
 const HAS_PLACE: u8 = 1 << 5;
-/// With the length of a transport's address: addresses of endpoints follow, as in UCX's own messages, but in no worker's address.
+/// With the length of a transport's address: addresses of endpoints follow, as in UCX's own
+/// messages, but in no worker's address.
 const HAS_ENDPOINTS: u8 = 1 << 6;
 
 /// In the second layout, of what a transport can do.
 const TAKES_MESSAGES: u8 = 1 << 1;
-/// The least that such a transport takes in one piece, in 64 bytes: InfiniBand with its smallest packets has as much. UCX ends the
-/// process over one that has no room for its own headers. The first layout does not say how much it is.
+/// The least that such a transport takes in one piece, in 64 bytes: InfiniBand with its smallest
+/// packets has as much. UCX ends the process over one that has no room for its own headers. The
+/// first layout does not say how much it is.
 const LEAST_ROOM: u16 = 3;
 
 /// What is left of an address.
@@ -52,7 +57,8 @@ impl<'a> Reader<'a> {
         Some(self.bytes(1)?[0])
     }
 
-    /// The flags above `mask`, and the number below, which in the second layout stands in a byte of its own if it does not fit.
+    /// The flags above `mask`, and the number below, which in the second layout stands in a byte of
+    /// its own if it does not fit.
     fn number(&mut self, mask: u8, layout: Layout) -> Option<(u8, u8)> {
         let byte = self.byte()?;
         let number = byte & mask;
@@ -78,7 +84,8 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Whether UCX can do with it where `known` are its own: it reads an address that is missing, too.
+    /// Whether UCX can do with it where `known` are its own: it reads an address that is missing,
+    /// too.
     fn is_usable(&self, known: &[Transport]) -> bool {
         let has_what = |known: &Transport| {
             self.has_device_address >= known.has_device_address
@@ -88,8 +95,8 @@ impl Transport {
     }
 }
 
-/// Whether UCX finds its way through an address where `known` are the transports of its own. `None` if that has a layout of its own, as
-/// in UCX's unified mode: then only the beginning is looked at.
+/// Whether UCX finds its way through an address where `known` are the transports of its own. `None`
+/// if that has a layout of its own, as in UCX's unified mode: then only the beginning is looked at.
 pub(crate) fn is_legible(raw: &[u8], known: Option<&[Transport]>) -> bool {
     let Some(known) = known else { return begin(&mut Reader(raw)).is_some() };
     read(raw).is_some_and(|said| said.iter().all(|transport| transport.is_usable(known)))

@@ -4,7 +4,8 @@ use super::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::First, Layout::Second];
 
-/// A worker's address with everything in it that there can be. Its last byte but two is the length of the last transport's address.
+/// A worker's address with everything in it that there can be. Its last byte but two is the length
+/// of the last transport's address.
 fn everything(layout: Layout) -> Vec<u8> {
     let all = HAS_ID | HAS_CLIENT | HAS_NAME;
     let (header, extended) = match layout {

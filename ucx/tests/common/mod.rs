@@ -50,8 +50,8 @@ impl Pair {
         Pair::of(transports, &builder(transports))
     }
 
-    /// As `new`, and messages of more than 64 KiB stay at the sender until they are fetched. By itself UCX 1.18 sends several
-    /// MiB eagerly.
+    /// As `new`, and messages of more than 64 KiB stay at the sender until they are fetched. By
+    /// itself UCX 1.18 sends several MiB eagerly.
     pub(crate) fn announcing(transports: &str) -> Pair {
         Pair::of(transports, &builder(transports).config("RNDV_THRESH", "64k"))
     }
@@ -75,7 +75,8 @@ impl Pair {
         until(&[&self.a, &self.b], what, done);
     }
 
-    /// Closes the endpoint with the help of its peer: without, one that does not care for errors may never end.
+    /// Closes the endpoint with the help of its peer: without, one that does not care for errors
+    /// may never end.
     pub(crate) fn close(self) {
         let close = self.to_b.close(CloseMode::Flush);
         until(&[&self.a, &self.b], "the close", || close.is_done());
@@ -120,7 +121,8 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index * 7 + index / 251) as u8).collect()
 }
 
-/// The running test program again, for a part that is a process of its own: the test `name`, marked as ignored.
+/// The running test program again, for a part that is a process of its own: the test `name`, marked
+/// as ignored.
 pub(crate) fn again(name: &str) -> Command {
     let program = std::env::current_exe().unwrap();
     // An emulated test cannot start its own kind by itself.

@@ -1,4 +1,5 @@
-//! Lints see the expressions of `len` and `when` as any code of the user's, and no field that an expression leaves unused.
+//! Lints see the expressions of `len` and `when` as any code of the user's, and no field that an
+//! expression leaves unused.
 
 #![deny(warnings)]
 

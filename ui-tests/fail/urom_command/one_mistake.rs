@@ -28,7 +28,7 @@ impl Handler for Worker {
     }
 }
 
-fn host<H: urom_abi::protocol::HostSide>(client: &Client<H>, worker: &H::Worker) -> Option<H::Completion<Rest>> {
+fn host<H: urom_abi::protocol::HostSide>(client: &Client<H>, worker: &H::Worker) -> Option<H::Completion<Done>> {
     client.task_rest(worker).submit().ok()
 }
 

@@ -1,4 +1,5 @@
-//! One mistake in a notification is one error, although commands, handler and host use what it makes.
+//! One mistake in a notification is one error, although commands, handler and host use what it
+//! makes.
 
 use urom_abi::{urom_command, urom_notification};
 
@@ -34,7 +35,7 @@ impl Handler for Worker {
     }
 }
 
-fn host<H: urom_abi::protocol::HostSide>(client: &Client<H>, worker: &H::Worker) -> Option<H::Completion<Work>> {
+fn host<H: urom_abi::protocol::HostSide>(client: &Client<H>, worker: &H::Worker) -> Option<H::Completion<Done>> {
     client.task_work(worker).context(3).submit().ok()
 }
 

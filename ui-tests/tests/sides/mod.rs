@@ -67,7 +67,7 @@ impl<P: Serve<Plugin, T>, T: 'static> HostSide for Host<P, T> {
     type Plugin = &'static str;
     type Worker = T;
     type Error = Failure;
-    type Completion<C: Request> = Ready<Result<C::Reply, Failure>>;
+    type Completion<R: Reply> = Ready<Result<R, Failure>>;
     type Handle = ();
 
     fn submit<C: Request>(
@@ -75,7 +75,7 @@ impl<P: Serve<Plugin, T>, T: 'static> HostSide for Host<P, T> {
         worker: &T,
         command: &C,
         deadline: Option<Duration>,
-    ) -> Result<Self::Completion<C::Kind>, Failure> {
+    ) -> Result<Self::Completion<C::Reply>, Failure> {
         if deadline == Some(Duration::ZERO) {
             return Err(Failure(DocaError::TIME_OUT));
         }

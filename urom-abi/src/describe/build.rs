@@ -1,4 +1,5 @@
-//! How generated code states a description, and what it takes from it: where the fields lie, and whether all fits.
+//! How generated code states a description, and what it takes from it: where the fields lie, and
+//! whether all fits.
 
 use super::{
     Comparison, Condition, Constant, Count, Field, FieldKind, Found, Given, Messages, Payload,
@@ -111,7 +112,6 @@ pub const fn ty<T>(found: Found<T>, name: &'static str) -> Type {
     }
 }
 
-/// The size and the alignment of a structure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) size: usize,
@@ -151,8 +151,8 @@ pub const fn placed<const N: usize>(
     fields
 }
 
-/// The extent of a structure of these fields: its size is a multiple of its alignment. A structure without fields has
-/// size 0 and alignment 1.
+/// The extent of a structure of these fields: its size is a multiple of its alignment. A structure
+/// without fields has size 0 and alignment 1.
 const fn structure(fields: &[Field]) -> Extent {
     let (mut end, mut align, mut i) = (0, 1, 0);
     while i < fields.len() {
@@ -211,7 +211,8 @@ pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64);
     known
 }
 
-/// Fails the compilation, at the place of the call, when the messages can never be sent behind a header of `header` bytes.
+/// Fails the compilation, at the place of the call, when the messages can never be sent behind a
+/// header of `header` bytes.
 ///
 /// # Panics
 /// Then. The text names the largest message.

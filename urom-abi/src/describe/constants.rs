@@ -1,31 +1,13 @@
 //! Values of the constants that expressions of a definition use.
 //!
-//! The macros see the names of constants and not their types. So a method call decides which of them
-//! are numbers: method resolution finds [`IsNumber`] before [`IsAnything`]. The call stands in a closure
-//! that is never called, because constants can call no methods of traits. The type that the closure
-//! returns tells what was found.
+//! The macros see the names of constants and not their types. So a method call decides which of
+//! them are numbers: method resolution finds [`IsNumber`] before [`IsAnything`]. The call stands in
+//! a closure that is never called, because constants can call no methods of traits. The type that
+//! the closure returns tells what was found.
 
 use std::marker::PhantomData;
 
 /// A constant that the expression of a payload's `len` or `when` uses.
-///
-/// ```
-/// # mod keys {
-/// #     const KEY: u32 = 4;
-/// #     #[urom_abi::urom_command(plugin = "worker_keys", version = 1)]
-/// #     pub enum Command<'a> {
-/// #         #[urom(reply = Done)]
-/// #         Put { #[urom(inline, addr = none, len = KEY)] key: &'a [u8] },
-/// #     }
-/// #     #[urom_abi::urom_notification]
-/// #     pub enum Notification { Done }
-/// # }
-/// use urom_abi::describe::Constant;
-/// use urom_abi::protocol::Protocol as _;
-///
-/// let payload = &keys::Protocol::DESCRIPTION.commands.variants[0].payloads[0];
-/// assert_eq!(payload.constants, [Constant { name: "KEY", value: Some(4) }]);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant {
     /// Its path, as the definition has it.

@@ -10,26 +10,6 @@ use super::{
 impl Protocol {
     /// What a host, built with this definition, and a plugin, built with `plugin`'s, disagree on
     /// first; `None` when their [fingerprints](Self::fingerprint) are equal.
-    ///
-    /// ```
-    /// # mod host {
-    /// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
-    /// #     #[urom_abi::urom_notification]
-    /// #     pub enum Notification { Sum { total: f64 } }
-    /// # }
-    /// # mod plugin {
-    /// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
-    /// #     #[urom_abi::urom_notification]
-    /// #     pub enum Notification { Sum { total: u64 } }
-    /// # }
-    /// use urom_abi::protocol::Protocol as _;
-    ///
-    /// let difference = host::Protocol::DESCRIPTION.difference(plugin::Protocol::DESCRIPTION);
-    /// let text = "`Sum.total` is f64 (byte 8) at the host, u64 (byte 8) at the plugin";
-    /// assert_eq!(difference.as_deref(), Some(text));
-    /// ```
     #[must_use]
     pub fn difference(&self, plugin: &Protocol) -> Option<String> {
         let (ours, theirs) = (facts(self), facts(plugin));
@@ -142,7 +122,6 @@ impl Facts {
         self.placed(&format!("{owner}.{}", field.name), &field.ty, field.offset, &kind);
     }
 
-    /// A field, and the fields of the structure that it is.
     fn placed(&mut self, path: &str, ty: &Type, offset: usize, more: &str) {
         self.add(format!("`{path}`"), format!("{ty} (byte {offset}{more})"));
         self.inside(path, ty);

@@ -11,22 +11,11 @@ impl Protocol {
     /// with the same fingerprint read each other's bytes alike. [`difference`](Self::difference)
     /// names what two different ones disagree on.
     ///
-    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave out
-    /// do not count. A structure or an enum that does not derive [`Described`](super::Described) counts
-    /// by name, size and alignment. An expression of `len` or `when` counts by its text and the values
-    /// of its [constants](super::Constant): what a function in it computes is not known.
-    ///
-    /// ```
-    /// # mod sums {
-    /// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
-    /// #     #[urom_abi::urom_notification]
-    /// #     pub enum Notification { Sum { total: u64 } }
-    /// # }
-    /// use urom_abi::protocol::Protocol as _;
-    ///
-    /// const MINE: u64 = sums::Protocol::DESCRIPTION.fingerprint();
-    /// ```
+    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave
+    /// out do not count. A structure or an enum that does not derive
+    /// [`Described`](super::Described) counts by name, size and alignment. An expression of `len`
+    /// or `when` counts by its text and the values of its [constants](super::Constant): what a
+    /// function in it computes is not known.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         let hash = Hash::new().text(self.name).number(self.version);

@@ -5,17 +5,6 @@ use std::fmt;
 use super::Type;
 
 /// A place in a field whose bytes are no value of the type there.
-///
-/// ```
-/// use urom_abi::describe::{Described, Misfit, Type};
-///
-/// const FLAGS: Type = <[bool; 3]>::TYPE;
-/// let wrong = Misfit::find(&FLAGS, &[0, 1, 7]).ok_or("7 is no bool")?;
-/// assert_eq!((wrong.path().as_str(), wrong.found), ("[2]", 7));
-/// assert_eq!(wrong.to_string(), "7 is no `bool`: expected 0 or 1");
-/// assert_eq!(Misfit::find(&FLAGS, &[0, 1, 1]), None);
-/// # Ok::<(), &str>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The type of the whole field.
@@ -29,7 +18,8 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    /// The first place in `bytes` that is no value of `of`; `None` when all is well as far as the type is described.
+    /// The first place in `bytes` that is no value of `of`; `None` when all is well as far as the
+    /// type is described.
     #[must_use]
     pub fn find(of: &'static Type, bytes: &[u8]) -> Option<Misfit> {
         let at = first_misfit(of, bytes)?;

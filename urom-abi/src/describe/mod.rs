@@ -1,11 +1,14 @@
-//! What a protocol looks like, as constants: its messages, their fields, their payloads, and where all of it lies.
+//! What a protocol looks like, as constants: its messages, their fields, their payloads, and where
+//! all of it lies.
 //!
-//! The macros make one [`Protocol`] for each protocol ([`DESCRIPTION`]). [`c_header`] turns it into a C header, and a program
-//! can read it to list or to check what a plugin speaks. Everything here is `'static` and `const`: it costs nothing at run
-//! time. A plugin's file carries it as a [`section`], which is read without loading the plugin.
+//! The macros make one [`Protocol`] for each protocol ([`DESCRIPTION`]). [`c_header`] turns it into
+//! a C header, and a program can read it to list or to check what a plugin speaks. Everything here
+//! is `'static` and `const`: it costs nothing at run time. A plugin's file carries it as a
+//! [`section`], which is read without loading the plugin.
 //!
-//! A message is `{ tag; header fields; union of one structure per variant }` as C lays it out, and behind that the
-//! payloads of its variant, in order and without padding between them. All offsets count from the message's first byte.
+//! A message is `{ tag; header fields; union of one structure per variant }` as C lays it out, and
+//! behind that the payloads of its variant, in order and without padding between them. All offsets
+//! count from the message's first byte.
 //!
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
@@ -65,28 +68,6 @@ pub struct Protocol {
 }
 
 /// All messages of one direction.
-///
-/// ```
-/// # mod sums {
-/// #     /// Adds.
-/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-/// #     pub enum Command<'a> {
-/// #         #[urom(reply = Sum)]
-/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
-/// #     }
-/// #     #[urom_abi::urom_notification]
-/// #     pub enum Notification { Sum { total: u64 } }
-/// # }
-/// use urom_abi::protocol::Protocol as _;
-///
-/// use urom_abi::describe::Messages;
-///
-/// let commands: &Messages = &sums::Protocol::DESCRIPTION.commands;
-/// for command in commands.variants {
-///     println!("{} has the tag {} and {} fields", command.name, command.tag, command.fields.len());
-/// }
-/// assert_eq!(commands.find(&[0; 8]).map(|command| command.name), Some("Add"));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Messages {
     /// The name of the Rust enum.
@@ -106,26 +87,6 @@ pub struct Messages {
 }
 
 /// One message.
-///
-/// ```
-/// # mod sums {
-/// #     /// Adds.
-/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-/// #     pub enum Command<'a> {
-/// #         #[urom(reply = Sum)]
-/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
-/// #     }
-/// #     #[urom_abi::urom_notification]
-/// #     pub enum Notification { Sum { total: u64 } }
-/// # }
-/// use urom_abi::protocol::Protocol as _;
-///
-/// use urom_abi::describe::Variant;
-///
-/// let add: &Variant = &sums::Protocol::DESCRIPTION.commands.variants[0];
-/// assert_eq!((add.name, add.tag, add.reply), ("Add", 0, Some("Sum")));
-/// assert_eq!(add.payloads[0].name, "values");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The name in Rust, like `TagSend`.
@@ -145,9 +106,9 @@ pub struct Variant {
 }
 
 impl Messages {
-    /// Which message these bytes are, by their tag alone. A second tag counts too, unless it is another message's own: such
-    /// bytes are only read as the message with the second tag when that one is asked for. `None` for a tag that none has,
-    /// and for fewer bytes than a tag.
+    /// Which message these bytes are, by their tag alone. A second tag counts too, unless it is
+    /// another message's own: such bytes are only read as the message with the second tag when that
+    /// one is asked for. `None` for a tag that none has, and for fewer bytes than a tag.
     #[must_use]
     pub fn find(&self, message: &[u8]) -> Option<&'static Variant> {
         let tag = message.get(..self.tag.size())?;
@@ -160,31 +121,10 @@ impl Messages {
 }
 
 /// A field of the fixed part.
-///
-/// ```
-/// # mod sums {
-/// #     /// Adds.
-/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-/// #     pub enum Command<'a> {
-/// #         #[urom(reply = Sum)]
-/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
-/// #     }
-/// #     #[urom_abi::urom_notification]
-/// #     pub enum Notification { Sum { total: u64 } }
-/// # }
-/// use urom_abi::protocol::Protocol as _;
-///
-/// use urom_abi::describe::{Field, FieldKind, Type};
-///
-/// let fields: &[Field] = sums::Protocol::DESCRIPTION.commands.variants[0].fields;
-/// let factor = &fields[0];
-/// // Behind the tag, which has eight bytes.
-/// assert_eq!((factor.name, factor.offset, factor.kind), ("factor", 8, FieldKind::Plain));
-/// assert_eq!(factor.ty, Type::Int { bytes: 8, signed: false });
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The name in Rust. A payload's word that has none of its own is named after the payload: `data_addr`, `data_len`.
+    /// The name in Rust. A payload's word that has none of its own is named after the payload:
+    /// `data_addr`, `data_len`.
     pub name: &'static str,
     /// Its documentation.
     pub docs: &'static str,
@@ -194,29 +134,21 @@ pub struct Field {
     pub ty: Type,
     /// Where it begins, from the message's first byte.
     pub offset: usize,
-    /// Of a command's field with a value of its own: whether a host may leave it out, and it is 0 then.
+    /// Of a command's field with a value of its own: whether a host may leave it out, and it is 0
+    /// then.
     pub optional: bool,
 }
 
 /// What a field is for.
-///
-/// ```
-/// use urom_abi::describe::{Field, FieldKind};
-///
-/// /// What a person who types a command in has to be asked for.
-/// fn asked_for(fields: &[Field]) -> impl Iterator<Item = &str> {
-///     let own = fields.iter().filter(|field| matches!(field.kind, FieldKind::Plain | FieldKind::Echo));
-///     own.map(|field| field.name)
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// It has a value of its own.
     Plain,
     /// So it has, and the answer repeats the command's.
     Echo,
-    /// The address word of a payload: not 0 marks presence, and nobody reads more from it. When the payload is
-    /// [registered](Presence::Registered) in a command, it is the address of that memory.
+    /// The address word of a payload: not 0 marks presence, and nobody reads more from it. When the
+    /// payload is [registered](Presence::Registered) in a command, it is the address of that
+    /// memory.
     Address {
         /// The payload's name.
         of: &'static str,
@@ -234,27 +166,6 @@ pub enum FieldKind {
 }
 
 /// Bytes behind the fixed part.
-///
-/// ```
-/// # mod sums {
-/// #     /// Adds.
-/// #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
-/// #     pub enum Command<'a> {
-/// #         #[urom(reply = Sum)]
-/// #         Add { factor: u64, #[urom(inline)] values: urom_abi::Elements<'a, u32> },
-/// #     }
-/// #     #[urom_abi::urom_notification]
-/// #     pub enum Notification { Sum { total: u64 } }
-/// # }
-/// use urom_abi::protocol::Protocol as _;
-///
-/// use urom_abi::describe::{Count, Payload, Type};
-///
-/// let values: &Payload = &sums::Protocol::DESCRIPTION.commands.variants[0].payloads[0];
-/// assert_eq!(values.ty, Type::Int { bytes: 4, signed: false });
-/// assert_eq!((values.address, values.count), (Some("values_addr"), Count::Word("values_len")));
-/// assert_eq!(values.presence, urom_abi::describe::Presence::Always);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The name in Rust.
@@ -265,34 +176,23 @@ pub struct Payload {
     pub ty: Type,
     /// How many elements.
     pub count: Count,
-    /// Which word of the fixed part stands for its address: the name of a field, or a path like `params.buffer` into a
-    /// plain one.
+    /// Which word of the fixed part stands for its address: the name of a field, or a path like
+    /// `params.buffer` into a plain one.
     pub address: Option<&'static str>,
     /// What says whether it is there.
     pub presence: Presence,
     /// The constants that the expressions of its length and its condition use, in their order.
     pub constants: &'static [Constant],
-    /// Of a command's payload: whether a host may leave it out, and it is absent, empty or zeros then.
+    /// Of a command's payload: whether a host may leave it out, and it is absent, empty or zeros
+    /// then.
     pub optional: bool,
 }
 
 /// How many elements a payload has.
-///
-/// ```
-/// use urom_abi::describe::Count;
-///
-/// fn show(count: Count) -> String {
-///     match count {
-///         Count::Word(name) => format!("`{name}` says how many"),
-///         Count::Fixed(count) => format!("{count} of them"),
-///         Count::Given(length) => format!("`{}` of them", length.text),
-///     }
-/// }
-/// assert_eq!(show(Count::Fixed(8)), "8 of them");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// As many as this word says: the name of a field, or a path like `params.len` into a plain one.
+    /// As many as this word says: the name of a field, or a path like `params.len` into a plain
+    /// one.
     Word(&'static str),
     /// Always this many.
     Fixed(usize),

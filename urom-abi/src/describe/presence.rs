@@ -1,4 +1,5 @@
-//! What says whether a payload is there, and how long it is, as far as other programs can compute it.
+//! What says whether a payload is there, and how long it is, as far as other programs can compute
+//! it.
 
 /// What says whether a payload is there.
 ///
@@ -22,22 +23,14 @@ pub enum Presence {
     /// It is when its address word is not 0.
     ByAddress,
     /// Its data can lie in registered memory instead: in a command when the
-    /// [selector](super::FieldKind::Selector) is not 0, in a notification when the address word is 0. The length word
-    /// counts in both cases.
+    /// [selector](super::FieldKind::Selector) is not 0, in a notification when the address word is
+    /// 0. The length word counts in both cases.
     Registered,
     /// It is when this holds.
     When(Condition),
 }
 
 /// A condition over the other fields.
-///
-/// ```
-/// use urom_abi::describe::Condition;
-///
-/// fn is_for_rust_only(condition: &Condition) -> bool {
-///     condition.compares.is_none()
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// The condition as the definition has it.
@@ -47,14 +40,6 @@ pub struct Condition {
 }
 
 /// A length that other fields give.
-///
-/// ```
-/// use urom_abi::describe::Given;
-///
-/// fn is_for_rust_only(length: &Given) -> bool {
-///     length.term.is_none()
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
     /// The expression as the definition has it.
@@ -64,14 +49,6 @@ pub struct Given {
 }
 
 /// A comparison of two integers. A `bool` alone is compared with 0.
-///
-/// ```
-/// use urom_abi::describe::{Comparison, Sign, Term};
-///
-/// let backwards =
-///     Comparison { left: Term::Field("stride"), sign: Sign::Less, right: Term::Number(0) };
-/// assert!(backwards.sign.holds(-8, 0));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// What stands on its left.
@@ -83,12 +60,6 @@ pub struct Comparison {
 }
 
 /// How two integers compare.
-///
-/// ```
-/// use urom_abi::describe::Sign;
-///
-/// assert!(Sign::AtMost.holds(3, 3) && !Sign::Less.holds(3, 3));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// `==`
@@ -125,20 +96,6 @@ impl Sign {
 }
 
 /// An integer that a condition or a length names.
-///
-/// ```
-/// use urom_abi::describe::Term;
-///
-/// fn show(term: Term) -> String {
-///     match term {
-///         Term::Number(number) => number.to_string(),
-///         Term::Field(path) => format!("the field `{path}`"),
-///         Term::Length(payload) => format!("the length of `{payload}`"),
-///         Term::Constant(name) => format!("the constant `{name}`"),
-///     }
-/// }
-/// assert_eq!(show(Term::Field("params.len")), "the field `params.len`");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
     /// This one.

@@ -4,14 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A type, as the wire sees it.
-///
-/// ```
-/// use urom_abi::describe::Type;
-///
-/// const WORD: Type = Type::Int { bytes: 4, signed: false };
-/// let pair = Type::Array { of: &WORD, len: 2 };
-/// assert_eq!((pair.size(), pair.align()), (8, 4));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// An integer.
@@ -87,13 +79,6 @@ impl Type {
 }
 
 /// The type as Rust spells it; a structure is its name.
-///
-/// ```
-/// use urom_abi::describe::Type;
-///
-/// const WORD: Type = Type::Int { bytes: 4, signed: false };
-/// assert_eq!(Type::Array { of: &WORD, len: 2 }.to_string(), "[u32; 2]");
-/// ```
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -112,23 +97,6 @@ impl fmt::Display for Type {
 }
 
 /// An enum without fields.
-///
-/// ```
-/// use urom_abi::describe::{Described, Enum, Type};
-///
-/// /// What to do.
-/// #[repr(u8)]
-/// #[derive(urom_abi::Described)]
-/// enum Action {
-///     Add,
-///     Remove = 7,
-/// }
-///
-/// let Type::Enum(action) = Action::TYPE else { unreachable!() };
-/// let action: &Enum = action;
-/// assert_eq!((action.name, action.bytes, action.signed), ("Action", 1, false));
-/// # let _ = (Action::Add, Action::Remove);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enum {
     /// The name in Rust, without a path.
@@ -144,23 +112,6 @@ pub struct Enum {
 }
 
 /// A value of an [`Enum`].
-///
-/// ```
-/// use urom_abi::describe::{Described, EnumValue, Type};
-///
-/// /// What to do.
-/// #[repr(u8)]
-/// #[derive(urom_abi::Described)]
-/// enum Action {
-///     Add,
-///     Remove = 7,
-/// }
-///
-/// let Type::Enum(action) = Action::TYPE else { unreachable!() };
-/// let remove: &EnumValue = &action.values[1];
-/// assert_eq!((remove.name, remove.value), ("Remove", 7));
-/// # let _ = (Action::Add, Action::Remove);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnumValue {
     /// The name in Rust.
@@ -172,22 +123,6 @@ pub struct EnumValue {
 }
 
 /// A plain structure.
-///
-/// ```
-/// use urom_abi::describe::{Described, Struct, Type};
-///
-/// /// Where a tile lies.
-/// #[repr(C)]
-/// #[derive(urom_abi::Described)]
-/// struct Tile {
-///     at: [u32; 2],
-///     weight: f64,
-/// }
-///
-/// let Type::Struct(tile) = Tile::TYPE else { unreachable!() };
-/// let tile: &Struct = tile;
-/// assert_eq!((tile.name, tile.size, tile.align), ("Tile", 16, 8));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Struct {
     /// The name in Rust, without a path.
@@ -203,22 +138,6 @@ pub struct Struct {
 }
 
 /// A field of a plain structure.
-///
-/// ```
-/// use urom_abi::describe::{Described, StructField, Type};
-///
-/// /// Where a tile lies.
-/// #[repr(C)]
-/// #[derive(urom_abi::Described)]
-/// struct Tile {
-///     at: [u32; 2],
-///     weight: f64,
-/// }
-///
-/// let Type::Struct(tile) = Tile::TYPE else { unreachable!() };
-/// let weight: &StructField = &tile.fields[1];
-/// assert_eq!((weight.name, weight.offset, weight.ty), ("weight", 8, Type::Float { bytes: 8 }));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructField {
     /// The name in Rust; a number when it has none.
@@ -231,22 +150,8 @@ pub struct StructField {
     pub ty: Type,
 }
 
-/// A type that says what it holds: numbers, `bool`, `char`, arrays of such types, and structures and enums that derive it.
-///
-/// ```
-/// use urom_abi::describe::{Described, Type};
-///
-/// /// Where a tile lies.
-/// #[repr(C)]
-/// #[derive(urom_abi::Described)]
-/// struct Tile {
-///     at: [u32; 2],
-///     weight: f64,
-/// }
-///
-/// let Type::Struct(tile) = Tile::TYPE else { unreachable!() };
-/// assert_eq!((tile.name, tile.size, tile.fields[1].offset), ("Tile", 16, 8));
-/// ```
+/// A type that says what it holds: numbers, `bool`, `char`, arrays of such types, and structures
+/// and enums that derive it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no description",
     note = "derive `urom_abi::Described` for it; a message's field does without, its bytes are opaque then"
@@ -287,8 +192,9 @@ impl<T: Described, const LEN: usize> Described for [T; LEN] {
 
 /// Finds a type's description where it may have none; for generated code.
 ///
-/// `Probe::<T>::FOUND` with [`NotDescribed`] in scope is the description of a [`Described`] type, because an inherent
-/// constant goes before a trait's, and nothing for every other. `T` must be a concrete type.
+/// `Probe::<T>::FOUND` with [`NotDescribed`] in scope is the description of a [`Described`] type,
+/// because an inherent constant goes before a trait's, and nothing for every other. `T` must be a
+/// concrete type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);

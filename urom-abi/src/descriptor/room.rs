@@ -9,7 +9,8 @@ use crate::list::ListLink;
 use crate::plugin::{WorkerCmd, WorkerCmdDesc};
 use crate::watch;
 
-/// Memory for a command of a certain length: so that it can be had before the command is there. Freed if it is not filled.
+/// Memory for a command of a certain length: so that it can be had before the command is there.
+/// Freed if it is not filled.
 #[derive(Debug)]
 pub struct CommandRoom {
     block: NonNull<WorkerCmdDesc>,
@@ -63,7 +64,8 @@ impl CommandRoom {
         unsafe { block.write(desc) };
         // SAFETY: the header is followed by the payload's bytes.
         let body = unsafe { block.add(1) }.cast::<u8>();
-        // SAFETY: `payload.len()` bytes fit behind the header, and a block that nobody has yet overlaps nothing.
+        // SAFETY: `payload.len()` bytes fit behind the header, and a block that nobody has yet
+        // overlaps nothing.
         unsafe { copy(payload.as_ptr(), body.as_ptr(), payload.len()) };
         // SAFETY: the payload's end is within the block.
         let slack = unsafe { body.add(payload.len()) };

@@ -1,11 +1,12 @@
-//! Every function of the host's C interface, once, for all that is made of the list: the table, the exports of
-//! `libdoca_urom.so` and `libdoca_common.so`, and what loads another library.
+//! Every function of the host's C interface, once, for all that is made of the list: the table, the
+//! exports of `libdoca_urom.so` and `libdoca_common.so`, and what loads another library.
 
-/// Calls a macro with every function of [`Api`](crate::host::Api), as `fn name(argument: Type, ...) -> Type;` with its documentation:
-/// those that `libdoca_urom` exports as `urom { .. }`, then those of `libdoca_common` as `core { .. }`.
+/// Calls a macro with every function of [`Api`](crate::host::Api), as
+/// `fn name(argument: Type, ...) -> Type;` with its documentation: those that `libdoca_urom`
+/// exports as `urom { .. }`, then those of `libdoca_common` as `core { .. }`.
 ///
-/// The types are named as in [`host`](crate::host): whoever calls this imports them, and `DocaError`, `PluginInfo`, `CpuSet`,
-/// `c_char`, `c_int` and `c_void`.
+/// The types are named as in [`host`](crate::host): whoever calls this imports them, and
+/// `DocaError`, `PluginInfo`, `CpuSet`, `c_char`, `c_int` and `c_void`.
 #[macro_export]
 macro_rules! host_functions {
     ($callback:ident) => {
@@ -19,12 +20,13 @@ macro_rules! host_functions {
                 fn doca_urom_service_set_max_comm_msg_size(service: *mut Service, size: usize) -> DocaError;
                 /// How many workers this context may hold: a power of two.
                 fn doca_urom_service_set_max_workers(service: *mut Service, count: u32) -> DocaError;
-                /// The device whose PCI address selects the line of the service file: a service does not start without one.
+                /// The device whose PCI address selects the line of the service file: a service
+                /// does not start without one.
                 fn doca_urom_service_set_dev(service: *mut Service, dev: *mut Dev) -> DocaError;
                 /// The service as a context; valid as long as the service. NULL for NULL.
                 fn doca_urom_service_as_ctx(service: *mut Service) -> *mut Ctx;
-                /// The plugins found: `BAD_STATE` when not running, `NOT_FOUND` when there are none. The array lives as long as the
-                /// service runs.
+                /// The plugins found: `BAD_STATE` when not running, `NOT_FOUND` when there are
+                /// none. The array lives as long as the service runs.
                 fn doca_urom_service_get_plugins_list(
                     service: *mut Service,
                     plugins: *mut *const PluginInfo,
@@ -42,7 +44,8 @@ macro_rules! host_functions {
                     callback: Option<GidTaskCallback>,
                     task: *mut *mut GidTask,
                 ) -> DocaError;
-                /// Releases a query, also inside its callback: `NOT_PERMITTED` while it is in flight.
+                /// Releases a query, also inside its callback: `NOT_PERMITTED` while it is in
+                /// flight.
                 fn doca_urom_service_get_workers_by_gid_task_release(task: *mut GidTask) -> DocaError;
                 /// Sets the group.
                 fn doca_urom_service_get_workers_by_gid_task_set_gid(task: *mut GidTask, gid: u32);
@@ -52,7 +55,8 @@ macro_rules! host_functions {
                 fn doca_urom_service_get_workers_by_gid_task_as_task(task: *mut GidTask) -> *mut Task;
                 /// How many workers were found; 0 before completion.
                 fn doca_urom_service_get_workers_by_gid_task_get_workers_count(task: *mut GidTask) -> usize;
-                /// Their ids, the task's own memory until it is released; NULL before completion, and when there are none.
+                /// Their ids, the task's own memory until it is released; NULL before completion,
+                /// and when there are none.
                 fn doca_urom_service_get_workers_by_gid_task_get_worker_ids(task: *mut GidTask) -> *const u64;
 
                 /// Creates an idle worker context.
@@ -80,20 +84,23 @@ macro_rules! host_functions {
                 /// The worker as a context. NULL for NULL.
                 fn doca_urom_worker_as_ctx(worker: *mut Worker) -> *mut Ctx;
 
-                /// Allocates a command task without a plugin: `NO_MEMORY` when as many as may be in flight are allocated,
-                /// `BAD_STATE` when the worker does not run.
+                /// Allocates a command task without a plugin: `NO_MEMORY` when as many as may be in
+                /// flight are allocated, `BAD_STATE` when the worker does not run.
                 fn doca_urom_worker_cmd_task_allocate(worker: *mut Worker, task: *mut *mut CmdTask) -> DocaError;
                 /// Allocates a command task for one plugin id.
                 fn doca_urom_worker_cmd_task_allocate_init(worker: *mut Worker, plugin: u64, task: *mut *mut CmdTask) -> DocaError;
-                /// Releases a task, also inside its callback: `NOT_PERMITTED` while it is in flight.
+                /// Releases a task, also inside its callback: `NOT_PERMITTED` while it is in
+                /// flight.
                 fn doca_urom_worker_cmd_task_release(task: *mut CmdTask) -> DocaError;
                 /// Sets the plugin.
                 fn doca_urom_worker_cmd_task_set_plugin(task: *mut CmdTask, plugin: u64);
                 /// Sets the callback.
                 fn doca_urom_worker_cmd_task_set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>);
-                /// The command's buffer. Its data length is the capacity at first, and what is sent once it is set.
+                /// The command's buffer. Its data length is the capacity at first, and what is sent
+                /// once it is set.
                 fn doca_urom_worker_cmd_task_get_payload(task: *mut CmdTask) -> *mut Buf;
-                /// The notification's bytes, writable, from completion to release; NULL when the task ended without one.
+                /// The notification's bytes, writable, from completion to release; NULL when the
+                /// task ended without one.
                 fn doca_urom_worker_cmd_task_get_response(task: *mut CmdTask) -> *mut Buf;
                 /// 32 bytes of the caller's inside the task, 8-aligned, until release.
                 fn doca_urom_worker_cmd_task_get_user_data(task: *mut CmdTask) -> *mut c_void;
@@ -107,8 +114,9 @@ macro_rules! host_functions {
                 /// How many buffers `doca_urom_domain_add_buffer` will add: at least one. Called
                 /// again it begins anew, without buffers.
                 fn doca_urom_domain_set_buffers_count(domain: *mut Domain, count: usize) -> DocaError;
-                /// Adds a buffer, by its address and length in bytes, with its packed memory handle and remote key; both are copied.
-                /// `BAD_STATE` before the count is set, `FULL` beyond it.
+                /// Adds a buffer, by its address and length in bytes, with its packed memory handle
+                /// and remote key; both are copied. `BAD_STATE` before the count is set, `FULL`
+                /// beyond it.
                 fn doca_urom_domain_add_buffer(
                     domain: *mut Domain,
                     buffer: *mut c_void,
@@ -118,16 +126,19 @@ macro_rules! host_functions {
                     mkey: *mut c_void,
                     mkey_len: usize,
                 ) -> DocaError;
-                /// How the domain's processes exchange bytes; the structure is copied, what it points to is not.
+                /// How the domain's processes exchange bytes; the structure is copied, what it
+                /// points to is not.
                 fn doca_urom_domain_set_oob(domain: *mut Domain, oob: *mut OobColl) -> DocaError;
-                /// This process's workers, each with an id that is unique in the whole domain; both arrays are copied.
+                /// This process's workers, each with an id that is unique in the whole domain; both
+                /// arrays are copied.
                 fn doca_urom_domain_set_workers(
                     domain: *mut Domain,
                     domain_worker_ids: *mut u64,
                     workers: *mut *mut Worker,
                     count: usize,
                 ) -> DocaError;
-                /// The domain as a context. Its start is always `IN_PROGRESS`, its stop `SUCCESS`. NULL for NULL.
+                /// The domain as a context. Its start is always `IN_PROGRESS`, its stop `SUCCESS`.
+                /// NULL for NULL.
                 fn doca_urom_domain_as_ctx(domain: *mut Domain) -> *mut Ctx;
             }
             core {
@@ -152,19 +163,23 @@ macro_rules! host_functions {
                 fn doca_pe_destroy(pe: *mut Pe) -> DocaError;
                 /// Connects an idle context; only destroying the context ends that.
                 fn doca_pe_connect_ctx(pe: *mut Pe, ctx: *mut Ctx) -> DocaError;
-                /// 1 when a task completed or a context ran or stopped, else 0. At most one callback a call. A context that is
-                /// lost while tasks of others are in flight does not count, so a host can take 1 for the end of its task.
+                /// 1 when a task completed or a context ran or stopped, else 0. At most one
+                /// callback a call. A context that is lost while tasks of others are in flight does
+                /// not count, so a host can take 1 for the end of its task.
                 fn doca_pe_progress(pe: *mut Pe) -> u8;
                 /// How many tasks of all contexts are in flight.
                 fn doca_pe_get_num_inflight_tasks(pe: *const Pe, count: *mut usize) -> DocaError;
-                /// A file descriptor that becomes readable after a request for notification; the engine's own.
+                /// A file descriptor that becomes readable after a request for notification; the
+                /// engine's own.
                 fn doca_pe_get_notification_handle(pe: *const Pe, handle: *mut c_int) -> DocaError;
-                /// Arms the handle for one event. Anything that is ready already makes it readable at once.
+                /// Arms the handle for one event. Anything that is ready already makes it readable
+                /// at once.
                 fn doca_pe_request_notification(pe: *mut Pe) -> DocaError;
                 /// Clears the handle after it fired; then progress until nothing is left.
                 fn doca_pe_clear_notification(pe: *mut Pe, handle: c_int) -> DocaError;
 
-                /// Submits a task: the library owns it until its callback. After an error it is still the caller's.
+                /// Submits a task: the library owns it until its callback. After an error it is
+                /// still the caller's.
                 fn doca_task_submit(task: *mut Task) -> DocaError;
                 /// The result of a completed task.
                 fn doca_task_get_status(task: *const Task) -> DocaError;
@@ -199,59 +214,66 @@ macro_rules! host_functions {
     };
 }
 
-/// Calls a macro with every function of [`Extensions`](crate::host::Extensions), as [`host_functions!`](crate::host_functions) does.
+/// Calls a macro with every function of [`Extensions`](crate::host::Extensions), as
+/// [`host_functions!`](crate::host_functions) does.
 #[macro_export]
 macro_rules! host_extensions {
     ($callback:ident) => {
         $callback! {
-            /// Names the service's address (`host:port`, NUL-terminated) instead of the environment. Idle contexts only.
-            /// `origin` says where the address came from, for error messages; it may be NULL.
+            /// Names the service's address (`host:port`, NUL-terminated) instead of the
+            /// environment. Idle contexts only. `origin` says where the address came from, for
+            /// error messages; it may be NULL.
             fn urom_service_set_address(
                 service: *mut Service,
                 address: *const c_char,
                 origin: *const c_char,
             ) -> DocaError;
-            /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that variable, else the place of
-            /// the running program). Idle only.
+            /// Asks for the embedded service, with `plugin_path` (as `UROM_PLUGIN_PATH`; NULL: that
+            /// variable, else the place of the running program). Idle only.
             fn urom_service_set_embedded(service: *mut Service, plugin_path: *const c_char) -> DocaError;
-            /// Lets a service start without a device: any line of the service file that is for this host will do. Idle only.
+            /// Lets a service start without a device: any line of the service file that is for this
+            /// host will do. Idle only.
             fn urom_service_set_any_device(service: *mut Service) -> DocaError;
-            /// Names the file with the key that a daemon asks for (NUL-terminated), in place of `UROM_KEY_FILE`. It is read when
-            /// the context starts. Idle only.
+            /// Names the file with the key that a daemon asks for (NUL-terminated), in place of
+            /// `UROM_KEY_FILE`. It is read when the context starts. Idle only.
             fn urom_service_set_key_file(service: *mut Service, path: *const c_char) -> DocaError;
-            /// The fingerprint of a plugin's description, by the plugin's id. `NOT_FOUND` for a plugin without a description, in C;
-            /// `INVALID_VALUE` for what is no plugin's id. Running services only.
+            /// The fingerprint of a plugin's description, by the plugin's id. `NOT_FOUND` for a
+            /// plugin without a description, in C; `INVALID_VALUE` for what is no plugin's id.
+            /// Running services only.
             fn urom_service_get_plugin_fingerprint(
                 service: *mut Service,
                 plugin: u64,
                 fingerprint: *mut u64,
             ) -> DocaError;
-            /// A plugin's description without documentation, as `urom_abi::describe::section` has it. `length` is how many bytes
-            /// there is room for, and becomes how many the description has: `TOO_BIG` when that is more. The daemon is asked, and
-            /// the call blocks for 4.5 s at most. Running services only.
+            /// A plugin's description without documentation, as `urom_abi::describe::section` has
+            /// it. `length` is how many bytes there is room for, and becomes how many the
+            /// description has: `TOO_BIG` when that is more. The daemon is asked, and the call
+            /// blocks for 4.5 s at most. Running services only.
             fn urom_service_get_plugin_description(
                 service: *mut Service,
                 plugin: u64,
                 bytes: *mut c_void,
                 length: *mut usize,
             ) -> DocaError;
-            /// Why a context failed to start or left RUNNING, or a domain refused a setting, as a code: `SUCCESS` when nothing
-            /// failed since the last start.
+            /// Why a context failed to start or left RUNNING, or a domain refused a setting, as a
+            /// code: `SUCCESS` when nothing failed since the last start.
             fn urom_ctx_get_failure_code(ctx: *const Ctx) -> DocaError;
-            /// The same as text: writes at most `capacity` bytes, no NUL, and returns the text's whole length; 0 when nothing
-            /// failed.
+            /// The same as text: writes at most `capacity` bytes, no NUL, and returns the text's
+            /// whole length; 0 when nothing failed.
             fn urom_ctx_get_failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize;
             /// What the worker has said last of its plugins: whether one of them has not returned
             /// from a call for 5 s or longer. Needs no progress. `BAD_STATE` unless the worker
             /// runs.
             fn urom_worker_get_health(worker: *mut Worker, health: *mut WorkerHealth) -> DocaError;
-            /// Where a command task's end can be read without a call. The place is the task's for as long as the caller has the
-            /// task, and what is there means something from each completion on until the task is submitted or released. NULL for
-            /// what is no task of the caller's.
+            /// Where a command task's end can be read without a call. The place is the task's for
+            /// as long as the caller has the task, and what is there means something from each
+            /// completion on until the task is submitted or released. NULL for what is no task of
+            /// the caller's.
             fn urom_worker_cmd_task_get_end(task: *mut CmdTask) -> *const CmdTaskEnd;
-            /// As `doca_pe_progress`, but it looks several times before it finds that nothing has come, which takes some 100 ns; and
-            /// the commands that are ready behind what it delivers complete as well, up to 64 in a call and in the order of their
-            /// answers. How much it delivered.
+            /// As `doca_pe_progress`, but it looks several times before it finds that nothing has
+            /// come, which takes some 100 ns; and the commands that are ready behind what it
+            /// delivers complete as well, up to 64 in a call and in the order of their answers. How
+            /// much it delivered.
             fn urom_pe_progress_many(pe: *mut Pe) -> u32;
         }
     };

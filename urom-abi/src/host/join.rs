@@ -1,8 +1,10 @@
-//! How `libdoca_urom.so` and `libdoca_common.so` of this project work together: one private function, two tables.
+//! How `libdoca_urom.so` and `libdoca_common.so` of this project work together: one private
+//! function, two tables.
 //!
-//! A program finds DOCA's core functions in `libdoca_common`, which needs no UCX. What engines, contexts, tasks and devices are
-//! is in `libdoca_urom`, as there are no contexts but UROM's: when it is loaded it hands over [`OfUrom`], and the functions of
-//! `libdoca_common` call through that. It gets [`OfCommon`] for what it has to log.
+//! A program finds DOCA's core functions in `libdoca_common`, which needs no UCX. What engines,
+//! contexts, tasks and devices are is in `libdoca_urom`, as there are no contexts but UROM's: when
+//! it is loaded it hands over [`OfUrom`], and the functions of `libdoca_common` call through that.
+//! It gets [`OfCommon`] for what it has to log.
 
 use std::ffi::c_char;
 use std::mem::offset_of;
@@ -15,7 +17,8 @@ use crate::log::Line;
 /// The name of [`Join`], which `libdoca_common.so` exports.
 pub const SYMBOL: &str = "urom_libdoca_join";
 
-/// What each table begins with, in every release. Both libraries come from one build; this notices when they do not.
+/// What each table begins with, in every release. Both libraries come from one build; this notices
+/// when they do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Head {
@@ -40,7 +43,8 @@ impl Head {
 
 /// Joins a `libdoca_urom` that was just loaded. Both tables are static memory.
 ///
-/// NULL when it does not fit: one of another format, or one too many, as a `libdoca_common` works with one `libdoca_urom`.
+/// NULL when it does not fit: one of another format, or one too many, as a `libdoca_common` works
+/// with one `libdoca_urom`.
 pub type Join = unsafe extern "C" fn(urom: *const OfUrom) -> *const OfCommon;
 
 /// What `libdoca_urom` hands over.

@@ -1,12 +1,13 @@
 //! The host's C interface as a table of functions.
 //!
-//! The host library calls DOCA only through [`Api`]. The table is filled from the service this project builds, or from
-//! a `libdoca_urom.so` found at run time; nothing above it can tell which. What DOCA's interface has no call for, such
-//! as the text of an error, is in [`Extensions`], which only this project's service fills.
+//! The host library calls DOCA only through [`Api`]. The table is filled from the service this
+//! project builds, or from a `libdoca_urom.so` found at run time; nothing above it can tell which.
+//! What DOCA's interface has no call for, such as the text of an error, is in [`Extensions`], which
+//! only this project's service fills.
 //!
-//! Pointers follow DOCA's rules: objects are opaque and owned by whoever created them, a NULL argument gives
-//! `INVALID_VALUE`, a setter on a context that is not idle gives `BAD_STATE`. A progress engine, its contexts, their
-//! tasks and buffers belong to one thread at a time.
+//! Pointers follow DOCA's rules: objects are opaque and owned by whoever created them, a NULL
+//! argument gives `INVALID_VALUE`, a setter on a context that is not idle gives `BAD_STATE`. A
+//! progress engine, its contexts, their tasks and buffers belong to one thread at a time.
 
 use std::ffi::{c_char, c_void};
 
@@ -76,7 +77,8 @@ impl CtxState {
     pub const STOPPING: CtxState = CtxState(3);
 }
 
-/// How a command task ended (`struct urom_cmd_task_end`); an extension of this project's, see [`Extensions`].
+/// How a command task ended (`struct urom_cmd_task_end`); an extension of this project's, see
+/// [`Extensions`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CmdTaskEnd {
@@ -135,7 +137,8 @@ const _: () = {
     assert!(offset_of!(WorkerHealth, method) == 48 && offset_of!(WorkerHealth, seconds) == 64);
 };
 
-/// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user data, its context's.
+/// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user
+/// data, its context's.
 pub type CmdTaskCallback =
     unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
 /// Completion of a group query.
@@ -145,9 +148,9 @@ pub type GidTaskCallback =
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
 
-/// Starts an all-gather: `msglen` bytes from `sbuf` of every participant land in everyone's `rbuf`, those of participant
-/// r at `r * msglen`. `msglen` is the same on all of them. Stores what [`OobReqTestFn`] is to be asked about; both
-/// buffers stay as they are until that says `SUCCESS`.
+/// Starts an all-gather: `msglen` bytes from `sbuf` of every participant land in everyone's `rbuf`,
+/// those of participant r at `r * msglen`. `msglen` is the same on all of them. Stores what
+/// [`OobReqTestFn`] is to be asked about; both buffers stay as they are until that says `SUCCESS`.
 pub type OobAllgatherFn = unsafe extern "C" fn(
     sbuf: *mut c_void,
     rbuf: *mut c_void,
@@ -155,7 +158,8 @@ pub type OobAllgatherFn = unsafe extern "C" fn(
     coll_info: *mut c_void,
     req: *mut *mut c_void,
 ) -> DocaError;
-/// Whether an all-gather is over: `SUCCESS`, `IN_PROGRESS`, or why it failed. Not called again after `SUCCESS`.
+/// Whether an all-gather is over: `SUCCESS`, `IN_PROGRESS`, or why it failed. Not called again
+/// after `SUCCESS`.
 pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
 /// Ends a request, once, whether it is over or not.
 pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
@@ -167,8 +171,9 @@ pub const IFACE_NAME_SIZE: usize = 256;
 /// Room for a PCI address, `dddd:bb:dd.f` and its NUL (`DOCA_DEVINFO_PCI_ADDR_SIZE`).
 pub const PCI_ADDR_SIZE: usize = 13;
 
-/// How the processes of a domain exchange bytes when it starts (`struct doca_urom_domain_oob_coll`). The functions are
-/// called only by the thread that starts, progresses, stops or destroys the domain.
+/// How the processes of a domain exchange bytes when it starts
+/// (`struct doca_urom_domain_oob_coll`). The functions are called only by the thread that starts,
+/// progresses, stops or destroys the domain.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct OobColl {

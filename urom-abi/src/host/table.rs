@@ -51,8 +51,8 @@ macro_rules! table {
             /// The C name of every function in the table, in order.
             pub const SYMBOLS: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// The table of a library whose symbols `find` finds; [`extensions`](Self::extensions) are there if the library
-            /// has all of them.
+            /// The table of a library whose symbols `find` finds; [`extensions`](Self::extensions)
+            /// are there if the library has all of them.
             ///
             /// # Errors
             /// The names of the functions that the library lacks, in the order of the table.

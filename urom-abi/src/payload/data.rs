@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 
 use super::Payload;
 
-/// What a command sends: bytes that travel with it, or memory that the plugin was given a handle for.
+/// What a command sends: bytes that travel with it, or memory that the plugin was given a handle
+/// for.
 ///
 /// ```
 /// use std::num::NonZeroU64;
@@ -30,19 +31,6 @@ pub enum Data<'a> {
 }
 
 /// Memory that was registered with the plugin.
-///
-/// ```
-/// use std::num::NonZeroU64;
-/// use urom_abi::Registered;
-///
-/// /// The second half of registered memory.
-/// fn second_half(whole: Registered) -> Registered {
-///     let half = whole.len / 2;
-///     Registered { address: whole.address + half, len: whole.len - half, ..whole }
-/// }
-/// let whole = Registered { memory: NonZeroU64::MIN, address: 0x1000, len: 10 };
-/// assert_eq!((second_half(whole).address, second_half(whole).len), (0x1005, 5));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registered {
     /// The plugin's id for the registration (`memh_id`). On the wire, 0 stands for none.
@@ -84,18 +72,8 @@ impl From<Registered> for Data<'_> {
     }
 }
 
-/// What a notification brings: bytes that came with it, or word of how many landed in registered memory.
-///
-/// ```
-/// use urom_abi::{Payload, Received};
-///
-/// let came = [Received::from(Payload::from(vec![1, 2, 3])), Received::Registered { len: 1 << 20 }];
-/// assert_eq!(came.each_ref().map(Received::len), [3, 1 << 20]);
-/// assert!(Received::default().is_empty());
-/// if let Received::Inline(payload) = &came[0] {
-///     assert_eq!(**payload, [1, 2, 3]);
-/// }
-/// ```
+/// What a notification brings: bytes that came with it, or word of how many landed in registered
+/// memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Received {
     /// The bytes themselves.

@@ -10,8 +10,8 @@ use crate::wire::Plain;
 
 /// The elements of a payload, borrowed: a slice of `T` at any alignment.
 ///
-/// Payloads lie behind one another without padding, so their elements are read by value. Two are equal when their bytes
-/// are; elements that are [`Ord`] are ordered one by one.
+/// Payloads lie behind one another without padding, so their elements are read by value. Two are
+/// equal when their bytes are; elements that are [`Ord`] are ordered one by one.
 ///
 /// ```
 /// use urom_abi::Elements;

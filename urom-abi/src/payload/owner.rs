@@ -11,9 +11,7 @@ pub(super) enum Owner {
     /// There are no bytes.
     #[default]
     Nothing,
-    /// The tail of a notification.
     Descriptor(NotificationDesc),
-    /// Rust's heap.
     Heap(#[expect(dead_code, reason = "dropping it is its use")] Heap),
     /// Somebody else's memory.
     Foreign(#[expect(dead_code, reason = "dropping it is its use")] Foreign),
@@ -22,7 +20,6 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// A second hold on the same memory.
     pub(super) fn share(&mut self) -> Owner {
         let shared = match std::mem::take(self) {
             Owner::Shared(shared) => shared,

@@ -1,15 +1,19 @@
-//! The fixed part of a message: its fields at offsets that are proved to be within, and the checks around it.
+//! The fixed part of a message: its fields at offsets that are proved to be within, and the checks
+//! around it.
 //!
-//! Generated code is made of calls into this module and carries no check of its own: a [`Field`] proves at compile time
-//! what every read and write relies on, so both compile to plain loads and stores.
+//! Generated code is made of calls into this module and carries no check of its own: a [`Field`]
+//! proves at compile time what every read and write relies on, so both compile to plain loads and
+//! stores.
 
 use super::{DecodeError, DecodeProblem, EncodeError, Plain, Value};
 use crate::describe::{Misfit, Type};
 use crate::descriptor::NotificationDesc;
 
-/// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes are a `T`.
+/// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
+/// are a `T`.
 ///
-/// A value of this type is the proof that a `T` can travel as its bytes and that the field lies within the fixed part.
+/// A value of this type is the proof that a `T` can travel as its bytes and that the field lies
+/// within the fixed part.
 #[derive(Debug)]
 pub struct Field<T, const AT: usize, const LEN: usize, const ANY: bool = true> {
     of_bytes: fn(&[u8]) -> Option<T>,
@@ -29,7 +33,8 @@ impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     pub fn read(self, fixed: &[u8; LEN]) -> T {
         // SAFETY: `field`, the only way to a `Field`, checked that AT is within the LEN bytes.
         let at = unsafe { fixed.as_ptr().add(AT) };
-        // SAFETY: `field` checked that a whole T lies there and that any bytes are a T; the read needs no alignment.
+        // SAFETY: `field` checked that a whole T lies there and that any bytes are a T; the read
+        // needs no alignment.
         unsafe { at.cast::<T>().read_unaligned() }
     }
 
@@ -68,7 +73,8 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         (self.of_bytes)(bytes).ok_or_else(|| no_value(message, field, of, bytes))
     }
 
-    /// Reads the field from bytes that may end before it does; it is what `zero` gives then, and where the bytes are no value.
+    /// Reads the field from bytes that may end before it does; it is what `zero` gives then, and
+    /// where the bytes are no value.
     #[inline]
     pub fn read_or(self, bytes: &[u8], zero: fn() -> T) -> T {
         bytes.get(AT..AT + size_of::<T>()).and_then(self.of_bytes).unwrap_or_else(zero)
@@ -80,8 +86,8 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         // SAFETY: as in `read`.
         let at = unsafe { fixed.as_mut_ptr().add(AT) };
         let from = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: `field` checked that a whole T lies there and that every byte of a T is initialised; `fixed` is borrowed
-        // exclusively, so it cannot overlap `value`.
+        // SAFETY: `field` checked that a whole T lies there and that every byte of a T is
+        // initialised; `fixed` is borrowed exclusively, so it cannot overlap `value`.
         unsafe { at.copy_from_nonoverlapping(from, size_of::<T>()) };
     }
 
@@ -99,7 +105,8 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
     ) -> Result<(), DecodeError> {
         let Some(value) = value else { return Ok(()) };
         let value = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: `field` checked that all bytes of a T are initialised and that nothing changes them behind a reference.
+        // SAFETY: `field` checked that all bytes of a T are initialised and that nothing changes
+        // them behind a reference.
         let value = unsafe { std::slice::from_raw_parts(value, size_of::<T>()) };
         if fixed[AT..AT + size_of::<T>()] == *value {
             Ok(())
@@ -116,8 +123,8 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
     }
 }
 
-/// The proof that a field of which any bytes are a value can stand where it does. One that sticks out of its fixed part does
-/// not compile.
+/// The proof that a field of which any bytes are a value can stand where it does. One that sticks
+/// out of its fixed part does not compile.
 pub const fn field<T: Plain, const AT: usize, const LEN: usize>() -> Field<T, AT, LEN> {
     any_field::<T, AT, LEN, true>()
 }
@@ -167,7 +174,8 @@ fn short_tag<T: Tag>(
 /// `bytes` as a fixed part with nothing behind it.
 ///
 /// # Errors
-/// [`DecodeProblem::TooShort`] or [`DecodeProblem::Length`] when there are fewer or more than `LEN` bytes.
+/// [`DecodeProblem::TooShort`] or [`DecodeProblem::Length`] when there are fewer or more than `LEN`
+/// bytes.
 #[inline]
 pub fn exact<'a, const LEN: usize>(
     message: &'static str,
@@ -180,7 +188,6 @@ pub fn exact<'a, const LEN: usize>(
     }
 }
 
-/// The error for a message with bytes behind its fixed part where there should be none.
 #[inline(always)]
 fn other_length(message: &'static str, found: usize, expected: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::Length { found, expected } }
@@ -221,10 +228,10 @@ pub fn notification<const LEN: usize>(
     Ok(desc)
 }
 
-// The errors are always inlined. Where the compiler does not see what was made it cannot tell an error from a message, and
-// takes every good one through memory to look again: that doubles what decoding costs.
+// The errors are always inlined. Where the compiler does not see what was made it cannot tell an
+// error from a message, and takes every good one through memory to look again: that doubles what
+// decoding costs.
 
-/// The error for a message that ends before its fixed part does.
 #[inline(always)]
 pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }

@@ -2,8 +2,8 @@
 //!
 //! # Writing a command
 //!
-//! Everything that can fail comes before anything is written. `M` is the message's name, `F` the payload's, `p` the
-//! payload (`&self.field`), `LEN` the length of the fixed part.
+//! Everything that can fail comes before anything is written. `M` is the message's name, `F` the
+//! payload's, `p` the payload (`&self.field`), `LEN` the length of the fixed part.
 //!
 //! | when the definition says | generated code |
 //! | --- | --- |
@@ -15,8 +15,9 @@
 //! | `when = EXPR` | `wire::agrees_when(M, F, p, EXPR)?;` |
 //! | always, once, with all payloads in order | `wire::message::<LEN, N>(M, out, [wire::bytes(p), ..], fill)` |
 //!
-//! `fill` writes the fields and the words into the fixed part that it is given, which is zeroed; the result is the length. A word that is a
-//! member of a plain field is assigned in a copy of that field. `encoded_len` is `wire::total(LEN, &[bytes(p).len(), ..])`.
+//! `fill` writes the fields and the words into the fixed part that it is given, which is zeroed;
+//! the result is the length. A word that is a member of a plain field is assigned in a copy of that
+//! field. `encoded_len` is `wire::total(LEN, &[bytes(p).len(), ..])`.
 //!
 //! # Reading a command
 //!
@@ -27,15 +28,16 @@
 //! behind.end()?;                                                // nothing is left
 //! ```
 //!
-//! `there` is `true`, or the `when` expression, or `wire::by_address::<P>(address_word)` for an `Option` without `when`.
-//! A payload of fixed length is read with `behind.fixed::<P>(F, there)`, `Data` with
-//! `behind.data(F, selector, address, len)`.
+//! `there` is `true`, or the `when` expression, or `wire::by_address::<P>(address_word)` for an
+//! `Option` without `when`. A payload of fixed length is read with `behind.fixed::<P>(F, there)`,
+//! `Data` with `behind.data(F, selector, address, len)`.
 //!
 //! # Notifications
 //!
 //! Writing into bytes is the same. A descriptor is made by
-//! `wire::reply::<LEN, N>(M, [wire::give(self.p), ..], |fixed| ..)` after the words were computed from `&self`; it is the
-//! payload's own descriptor when that is possible. Expressions see `Owned::view(&self.p)`. `wire::payload::<LEN, T>(M, count)` makes a payload for that.
+//! `wire::reply::<LEN, N>(M, [wire::give(self.p), ..], |fixed| ..)` after the words were computed
+//! from `&self`; it is the payload's own descriptor when that is possible. Expressions see
+//! `Owned::view(&self.p)`. `wire::payload::<LEN, T>(M, count)` makes a payload for that.
 //!
 //! Reading goes over the bytes first and takes the memory when all is well:
 //!
@@ -95,7 +97,8 @@ pub trait Outgoing: Sized {
 
 /// What can be read from a run of bytes of the message.
 pub trait Readable<'a>: Outgoing + Copy {
-    /// The payload of exactly these bytes; `None` when they are not as many as the type allows, or no text.
+    /// The payload of exactly these bytes; `None` when they are not as many as the type allows, or
+    /// no text.
     fn present(bytes: &'a [u8]) -> Option<Self>;
     /// Why [`present`](Self::present) refuses these bytes.
     #[cold]
@@ -112,8 +115,8 @@ pub trait Readable<'a>: Outgoing + Copy {
     }
 }
 
-/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, `&'a str`, [`Elements`], or `Option` of one. ([`Data`] is read by a function
-/// of its own.)
+/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, `&'a str`, [`Elements`], or `Option` of one.
+/// ([`Data`] is read by a function of its own.)
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an inline payload of a command",
     label = "a command borrows its payloads",

@@ -1,7 +1,8 @@
 //! The types that can be payloads, each as generated code writes and reads it.
 //!
-//! These are for elements of any type, because the bytes are all that matters here and only plain elements can be looked
-//! at. That elements are plain is proved once, by [`element`](super::element), so that the error for others is one.
+//! These are for elements of any type, because the bytes are all that matters here and only plain
+//! elements can be looked at. That elements are plain is proved once, by
+//! [`element`](super::element), so that the error for others is one.
 
 use super::inline::{Optional, Outgoing, Owned, Readable};
 use crate::payload::{Data, Elements, Payload, Received, Registered, unit};

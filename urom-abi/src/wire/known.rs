@@ -2,7 +2,8 @@
 
 use super::{Plain, Sentence};
 
-/// Fails the compilation, at the place of the call, when values of a type cannot be the elements of a payload.
+/// Fails the compilation, at the place of the call, when values of a type cannot be the elements of
+/// a payload.
 ///
 /// # Panics
 /// When they have no bytes. `name` is the type's.

@@ -1,9 +1,9 @@
 //! Reading and writing commands and notifications, byte for byte as C lays them out.
 //!
-//! A message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest variant) and the
-//! inline payloads behind it, in order, without padding between them. The macros compute the fixed part's offsets at
-//! compile time; this module holds what they call at run time. Nothing here panics on the bytes it is
-//! given, and nothing trusts a length that stands in them.
+//! A message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
+//! variant) and the inline payloads behind it, in order, without padding between them. The macros
+//! compute the fixed part's offsets at compile time; this module holds what they call at run time.
+//! Nothing here panics on the bytes it is given, and nothing trusts a length that stands in them.
 
 mod answer;
 mod error;
@@ -57,7 +57,8 @@ pub use write::{
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-/// Reads a plain value at `offset`, or `None` when the bytes end before it does. The bytes need no alignment.
+/// Reads a plain value at `offset`, or `None` when the bytes end before it does. The bytes need no
+/// alignment.
 #[inline]
 pub fn get<T: AnyBitPattern>(bytes: &[u8], offset: usize) -> Option<T> {
     let end = offset.checked_add(size_of::<T>())?;

@@ -55,8 +55,8 @@ impl<'a> Behind<'a> {
     /// Reads the next payload: `count` elements if it is `there`.
     ///
     /// # Errors
-    /// [`DecodeProblem::OutOfRange`] for a count that no payload can have, [`DecodeProblem::Length`] when the bytes end
-    /// before the payload does.
+    /// [`DecodeProblem::OutOfRange`] for a count that no payload can have,
+    /// [`DecodeProblem::Length`] when the bytes end before the payload does.
     #[inline]
     pub fn take<P: Borrowed<'a>>(
         &mut self,
@@ -82,7 +82,8 @@ impl<'a> Behind<'a> {
         self.read(field, there, bytes / P::UNIT)
     }
 
-    /// Reads a payload of two arms: `len` bytes when `selector` is 0, else nothing, and registered memory.
+    /// Reads a payload of two arms: `len` bytes when `selector` is 0, else nothing, and registered
+    /// memory.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -104,8 +105,8 @@ impl<'a> Behind<'a> {
         }
     }
 
-    /// Looks at the next payload of a notification. The view is for expressions over it, the part for taking it out of
-    /// the [`Tail`].
+    /// Looks at the next payload of a notification. The view is for expressions over it, the part
+    /// for taking it out of the [`Tail`].
     ///
     /// # Errors
     /// As [`take`](Self::take).

@@ -1,4 +1,5 @@
-//! Sentences that are made while a protocol is compiled, and the one about answers that do not exist.
+//! Sentences that are made while a protocol is compiled, and the one about answers that do not
+//! exist.
 
 use crate::describe::Messages;
 
@@ -42,7 +43,6 @@ impl Sentence {
         }
     }
 
-    /// The text.
     pub(crate) const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
@@ -95,8 +95,8 @@ const fn no_notification(notifications: &Messages, reply: &str) -> Option<Senten
     Some(if i == variants.len() { sentence } else { sentence.text(", and others") })
 }
 
-/// How many letters must be added, removed or replaced to make one name of the other. Of a long name,
-/// the first letters count.
+/// How many letters must be added, removed or replaced to make one name of the other. Of a long
+/// name, the first letters count.
 const fn slips(a: &[u8], b: &[u8]) -> usize {
     const MOST: usize = 64;
     let (rows, columns) = (least(a.len(), MOST), least(b.len(), MOST));

@@ -12,10 +12,11 @@ pub const FILE: &str = file!();
 
 /// Reads a command, lets `run` answer it, and writes the answer with the fields that it repeats.
 ///
-/// It reads and calls `run` at once; what `run` gave is polled with the future, and is dropped with it.
+/// It reads and calls `run` at once; what `run` gave is polled with the future, and is dropped with
+/// it.
 ///
-/// It is generic so that generated code names nothing of the answer: when that is no notification, the error is where
-/// the answer is named, and nowhere else.
+/// It is generic so that generated code names nothing of the answer: when that is no notification,
+/// the error is where the answer is named, and nowhere else.
 ///
 /// # Errors
 /// The future's are those of `read`, of `run`, and of [`Reply::into_descriptor`].
@@ -41,7 +42,8 @@ where
     }
 }
 
-/// Not an `async` block, because that would move into another place what it awaits, for each command.
+/// Not an `async` block, because that would move into another place what it awaits, for each
+/// command.
 enum Answering<C: Request, F> {
     /// What is wrong with the command, until it was told.
     Unread(Option<DecodeError>),
@@ -61,8 +63,9 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: of the fields only `answer` is pinned with this, and it stays where it is: nothing here moves it, there is no `Drop`
-        // that could, and this is `Unpin` only where it is. The error is moved out, and never pinned.
+        // SAFETY: of the fields only `answer` is pinned with this, and it stays where it is:
+        // nothing here moves it, there is no `Drop` that could, and this is `Unpin` only where it
+        // is. The error is moved out, and never pinned.
         match unsafe { self.get_unchecked_mut() } {
             Answering::Begun { answer, echo } => {
                 // SAFETY: `answer` is pinned with this future, as said above.

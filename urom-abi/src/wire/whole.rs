@@ -1,4 +1,5 @@
-//! The functions of an enum of messages, each over the structures of its variants, which do the work.
+//! The functions of an enum of messages, each over the structures of its variants, which do the
+//! work.
 
 use super::{DecodeError, EncodeError};
 use crate::descriptor::NotificationDesc;

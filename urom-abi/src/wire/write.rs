@@ -139,8 +139,8 @@ pub fn total(fixed: usize, payloads: &[usize]) -> Option<usize> {
     payloads.iter().try_fold(fixed, |sum, len| sum.checked_add(*len))
 }
 
-/// Writes a message to the start of `out`: a fixed part, zeros but for what `fill` writes, and the payloads behind it. Gives
-/// its length.
+/// Writes a message to the start of `out`: a fixed part, zeros but for what `fill` writes, and the
+/// payloads behind it. Gives its length.
 ///
 /// # Errors
 /// [`EncodeError::TooBig`] when `out` is shorter than the message; nothing is written then.
@@ -173,7 +173,8 @@ pub fn message<const LEN: usize, const N: usize>(
     Ok(LEN + at)
 }
 
-/// How many bytes there are, of which the compiler now knows that their number and a small one make no overflow.
+/// How many bytes there are, of which the compiler now knows that their number and a small one make
+/// no overflow.
 #[inline(always)]
 fn length(bytes: &[u8]) -> usize {
     // SAFETY: no slice has more bytes.
@@ -181,8 +182,8 @@ fn length(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Room for `count` elements of zeros, behind a fixed part of zeros, in a descriptor of its own: what a handler receives
-/// into. A notification that is given the payload uses the same descriptor.
+/// Room for `count` elements of zeros, behind a fixed part of zeros, in a descriptor of its own:
+/// what a handler receives into. A notification that is given the payload uses the same descriptor.
 ///
 /// # Errors
 /// [`EncodeError::NoMemory`] when the C heap has no room.
@@ -202,8 +203,8 @@ pub fn payload<const LEN: usize, T>(
 
 /// A notification of a fixed part, zeros but for what `fill` writes, and the payloads.
 ///
-/// When one payload has all the bytes and lies in a descriptor behind a fixed part of this length, that descriptor is
-/// the notification. Otherwise the payloads are copied into a new one.
+/// When one payload has all the bytes and lies in a descriptor behind a fixed part of this length,
+/// that descriptor is the notification. Otherwise the payloads are copied into a new one.
 ///
 /// # Errors
 /// [`EncodeError::NoMemory`] when the C heap has no room.

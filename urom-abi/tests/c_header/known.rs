@@ -306,7 +306,8 @@ fn rdmo_is_that_of_the_application() {
     );
 }
 
-/// A tag of four bytes, a header field, an opaque type that is a payload, and lengths that are computed.
+/// A tag of four bytes, a header field, an opaque type that is a payload, and lengths that are
+/// computed.
 pub(crate) const UCC: Protocol = {
     const COLL_ARGS: Type = Type::Opaque { name: "CollArgs", size: 200, align: 8 };
     const WORKER: Field = field("dpu_worker_id", FieldKind::Plain, U64, 8);

@@ -1,13 +1,12 @@
 //! The C headers of protocols, read by C and C++ compilers.
 //!
-//! A header asserts all its own sizes and offsets, so that it compiles at all says that they are those of the
-//! description. What the numbers should be is stated here a second time, as facts about the C structures.
+//! A header asserts all its own sizes and offsets, so that it compiles at all says that they are
+//! those of the description. What the numbers should be is stated here a second time, as facts
+//! about the C structures.
 
 // Miri runs no compilers.
 #![cfg(not(miri))]
 
-#[path = "../c/mod.rs"]
-mod c;
 mod derived;
 mod known;
 mod odd;
@@ -16,7 +15,7 @@ mod values;
 
 use std::path::Path;
 
-use c::Language;
+use c_interface::Language;
 use urom_abi::describe::{Protocol, c_header};
 
 /// Writes the header of `protocol`, and compiles `code` behind it in every language.
@@ -26,8 +25,12 @@ fn check(protocol: &Protocol, code: &str) -> Result<(), String> {
     for &language in Language::ALL {
         // Twice, for the guard.
         let assert = "#ifndef __cplusplus\n#define static_assert _Static_assert\n#endif\n";
-        c::check(language, Path::new("."), &format!("{header}\n{header}\n{assert}{code}"))
-            .map_err(|complaints| format!("{language:?}:\n{complaints}\n{header}"))?;
+        c_interface::check(
+            language,
+            Path::new("."),
+            &format!("{header}\n{header}\n{assert}{code}"),
+        )
+        .map_err(|complaints| format!("{language:?}:\n{complaints}\n{header}"))?;
     }
     Ok(())
 }

@@ -98,7 +98,8 @@ fn names_that_c_or_cpp_does_not_allow_get_an_underscore() {
     );
 }
 
-/// The keywords of C up to C23 and of C++ up to C++26, those of Rust 2024 among them, and names of the headers' own includes.
+/// The keywords of C up to C23 and of C++ up to C++26, those of Rust 2024 among them, and names of
+/// the headers' own includes.
 const KEYWORDS: &str = "_Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Generic _Imaginary \
     _Noreturn _Static_assert _Thread_local alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t \
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue \

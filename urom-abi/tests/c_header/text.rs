@@ -4,7 +4,8 @@ use urom_abi::describe::{Messages, Protocol, Variant, c_header};
 
 use crate::known::{GRAPH, SANDBOX, UCC, variant};
 
-/// Asserts that `lines` stand in `header` one after another, each as a whole line but for what is around a comment.
+/// Asserts that `lines` stand in `header` one after another, each as a whole line but for what is
+/// around a comment.
 #[track_caller]
 fn says(header: &str, lines: &[&str]) {
     let clean = |line: &str| {

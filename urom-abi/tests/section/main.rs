@@ -94,7 +94,8 @@ fn a_real_description_survives_every_cut_and_every_changed_byte() {
         for (number, byte) in values.into_iter().enumerate() {
             let mut changed = bytes;
             changed[at] = byte;
-            // A header takes a hundred times as long as all the rest: one for each place, of one value after the other.
+            // A header takes a hundred times as long as all the rest: one for each place, of one
+            // value after the other.
             survives(&changed).iter().filter(|_| at % values.len() == number).for_each(can_be_used);
         }
     }

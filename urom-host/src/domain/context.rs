@@ -20,13 +20,11 @@ use crate::owner::{self, Owned};
 use crate::wait;
 use crate::worker;
 
-/// A domain context and everything that must live as long as it.
 pub(super) struct Context {
     handle: ContextHandle,
     domain: NonNull<RawDomain>,
     pub(super) engine: ProgressEngine,
     pub(super) exchange: Exchange,
-    /// This process's workers, each with its id in the domain.
     pub(super) workers: Vec<(u64, Rc<worker::Owner>)>,
 }
 
@@ -47,7 +45,6 @@ impl Context {
         self.handle.start(|| self.starting())
     }
 
-    /// Why the start failed.
     pub(super) fn start_failure(&self) -> Error {
         let Some(source) = self.exchange.take_failure() else {
             return self.handle.start_failure(self.starting());
@@ -65,7 +62,6 @@ impl Context {
         format!("stopping {}", self.name())
     }
 
-    /// Stops the domain and waits until it is idle.
     pub(super) fn stop(&self) -> Result<()> {
         // Inside a callback nothing moves. The drop of the owner does the rest afterwards.
         if self.stop_within(LEAVE_LIMIT)? || callback::is_running() {
@@ -121,7 +117,6 @@ impl Owned for Context {
     }
 }
 
-/// The owner of a domain's context.
 pub(super) type Owner = owner::Owner<Context>;
 
 impl Owner {

@@ -18,7 +18,6 @@ pub(super) struct Exchange {
     request: Cell<Option<Request>>,
     /// Cleared while the all-gather runs, so that one that panicked is not asked again.
     usable: Cell<bool>,
-    /// The first error.
     failure: RefCell<Option<BoxError>>,
 }
 

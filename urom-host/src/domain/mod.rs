@@ -18,12 +18,6 @@ use crate::error::Result;
 ///
 /// The domain distributes the address and the packed handles; it neither reads nor keeps the
 /// memory. The program keeps the memory registered for as long as workers may use it.
-///
-/// ```
-/// use urom_host::Buffer;
-/// # let (address, packed_key) = (0x7f00_0000_0000, vec![1, 2, 3]);
-/// let buffer = Buffer { address, length: 4096, key: packed_key, ..Buffer::default() };
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// Where it begins.

@@ -16,21 +16,6 @@ use crate::wait;
 /// The start has begun. It goes on while the engine is progressed, and ends when all processes have
 /// exchanged their data. Dropping this stops the domain again; the others fail, at once or when the
 /// time of their all-gather is over.
-///
-/// ```no_run
-/// use urom_host::StartingDomain;
-/// use urom_host::gather::InProcess;
-/// # use urom_host::{Service, Worker, Result};
-/// # fn example(service: &Service, workers: &[Worker; 2]) -> Result<()> {
-/// // Two domains of one process each; neither waits for the other's exchange.
-/// let starts: Vec<StartingDomain> = workers
-///     .iter()
-///     .map(|worker| service.domain().worker(0, worker).gather(InProcess::alone()).start())
-///     .collect();
-/// let domains = starts.into_iter().map(StartingDomain::wait).collect::<Result<Vec<_>>>()?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "dropping it stops the domain again"]
 pub struct StartingDomain {
     /// `None` once this has resolved.

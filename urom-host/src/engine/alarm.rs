@@ -15,7 +15,6 @@ use rustix::time::{
 pub(crate) struct Alarm {
     both: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to.
     set: Cell<Option<Instant>>,
 }
 
@@ -34,7 +33,6 @@ impl Alarm {
         self.both.as_raw_fd()
     }
 
-    /// Sets the timer, or stops it.
     pub(crate) fn set(&self, at: Option<Instant>) -> io::Result<()> {
         if self.set.get() == at {
             return Ok(());

@@ -33,7 +33,6 @@ pub(super) fn tidy() {
     });
 }
 
-/// Every engine, also those that are added meanwhile.
 #[inline]
 pub(crate) fn each() -> impl Iterator<Item = Rc<EngineCore>> {
     let at = |index| ENGINES.with(|engines| engines.borrow().get(index).map(Weak::upgrade));

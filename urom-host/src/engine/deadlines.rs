@@ -17,19 +17,16 @@ use crate::callback;
 /// their turn.
 pub(crate) const MOVES: u32 = 64;
 
-/// A worker whose tasks have deadlines.
 pub(crate) trait Timed {
     /// Ends every task whose deadline has passed; whether there was one, and the earliest deadline
     /// of the others.
     fn expire(&self, now: Instant) -> (bool, Option<Instant>);
 }
 
-/// The deadlines of one engine.
 #[derive(Default)]
 pub(crate) struct Deadlines {
     /// No deadline of any task is before this; `None` when there is none.
     next: Cell<Option<Instant>>,
-    /// The workers that ever had one.
     workers: RefCell<Vec<NonNull<dyn Timed>>>,
     /// Futures to be woken at a time.
     resting: RefCell<Vec<(Instant, Waker)>>,
@@ -45,12 +42,10 @@ impl Deadlines {
         self.workers.borrow_mut().push(NonNull::from(worker));
     }
 
-    /// Forgets a worker.
     pub(crate) fn remove_worker(&self, worker: &(dyn Timed + 'static)) {
         self.workers.borrow_mut().retain(|known| !ptr::addr_eq(known.as_ptr(), worker));
     }
 
-    /// Adds a deadline. The program may sleep on the alarm already, in another of its tasks.
     pub(crate) fn note(&self, at: Instant) {
         if self.lower(at)
             && let Err(error) = self.set_alarm()
@@ -153,12 +148,10 @@ impl Deadlines {
         self.alarm.get_or_init(|| make().inspect_err(warn).ok()).as_ref()
     }
 
-    /// Sets the alarm, if there is one, to the next deadline.
     pub(crate) fn set_alarm(&self) -> io::Result<()> {
         self.made_alarm().map_or(Ok(()), |alarm| alarm.set(self.next.get()))
     }
 
-    /// Makes the alarm unreadable after it went off.
     pub(crate) fn clear_alarm(&self) {
         if let Some(alarm) = self.made_alarm() {
             alarm.clear();

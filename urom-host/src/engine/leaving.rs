@@ -22,11 +22,8 @@ pub(crate) const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The owner of a context that was dropped. Dropping this, once the context is idle, destroys it.
 pub(crate) trait Leaver {
-    /// Its context in the library.
     fn ctx(&self) -> NonNull<Ctx>;
-    /// Whether the context can be destroyed.
     fn is_idle(&self) -> bool;
-    /// How many handles of its engine it has.
     fn handles(&self) -> usize;
     /// Leaks the context, which the library still uses.
     fn stay_behind(self: Box<Self>);
@@ -37,7 +34,6 @@ pub(crate) trait Leaver {
 pub(crate) struct Leaving {
     /// Each with the time when it was dropped.
     leavers: RefCell<Vec<(Instant, Box<dyn Leaver>)>>,
-    /// How many handles the engine has.
     pub(super) handles: Cell<usize>,
     /// The last handle waits.
     waiting: Cell<bool>,

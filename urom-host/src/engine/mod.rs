@@ -65,22 +65,6 @@ use leaving::Leaving;
 ///
 /// The feature `tokio` has this for tokio: the function `drive` of the module of that name.
 ///
-/// ```no_run
-/// use rustix::event::{PollFd, PollFlags, poll};
-/// use urom_host::ProgressEngine;
-///
-/// /// Waits for whatever comes first, an event of the engine's or one of the program's own.
-/// fn turn(engine: &ProgressEngine, other: &std::net::TcpStream) -> urom_host::Result<()> {
-///     while engine.progress() {}
-///     engine.request_notification()?;
-///     let mut set = [PollFd::new(engine, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
-///     let polled = poll(&mut set, None);
-///     engine.clear_notification()?;
-///     polled.expect("both are descriptors");
-///     Ok(())
-/// }
-/// ```
-///
 /// # Threads
 ///
 /// ```compile_fail,E0277
@@ -195,7 +179,6 @@ impl ProgressEngine {
         ProgressEngine(core)
     }
 
-    /// Whether the other handle is of the same engine.
     pub(crate) fn is_same(&self, other: &ProgressEngine) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }

@@ -6,14 +6,6 @@ use std::io;
 use urom_abi::DocaError;
 
 /// Why an all-gather failed: a sentence, and the DOCA code that the domain's start fails with.
-///
-/// ```
-/// use urom_host::DocaError;
-/// use urom_host::gather::Error;
-/// let error = Error::new(DocaError::TIME_OUT, "participant 3 did not answer");
-/// assert_eq!(error.code(), DocaError::TIME_OUT);
-/// assert_eq!(error.to_string(), "participant 3 did not answer");
-/// ```
 #[derive(Debug)]
 pub struct Error {
     code: DocaError,
@@ -29,20 +21,10 @@ impl Error {
     }
 
     /// The same, with the system's error behind it, which also gives the code.
-    ///
-    /// ```
-    /// use std::io;
-    /// use urom_host::DocaError;
-    /// use urom_host::gather::Error;
-    ///
-    /// let error = Error::io("participant 3 is lost", io::ErrorKind::ConnectionReset.into());
-    /// assert_eq!(error.code(), DocaError::CONNECTION_RESET);
-    /// ```
     pub fn io(text: impl Into<String>, source: io::Error) -> Error {
         Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
     }
 
-    /// Whether the system's error is behind it.
     pub(super) fn is_io(&self) -> bool {
         self.source.is_some()
     }

@@ -8,24 +8,9 @@ use super::{AllGather, BoxError, Error, busy};
 
 /// The all-gather of participants in one process, on one thread or on several.
 ///
-/// ```
-/// use urom_host::gather::{AllGather, InProcess};
-/// # fn main() -> Result<(), urom_host::gather::BoxError> {
-/// let mut group = InProcess::group(2);
-/// for (participant, block) in group.iter_mut().zip([b"ab", b"cd"]) {
-///     participant.begin(block)?;
-/// }
-/// let mut blocks = [0; 4];
-/// assert!(group[0].test(&mut blocks)?);
-/// assert_eq!(&blocks, b"abcd");
-/// # Ok(())
-/// # }
-/// ```
-///
 /// A participant that is dropped before it gave its block fails the exchange for the others.
 pub struct InProcess {
     index: u32,
-    /// To every participant, this one included.
     to: Vec<Sender<Box<[u8]>>>,
     /// From every participant, in the order of their indices.
     from: Vec<Receiver<Box<[u8]>>>,
@@ -50,18 +35,6 @@ impl InProcess {
     }
 
     /// The only participant of a group: for a domain of this process alone.
-    ///
-    /// ```
-    /// use urom_host::gather::{AllGather, InProcess};
-    ///
-    /// # fn main() -> Result<(), urom_host::gather::BoxError> {
-    /// let mut alone = InProcess::alone();
-    /// alone.begin(b"mine")?;
-    /// let mut blocks = [0; 4];
-    /// assert!(alone.test(&mut blocks)? && &blocks == b"mine");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn alone() -> InProcess {
         let (to, from) = mpsc::channel();
         InProcess { index: 0, to: vec![to], from: vec![from], arrived: None }

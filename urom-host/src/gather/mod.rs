@@ -147,7 +147,6 @@ pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
     DocaError::IO_FAILED
 }
 
-/// Refuses a second exchange while one is under way.
 fn busy() -> BoxError {
     Error::new(DocaError::BAD_STATE, "an exchange is under way already").into()
 }

@@ -57,11 +57,8 @@ pub struct Mpi {
 /// What MPI reads and writes until the request is over.
 struct Exchange {
     block: Vec<u8>,
-    /// How many bytes of the block are exchanged.
     done: usize,
-    /// How many are being exchanged.
     length: usize,
-    /// These bytes of all participants.
     blocks: Vec<u8>,
     /// `None` before the first, and between two.
     request: Option<ffi::MPI_Request>,
@@ -227,7 +224,6 @@ impl Exchange {
         Ok(flag != 0)
     }
 
-    /// Copies the bytes that have arrived to their places in `blocks`.
     fn take(&mut self, blocks: &mut [u8]) {
         if self.length > 0 {
             let whole = blocks.chunks_exact_mut(self.block.len());

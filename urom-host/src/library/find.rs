@@ -9,7 +9,6 @@ use urom_abi::DocaError;
 use super::{Library, load};
 use crate::error::{Error, Result};
 
-/// Names the library.
 const VARIABLE: &str = "UROM_DOCA_LIBRARY";
 /// Its word for the built-in one.
 const BUILTIN: &str = "builtin";
@@ -27,7 +26,6 @@ fn installed() -> Vec<PathBuf> {
     [files(&debian), files("lib64")].concat()
 }
 
-/// What the library must be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// What every library can do.
@@ -53,7 +51,6 @@ pub(crate) fn find_for(need: Need) -> Result<Library> {
     }
 }
 
-/// What the choice depends on.
 #[derive(Debug, Clone)]
 struct Surroundings {
     variable: Option<OsString>,
@@ -101,7 +98,6 @@ impl Surroundings {
         }
     }
 
-    /// The error when there is none, with all that was looked at.
     fn nothing(&self, need: Need) -> Error {
         let places: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
         let installed = match (need, self.service_file) {

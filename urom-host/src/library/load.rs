@@ -128,7 +128,6 @@ fn check_owner(handle: &Handle, identity: (u64, u64), what: &str) -> Result<()> 
         .hint("name that file, or leave the choice to the environment"))
 }
 
-/// The file that an address is of.
 fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: looks up an address, and writes to a place for the result.
@@ -143,7 +142,6 @@ fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
     Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
-/// The library's release, if it can be used.
 fn version(handle: &Handle, what: &str) -> Result<String> {
     let refused = |why: String| {
         Error::new(DocaError::UNSUPPORTED_VERSION, what.to_owned())

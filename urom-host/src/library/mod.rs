@@ -45,11 +45,9 @@ pub(crate) use find::{Need, find_for};
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
-    /// The file it was loaded from; the built-in library has none.
     file: Option<&'static File>,
 }
 
-/// The file a library was loaded from.
 struct File {
     path: PathBuf,
     version: String,
@@ -118,14 +116,6 @@ impl Library {
     /// Every function of the table behaves as its documentation in [`urom_abi::host`] and DOCA's
     /// says: objects live until they are destroyed, a task's memory until it is released, callbacks
     /// are called inside `doca_pe_progress` and nowhere else.
-    ///
-    /// ```
-    /// # use urom_host::Library;
-    /// fn played(table: &'static urom_abi::host::Api) -> Library {
-    ///     // SAFETY: its functions do what DOCA's do.
-    ///     unsafe { Library::from_table(table) }
-    /// }
-    /// ```
     pub unsafe fn from_table(api: &'static Api) -> Library {
         Library { api, file: None }
     }
@@ -142,7 +132,6 @@ impl Library {
         self.file.map(|file| file.version.as_str())
     }
 
-    /// The file as error messages name it.
     pub(crate) fn file(self) -> Option<impl fmt::Display> {
         self.file
     }

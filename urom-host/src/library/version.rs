@@ -11,16 +11,12 @@ struct Release {
     minor: u32,
 }
 
-/// Whether a release can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It can be used.
     Known,
     /// It is newer than what is known, and probably can be used.
     Newer,
-    /// It cannot.
     TooOld,
-    /// The text names no release.
     NoRelease,
 }
 

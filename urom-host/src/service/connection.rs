@@ -88,7 +88,6 @@ impl Connection {
         self.place(settings)
     }
 
-    /// This project's extensions of DOCA.
     fn extensions(
         &self,
         settings: &Settings,
@@ -180,7 +179,6 @@ impl Connection {
         self.state() == CtxState::RUNNING
     }
 
-    /// The plugins with the fingerprints of their descriptions; none when the service found none.
     pub(super) fn plugins(&self) -> Result<Vec<(PluginInfo, Option<u64>)>> {
         let plugins = self.plugins_list()?;
         let Some(extensions) = self.handle.library.extensions() else {
@@ -270,7 +268,6 @@ impl Connection {
         )
     }
 
-    /// Progresses until nothing moves.
     pub(super) fn progress(&self) {
         while self.engine.pump() {}
     }

@@ -29,7 +29,6 @@ use crate::service::settings::Place;
 use crate::service::settings::Settings;
 use crate::wait::Bell;
 
-/// What the thread reports once it is connected.
 struct Connected {
     service: Pointer,
     plugins: Vec<(PluginInfo, Option<u64>)>,
@@ -51,13 +50,11 @@ pub(crate) struct ServiceCore {
     pub(crate) serial: u64,
     service: Pointer,
     pub(super) plugins: Vec<Plugin>,
-    /// Where the program said that the service is.
     #[cfg(feature = "builtin")]
     pub(super) place: Place,
     pub(super) cpus: CpuSet,
     shared: Arc<Shared>,
     pub(super) counts: Arc<Counts>,
-    /// `None` once it is to end.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -123,7 +120,6 @@ impl ServiceCore {
         self.shared.failure.get().cloned()
     }
 
-    /// Runs a job on the service's thread.
     pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Timed) + Send + 'static) {
         if let Some(jobs) = &self.jobs {
             // Without the thread the job is dropped, which ends what waits for it.
@@ -132,7 +128,6 @@ impl ServiceCore {
         self.shared.bell.raise();
     }
 
-    /// Asks for a plugin's description, and waits for the answer.
     pub(super) fn describe(&self, plugin: &Plugin) -> Result<Description> {
         let (answer, answered) = mpsc::sync_channel(1);
         let id = plugin.id();
@@ -167,7 +162,6 @@ struct Shared {
 /// The queries of a service that were given a deadline.
 type Timed = Vec<Arc<Query>>;
 
-/// What the service's thread is to do next.
 type Job = Box<dyn FnOnce(&Connection, &mut Timed) + Send>;
 
 fn serve(

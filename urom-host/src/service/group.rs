@@ -116,16 +116,6 @@ debug_fields!(GroupQuery, |it| { group: it.query.group });
 ///
 /// [`GroupQuery::handle`] makes one. It does not keep the service connected, and dropping it does
 /// nothing.
-///
-/// ```no_run
-/// use urom_host::GroupQueryHandle;
-/// # fn example(service: &urom_host::Service) {
-/// let query = service.workers_of_group(1);
-/// let handle: GroupQueryHandle = query.handle();
-/// drop(query);
-/// assert!(!handle.cancel(), "nobody waits for it any more");
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct GroupQueryHandle {
     query: Arc<Query>,
@@ -133,15 +123,6 @@ pub struct GroupQueryHandle {
 
 impl GroupQueryHandle {
     /// As [`GroupQuery::cancel`].
-    ///
-    /// ```no_run
-    /// # fn example(service: &urom_host::Service) {
-    /// let query = service.workers_of_group(1);
-    /// let handle = query.handle();
-    /// drop(query);
-    /// assert!(!handle.cancel(), "nobody waits for it any more");
-    /// # }
-    /// ```
     pub fn cancel(&self) -> bool {
         self.query.cancel()
     }

@@ -41,29 +41,6 @@ use crate::worker::WorkerBuilder;
 /// # Ok(())
 /// # }
 /// ```
-///
-/// What it tells of the service, and commands as bytes:
-///
-/// ```no_run
-/// use urom_host::gather::InProcess;
-/// # use urom_host::Service;
-/// # fn example(service: &Service, file: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
-/// println!("{} plugins, {} CPUs", service.plugins().len(), service.cpus().iter().count());
-/// println!("group 1 has the workers {:?}", service.workers_of_group(1).wait()?);
-/// println!("late: {}, dropped: {}", service.late_answers(), service.dropped_answers());
-///
-/// let protocol = urom_abi::describe::section::read(file)?.protocol;
-/// let plugin = service.plugin_with("worker_graph", protocol)?;
-/// assert_eq!(plugin.id(), service.plugin_named("worker_graph")?.id());
-/// let worker = service.worker().plugin(plugin).start().wait()?;
-/// let domain = service.domain().worker(0, &worker).gather(InProcess::alone()).start().wait()?;
-/// println!("{:?}", worker.command(plugin, &[0; 16])?.wait()?);
-/// if let Some(why) = service.failure() {
-///     println!("the service is gone: {why}");
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct ServiceHandle {
     core: Arc<ServiceCore>,

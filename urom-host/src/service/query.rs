@@ -36,7 +36,6 @@ pub(super) struct Query {
 }
 
 struct State {
-    /// `None` once the query has ended.
     answer: Option<oneshot::Sender<Ids>>,
     /// When it is given up, and how long after the call that asked it.
     deadline: Option<(Instant, Duration)>,
@@ -62,7 +61,6 @@ impl Query {
         Error::new(code, format!("asking for the workers of group {}", self.group))
     }
 
-    /// Whether somebody waits for the answer.
     fn is_asked(&self) -> bool {
         self.state().answer.as_ref().is_some_and(|answer| !answer.is_canceled())
     }
@@ -74,7 +72,6 @@ impl Query {
         self.state().deadline = at.map(|at| (at, limit));
     }
 
-    /// Gives it up; `false` when it has ended already.
     pub(super) fn cancel(&self) -> bool {
         let error = self.error(DocaError::SKIPPED).why("it was cancelled before its answer came");
         self.is_asked() && self.end(Err(error)).is_ok()

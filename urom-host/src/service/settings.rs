@@ -8,7 +8,6 @@ use urom_abi::DocaError;
 
 use crate::error::{Error, Result};
 
-/// What the service's thread needs to connect, besides the library.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) place: Place,
@@ -18,7 +17,6 @@ pub(super) struct Settings {
     pub(super) max_message_size: Option<usize>,
 }
 
-/// Where the service is.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     /// Wherever the library finds it.
@@ -31,7 +29,6 @@ pub(super) enum Place {
 }
 
 impl Settings {
-    /// The attempt to connect, in error messages.
     pub(super) fn what(&self) -> String {
         match &self.place {
             Place::Environment => "connecting to the service".to_owned(),
@@ -45,12 +42,10 @@ impl Settings {
         }
     }
 
-    /// A text for C.
     pub(super) fn c_string(&self, text: &str) -> Result<CString> {
         CString::new(text).map_err(|error| self.nul(error))
     }
 
-    /// A path for C.
     pub(super) fn c_path(&self, path: &Path) -> Result<CString> {
         CString::new(path.as_os_str().to_owned().into_vec()).map_err(|error| self.nul(error))
     }

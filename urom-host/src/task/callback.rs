@@ -9,18 +9,18 @@ use urom_abi::protocol::{Reply, Request};
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::{Response, TaskHandle, future, outcome};
+use crate::task::outcome::{self, Sent};
+use crate::task::{Response, TaskHandle, future};
 use crate::worker::{CALLBACK_ROOM, Context, Slot, State, Worker};
 
 const ALIGNMENT: usize = 8;
 
-/// What waits in the task's slot.
-struct Waiting<C: Request, F> {
-    echo: <C::Reply as Reply>::Echo,
+struct Waiting<E, F> {
+    echo: E,
     callback: F,
 }
 
-impl<C: Request, F> Waiting<C, F> {
+impl<E, F> Waiting<E, F> {
     const INLINE: bool = size_of::<Self>() <= CALLBACK_ROOM && align_of::<Self>() <= ALIGNMENT;
 
     /// # Safety
@@ -51,7 +51,6 @@ impl<C: Request, F> Waiting<C, F> {
     }
 }
 
-/// Submits a command whose answer a callback gets.
 #[inline]
 pub(crate) fn submit_with<C, F>(
     plugin: &Plugin,
@@ -69,13 +68,13 @@ where
     // It is stored after the submission: nothing completes before the next progress.
     match task.submit(State::Calling, deadline) {
         Ok(slot) => {
-            let waiting = Waiting::<C::Kind, F> { echo: command.echo(), callback };
+            let waiting = Waiting { echo: command.echo(), callback };
             // SAFETY: the slot is this task's, and its memory is used for nothing else.
             unsafe { waiting.store(slot.callback()) };
-            slot.deliver.set(Some(deliver::<C::Kind, F>));
+            slot.deliver.set(Some(deliver::<C, F>));
             Ok(TaskHandle::new(owner, slot))
         }
-        Err((code, _task)) => Err(outcome::rejected(owner, outcome::describe::<C>(owner), code)),
+        Err((code, _task)) => Err(outcome::rejected(owner, Sent::by::<C>().on(owner), code)),
     }
 }
 
@@ -87,9 +86,10 @@ where
     F: FnOnce(Result<C::Reply>) + 'static,
 {
     // SAFETY: the caller's promise.
-    let Waiting { echo, callback } = unsafe { Waiting::<C, F>::take(slot.callback()) };
+    let Waiting { echo, callback } =
+        unsafe { Waiting::<<C::Reply as Reply>::Echo, F>::take(slot.callback()) };
     // This gives the task back, unless a payload keeps it, so that the callback can submit the next
     // one in its place.
-    let answer = outcome::read::<C>(context, &echo, response);
+    let answer = outcome::read(context, Sent::by::<C>(), &echo, response);
     callback(answer);
 }

@@ -9,11 +9,12 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use urom_abi::DocaError;
-use urom_abi::protocol::{Protocol, Reply, Request};
+use urom_abi::protocol::{Reply, Request};
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::{Task, TaskHandle, outcome};
+use crate::task::outcome::{self, Sent};
+use crate::task::{Task, TaskHandle};
 use crate::wait;
 use crate::worker::{Context, End, Owner, Slot, State, Worker};
 
@@ -97,7 +98,6 @@ impl Ticket {
         self.slot().is_some_and(|slot| self.owner.cancel(slot))
     }
 
-    /// A handle to the task for somebody else.
     pub(super) fn handle(&self) -> TaskHandle {
         match self.slot() {
             Some(slot) => TaskHandle::new(&self.owner, slot),
@@ -115,7 +115,6 @@ impl Drop for Ticket {
     }
 }
 
-/// Encodes a command straight into a task.
 #[inline]
 pub(super) fn prepare<'a, C: Request>(
     context: &'a Context,
@@ -125,24 +124,23 @@ pub(super) fn prepare<'a, C: Request>(
     let mut task = Task::allocate(context, plugin)?;
     match command.encode(task.payload()) {
         Ok(length) => task.set_len(length)?,
-        Err(error) => return Err(outcome::unencodable::<C>(context, error)),
+        Err(error) => return Err(outcome::unencodable(context, Sent::by::<C>(), error)),
     }
     Ok(task)
 }
 
-/// Submits a command whose answer a future waits for.
 #[inline]
 pub(crate) fn submit<C: Request>(
     plugin: &Plugin,
     worker: &Worker,
     command: &C,
     deadline: Option<Duration>,
-) -> Result<Completion<C::Kind>> {
+) -> Result<Completion<C::Reply>> {
     let owner = worker.owner();
     let task = prepare(owner, plugin, command)?;
     match Ticket::submit(owner, task, deadline) {
-        Ok(ticket) => Ok(Completion { ticket, echo: command.echo() }),
-        Err((code, _task)) => Err(outcome::rejected(owner, outcome::describe::<C>(owner), code)),
+        Ok(ticket) => Ok(Completion { ticket, echo: command.echo(), sent: Sent::by::<C>() }),
+        Err((code, _task)) => Err(outcome::rejected(owner, Sent::by::<C>().on(owner), code)),
     }
 }
 
@@ -200,18 +198,18 @@ pub(crate) fn submit<C: Request>(
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
-/// use urom_abi::protocol::{Reply, Request};
-/// fn check<C: Request + Send>() where <C::Reply as Reply>::Echo: Send {
-///     assert_send::<urom_host::Completion<C>>();
+/// fn check<R: urom_abi::protocol::Reply<Echo: Send> + Send>() {
+///     assert_send::<urom_host::Completion<R>>();
 /// }
 /// ```
 #[must_use = "dropping a completion throws the reply away"]
-pub struct Completion<C: Request> {
+pub struct Completion<R: Reply> {
     ticket: Ticket,
-    echo: <C::Reply as Reply>::Echo,
+    echo: R::Echo,
+    sent: Sent,
 }
 
-impl<C: Request> Completion<C> {
+impl<R: Reply> Completion<R> {
     /// Waits for the reply, progressing all engines of this thread.
     ///
     /// # Errors
@@ -219,12 +217,12 @@ impl<C: Request> Completion<C> {
     ///
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
-    pub fn wait(mut self) -> Result<C::Reply> {
+    pub fn wait(mut self) -> Result<R> {
         wait::allowed()?;
         if self.ticket.spin() {
             // The usual case. Preparing to sleep would cost more than all the rest.
-            let Completion { ticket, echo } = &mut self;
-            return ticket.take(|context, slot| outcome::finish::<C>(context, slot, echo));
+            let Completion { ticket, echo, sent } = &mut self;
+            return ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo));
         }
         wait::block_on(self)
     }
@@ -251,22 +249,22 @@ impl<C: Request> Completion<C> {
 }
 
 // Nothing in it is ever pinned.
-impl<C: Request> Unpin for Completion<C> {}
+impl<R: Reply> Unpin for Completion<R> {}
 
-impl<C: Request> Future for Completion<C> {
-    type Output = Result<C::Reply>;
+impl<R: Reply> Future for Completion<R> {
+    type Output = Result<R>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let Completion { ticket, echo } = &mut *self;
-        ticket.poll(cx, |context, slot| outcome::finish::<C>(context, slot, echo))
+        let Completion { ticket, echo, sent } = &mut *self;
+        ticket.poll(cx, |context, slot| outcome::finish(context, *sent, slot, echo))
     }
 }
 
-impl<C: Request> fmt::Debug for Completion<C> {
+impl<R: Reply> fmt::Debug for Completion<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Completion")
-            .field("plugin", &<C::Protocol as Protocol>::NAME)
-            .field("command", &outcome::command::<C>())
+            .field("plugin", &self.sent.plugin())
+            .field("command", &self.sent.command())
             .field("complete", &self.is_complete())
             .finish()
     }

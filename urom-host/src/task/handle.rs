@@ -10,20 +10,6 @@ use crate::worker::{Owner, Slot};
 /// `submit_with` of the generated tasks returns one, and
 /// [`Completion::handle`](crate::Completion::handle) makes one. It keeps nothing alive, and
 /// dropping it does nothing.
-///
-/// ```no_run
-/// # use urom_host::{DocaError, Worker, Host, Result, TaskHandle};
-/// # fn example(graph: &graph_protocol::Client<Host>, worker: &Worker) -> Result<()> {
-/// let task: TaskHandle = graph.task_loopback(worker, 1).submit_with(|answer| {
-///     assert!(answer.is_err_and(|error| error.code() == DocaError::SKIPPED));
-/// })?;
-/// if task.cancel() {
-///     // The callback runs inside this call.
-///     worker.engine().progress();
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct TaskHandle {
     owner: Weak<Owner>,
@@ -42,7 +28,6 @@ impl TaskHandle {
         }
     }
 
-    /// A handle to a task that is over.
     pub(crate) fn of_nothing() -> TaskHandle {
         TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
     }

@@ -68,7 +68,6 @@ impl<'a> Task<'a> {
         self.held.context.api()
     }
 
-    /// Its slot, which is not given back then.
     #[inline]
     pub(crate) fn into_slot(self) -> &'a Slot {
         self.held.into_slot()
@@ -156,7 +155,6 @@ impl<'a> Task<'a> {
         Ok(slot)
     }
 
-    /// The memory of the command, all of it.
     #[inline]
     pub(crate) fn payload(&mut self) -> &mut [u8] {
         // SAFETY: the task's own memory, writable, of that many bytes; the task is not in flight,

@@ -17,15 +17,29 @@ pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
     format!("{command} on {}, plugin `{plugin}`,", context.name())
 }
 
-/// The command's own name.
-pub(super) fn command<C: Request>() -> &'static str {
-    let path = std::any::type_name::<C>();
-    let path = path.split('<').next().unwrap_or(path);
-    path.rsplit("::").next().unwrap_or(path)
-}
+/// Which command was sent: the plugin's name and the path of the command's type, found only when
+/// an error or a log line needs them.
+#[derive(Clone, Copy)]
+pub(super) struct Sent(fn() -> (&'static str, &'static str));
 
-pub(super) fn describe<C: Request>(context: &Context) -> String {
-    what(context, <C::Protocol as Protocol>::NAME, command::<C>())
+impl Sent {
+    pub(super) fn by<C: Request>() -> Sent {
+        Sent(|| (<C::Protocol as Protocol>::NAME, std::any::type_name::<C>()))
+    }
+
+    pub(super) fn plugin(self) -> &'static str {
+        (self.0)().0
+    }
+
+    pub(super) fn command(self) -> &'static str {
+        let path = (self.0)().1;
+        let path = path.split('<').next().unwrap_or(path);
+        path.rsplit("::").next().unwrap_or(path)
+    }
+
+    pub(super) fn on(self, context: &Context) -> String {
+        what(context, self.plugin(), self.command())
+    }
 }
 
 impl End {
@@ -39,7 +53,6 @@ impl End {
     }
 }
 
-/// A task that was given up.
 #[cold]
 fn ended(what: String, end: End) -> Error {
     if end == End::Undriven {
@@ -75,7 +88,6 @@ pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
 pub(super) const SEND_LESS: &str =
     "send less, or raise ServiceBuilder::max_message_size and uromd --max-msg-size";
 
-/// A task that could not be allocated.
 #[cold]
 pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error {
     let error = Error::new(code, what(context, plugin, "allocating a task for a command"));
@@ -110,7 +122,6 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
     }
 }
 
-/// A task that could not be submitted; `what` names it.
 #[cold]
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
     let (failure, error) = (context.failure(), Error::new(code, what));
@@ -127,68 +138,68 @@ pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Erro
     }
 }
 
-/// A command that does not fit.
 #[cold]
-pub(super) fn unencodable<C: Request>(context: &Context, error: EncodeError) -> Error {
-    Error::new(error.into(), describe::<C>(context)).caused_by(error)
+pub(super) fn unencodable(context: &Context, sent: Sent, error: EncodeError) -> Error {
+    Error::new(error.into(), sent.on(context)).caused_by(error)
 }
 
 /// The reply of a slot's task, which is given back.
 #[inline(always)]
-pub(super) fn finish<C: Request>(
+pub(super) fn finish<R: Reply>(
     context: &Context,
+    sent: Sent,
     slot: &Slot,
-    echo: &<C::Reply as Reply>::Echo,
-) -> Result<C::Reply> {
+    echo: &R::Echo,
+) -> Result<R> {
     match Arrived::of(context, slot) {
-        Some(arrived) => C::Reply::decode(&arrived, echo)
-            .map_err(|error| unreadable::<C>(context, error, arrived.reply())),
-        None => finish_otherwise::<C>(context, slot, echo),
+        Some(arrived) => R::decode(&arrived, echo)
+            .map_err(|error| unreadable(context, sent, error, arrived.reply())),
+        None => finish_otherwise(context, sent, slot, echo),
     }
 }
 
 /// As [`finish`], for all but the usual end.
 #[inline(never)]
-fn finish_otherwise<C: Request>(
+fn finish_otherwise<R: Reply>(
     context: &Context,
+    sent: Sent,
     slot: &Slot,
-    echo: &<C::Reply as Reply>::Echo,
-) -> Result<C::Reply> {
-    read::<C>(context, echo, context.take(slot))
+    echo: &R::Echo,
+) -> Result<R> {
+    read(context, sent, echo, context.take(slot))
 }
 
-/// An answer that cannot be decoded as the command's reply.
 #[cold]
-fn unreadable<C: Request>(context: &Context, error: DecodeError, reply: &[u8]) -> Error {
-    Error::new(DocaError::from(error), format!("reading the answer to {}", describe::<C>(context)))
+fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -> Error {
+    Error::new(DocaError::from(error), format!("reading the answer to {}", sent.on(context)))
         .caused_by(error)
         .with_reply(reply)
 }
 
 /// The command's reply, from the end of its task.
 #[inline]
-pub(super) fn read<C: Request>(
+pub(super) fn read<R: Reply>(
     context: &Context,
-    echo: &<C::Reply as Reply>::Echo,
+    sent: Sent,
+    echo: &R::Echo,
     mut response: Response<'_>,
-) -> Result<C::Reply> {
+) -> Result<R> {
     let reply = match (response.status().check(), response.reply()) {
-        (Ok(()), Some(_)) => C::Reply::decode(&mut response, echo),
+        (Ok(()), Some(_)) => R::decode(&mut response, echo),
         (Ok(()), None) => {
-            return Err(Error::new(DocaError::UNEXPECTED, describe::<C>(context))
+            return Err(Error::new(DocaError::UNEXPECTED, sent.on(context))
                 .why("the task succeeded without an answer"));
         }
         (Err(code), bytes) => {
             return Err(match response.end() {
-                Some(end) => ended(describe::<C>(context), end),
-                None => failed(context, describe::<C>(context), code, bytes),
+                Some(end) => ended(sent.on(context), end),
+                None => failed(context, sent.on(context), code, bytes),
             });
         }
     };
-    reply.map_err(|error| unreadable::<C>(context, error, response.reply().unwrap_or_default()))
+    reply.map_err(|error| unreadable(context, sent, error, response.reply().unwrap_or_default()))
 }
 
-/// A task that completed with a code other than `SUCCESS`.
 #[cold]
 pub(super) fn failed(
     context: &Context,

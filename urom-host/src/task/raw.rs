@@ -74,7 +74,6 @@ pub struct RawTask {
     plugin: PluginInfo,
     capacity: usize,
     deadline: Option<Duration>,
-    /// `None` once it was submitted.
     slot: Option<NonNull<Slot>>,
 }
 
@@ -151,22 +150,6 @@ impl Drop for RawTask {
 debug_fields!(RawTask, |it| { plugin: it.plugin });
 
 /// A task that was not submitted, and why.
-///
-/// ```
-/// # use urom_host::{DocaError, RawCompletion, RawTask, Rejected, Result};
-/// /// Sends what fits.
-/// fn submit(task: RawTask, command: &[u8]) -> Result<RawCompletion> {
-///     let Rejected { error, task } = match task.submit(command) {
-///         Ok(completion) => return Ok(completion),
-///         Err(rejected) => rejected,
-///     };
-///     let room = task.capacity();
-///     match error.code() {
-///         DocaError::TOO_BIG => Ok(task.submit(&command[..room])?),
-///         _ => Err(error),
-///     }
-/// }
-/// ```
 #[derive(Debug)]
 pub struct Rejected {
     /// What stopped it.
@@ -188,28 +171,12 @@ impl StdError for Rejected {
 }
 
 impl From<Rejected> for Error {
-    /// Releases the task.
     fn from(rejected: Rejected) -> Error {
         rejected.error
     }
 }
 
 /// A raw command in flight: a future of its [`Answer`], whatever its status.
-///
-/// ```no_run
-/// # use urom_host::{DocaError, Plugin, RawCompletion, Worker, Result};
-/// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-/// // The graph plugin's loopback: its tag, then the value.
-/// let command: Vec<u8> = [0u64, 42].iter().flat_map(|word| word.to_le_bytes()).collect();
-/// let completion: RawCompletion = worker.command(plugin, &command)?;
-/// let handle = completion.handle();
-/// if completion.cancel() {
-///     assert_eq!(completion.wait()?.status, DocaError::SKIPPED);
-/// }
-/// assert!(!handle.cancel(), "it is over");
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "dropping a completion throws the answer away"]
 pub struct RawCompletion {
     ticket: Ticket,

@@ -22,11 +22,13 @@ enum Memory<'a> {
     Task(Held<'a>, Option<NonNull<[u8]>>),
     /// A copy, because the task had to be released before anybody took its answer.
     Copied(Option<Vec<u8>>),
-    /// A payload's.
     Taken,
     /// None, because the program gave the task up. The task is in here when the library has given
     /// it back.
-    Ended { end: End, _back: Option<Held<'a>> },
+    Ended {
+        end: End,
+        _back: Option<Held<'a>>,
+    },
 }
 
 impl<'a> Response<'a> {
@@ -57,7 +59,6 @@ impl<'a> Response<'a> {
         Response { status: end.code(), memory: Memory::Ended { end, _back: Some(task.held) } }
     }
 
-    /// Why the program gave the task up, if it did.
     pub(crate) fn end(&self) -> Option<End> {
         match self.memory {
             Memory::Ended { end, .. } => Some(end),
@@ -150,7 +151,6 @@ impl<'a> Arrived<'a> {
         Some(Arrived { context, slot, bytes, kept: Cell::new(false) })
     }
 
-    /// The notification's bytes.
     #[inline]
     pub(crate) fn reply(&self) -> &[u8] {
         // SAFETY: the task's own memory until that is released, which does not happen before `self`

@@ -17,17 +17,6 @@ use crate::error::{Error, Result};
 /// # Errors
 /// When cargo does not start or cannot build the package, with what it said; when the package has
 /// no `cdylib`; and when the running program is no test that cargo built.
-///
-/// ```no_run
-/// use urom_host::Service;
-/// use urom_host::test_util::plugin;
-///
-/// # fn main() -> urom_host::Result<()> {
-/// // Without a daemon: the service in the test's own process.
-/// let service = Service::builder().plugin_path(plugin("graph-plugin")?).connect()?;
-/// # Ok(())
-/// # }
-/// ```
 pub fn plugin(package: &str) -> Result<PathBuf> {
     let what = || format!("building the plugin of package `{package}`");
     let messages = build(package, &["--lib"], what)?;

@@ -99,9 +99,7 @@ pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>
     .await
 }
 
-/// What a driver does next.
 enum Rest {
-    /// Look again at once.
     Look,
     /// Look again after the runtime's other tasks.
     Yield,
@@ -112,7 +110,6 @@ enum Rest {
 struct Driver {
     number: u64,
     watched: Vec<Watched>,
-    /// The engines were asked for notifications.
     armed: bool,
     /// It has cleared notifications that others may have requested, and not requested them again.
     cleared: bool,
@@ -120,7 +117,6 @@ struct Driver {
     moved: Instant,
 }
 
-/// An engine that tokio watches.
 struct Watched {
     engine: Weak<EngineCore>,
     /// A descriptor of its own, so that the engine may be destroyed first.
@@ -134,7 +130,6 @@ thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A driver, for the others of its thread.
 struct Known {
     number: u64,
     waker: Waker,
@@ -142,7 +137,6 @@ struct Known {
     asleep: bool,
 }
 
-/// Whether a driver progresses the engines of this thread.
 pub(super) fn is_driven() -> bool {
     // None when the thread ends: the list may be gone, while other thread-locals still wait.
     DRIVERS.try_with(|drivers| !drivers.borrow().is_empty()).unwrap_or(false)
@@ -172,7 +166,6 @@ impl Driver {
         }
     }
 
-    /// Begins a turn.
     fn awake(&mut self, cx: &Context<'_>) {
         self.turns = 0;
         let waker = cx.waker().clone();

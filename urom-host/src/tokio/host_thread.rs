@@ -68,7 +68,6 @@ pub struct HostThread<S> {
     panic: watch::Receiver<Option<String>>,
 }
 
-/// What makes a future on the thread.
 type Job<S> = Box<dyn FnOnce(Rc<S>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
 impl<S: 'static> HostThread<S> {
@@ -149,7 +148,6 @@ impl<S: 'static> HostThread<S> {
     }
 }
 
-/// Why a thread has ended, once it has.
 async fn ended(mut panic: watch::Receiver<Option<String>>) -> String {
     let panic = panic.wait_for(Option::is_some).await.ok().and_then(|panic| (*panic).clone());
     panic.map_or_else(
@@ -158,7 +156,6 @@ async fn ended(mut panic: watch::Receiver<Option<String>>) -> String {
     )
 }
 
-/// What a panic says.
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -60,7 +60,6 @@ struct Timer(Mutex<Alarm>);
 struct Alarm {
     at: Instant,
     wakers: Vec<Waker>,
-    /// It has gone off.
     over: bool,
 }
 

@@ -12,7 +12,6 @@ use rustix::event::{EventfdFlags, eventfd};
 pub(crate) struct Bell(OwnedFd);
 
 impl Bell {
-    /// One that is not readable.
     pub(crate) fn new() -> io::Result<Bell> {
         Ok(Bell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }

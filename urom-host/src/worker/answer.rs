@@ -3,19 +3,6 @@
 use urom_abi::DocaError;
 
 /// What a task ended with, in memory of its own.
-///
-/// ```
-/// use urom_host::{Answer, DocaError};
-///
-/// fn show(answer: &Answer) {
-///     match (&answer.bytes, answer.status) {
-///         (Some(bytes), DocaError::SUCCESS) => println!("{} bytes", bytes.len()),
-///         (Some(bytes), status) => println!("refused ({status}), {} bytes", bytes.len()),
-///         (None, status) => println!("no notification came: {status}"),
-///     }
-/// }
-/// show(&Answer { status: DocaError::CONNECTION_RESET, bytes: None });
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The notification's status, or why there was none.

@@ -14,7 +14,6 @@ use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::worker::{Owner, Starting};
 
-/// How many tasks a worker may have by default.
 const DEFAULT_INFLIGHT: u32 = 64;
 
 /// A worker that is being put together: made by [`Service::worker`](crate::Service::worker) or
@@ -52,7 +51,6 @@ pub struct WorkerBuilder {
     joins: bool,
 }
 
-/// What a worker is made with.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) id: u64,
@@ -178,7 +176,6 @@ impl WorkerBuilder {
         Starting::new(self.begin())
     }
 
-    /// Begins the start.
     pub(crate) fn begin(self) -> Result<Owner> {
         let owner = self.create()?;
         owner.start()?;

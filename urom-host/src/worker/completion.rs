@@ -79,7 +79,6 @@ impl Context {
         }
     }
 
-    /// Calls the callback of a slot with the end of its task.
     pub(crate) fn deliver(&self, slot: &Slot, response: Response<'_>) {
         if let Some(deliver) = slot.deliver.take() {
             // SAFETY: it was there, so it was stored with its callback and none of the two was
@@ -97,7 +96,6 @@ impl Context {
         self.release_ready();
     }
 
-    /// Releases the tasks that are ready for use.
     pub(crate) fn release_ready(&self) {
         while let Some(slot) = self.slots.take_ready() {
             self.release(slot);

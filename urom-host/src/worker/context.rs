@@ -21,16 +21,13 @@ use crate::wait;
 use crate::worker::Settings;
 use crate::worker::slots::{Slot, Slots};
 
-/// A worker context and everything that must live as long as it.
 pub(crate) struct Context {
     handle: ContextHandle,
     worker: NonNull<RawWorker>,
     pub(crate) engine: ProgressEngine,
     pub(crate) service: Arc<ServiceCore>,
-    /// The service's number.
     pub(crate) serial: u64,
     pub(crate) slots: Slots,
-    /// What it was made with.
     pub(crate) settings: Settings,
     /// The plugins it was started with, as a mask.
     pub(crate) plugins: Cell<u64>,
@@ -43,7 +40,6 @@ pub(crate) struct Context {
     pub(crate) late_answers: Cell<u64>,
     /// How many came to tasks whose future had been dropped.
     pub(crate) dropped_answers: Cell<u64>,
-    /// How many domains it is in.
     pub(crate) domains: Cell<usize>,
     /// Whether completed tasks must be released at once, so that the context can become idle.
     winding_down: Cell<bool>,
@@ -93,7 +89,6 @@ impl Context {
         Ok(())
     }
 
-    /// Begins to start the worker.
     pub(crate) fn start(&self) -> Result<()> {
         self.handle.start(|| format!("starting {}", self.name()))
     }
@@ -181,10 +176,8 @@ impl Owned for Context {
     }
 }
 
-/// The owner of a worker's context.
 pub(crate) type Owner = owner::Owner<Context>;
 impl Owner {
-    /// Creates a worker on `service` that will be progressed by `engine`.
     pub(crate) fn create(
         service: Arc<ServiceCore>,
         engine: ProgressEngine,
@@ -229,7 +222,6 @@ impl Owner {
         Ok(owner)
     }
 
-    /// Shares the owner of a worker that runs.
     pub(crate) fn share(self) -> Rc<Owner> {
         let owner = Rc::new(self);
         // It is shared once, so the cell is empty.

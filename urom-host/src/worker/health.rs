@@ -10,15 +10,6 @@ use crate::library::c_text;
 
 /// Whether a worker's plugins return from their calls, as [`Worker::health`](crate::Worker::health)
 /// gives it.
-///
-/// ```no_run
-/// use urom_host::{Health, Worker};
-///
-/// /// Whether commands of other hosts may be what takes a worker long.
-/// fn is_stuck(worker: &Worker) -> bool {
-///     matches!(worker.health(), Health::Stuck { .. })
-/// }
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {

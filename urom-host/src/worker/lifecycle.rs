@@ -17,18 +17,6 @@ use crate::worker::{Owner, Worker};
 /// A worker that is starting: a future of the running [`Worker`].
 ///
 /// The start has begun: several can be awaited together. Dropping this stops the worker again.
-///
-/// ```no_run
-/// # use urom_host::{Service, Starting, Result};
-/// # fn example(service: &Service) -> Result<()> {
-/// # let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// // The processes come up side by side.
-/// let start = |id| service.worker().id(id).plugin(&graph).start();
-/// let starts: Vec<Starting> = (0..4).map(start).collect();
-/// let workers = starts.into_iter().map(Starting::wait).collect::<Result<Vec<_>>>()?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "dropping it stops the worker again"]
 pub struct Starting {
     /// `None` while a restart pauses, and once this has resolved.
@@ -102,18 +90,6 @@ debug_fields!(Starting, |_| {});
 /// A worker that is stopping: a future of the moment when it is idle.
 ///
 /// The stop has begun. Dropping this leaves the rest to the engine, as dropping a [`Worker`] does.
-///
-/// ```no_run
-/// # use urom_host::{DocaError, Stopping, Worker};
-/// # fn example(worker: Worker) {
-/// let stopping: Stopping = worker.stop();
-/// match stopping.wait() {
-///     Ok(()) => println!("the service let it go"),
-///     Err(error) if error.code() == DocaError::IN_USE => println!("later, then: {error}"),
-///     Err(error) => println!("{error}"),
-/// }
-/// # }
-/// ```
 #[must_use = "dropping it stops the worker without telling what went wrong"]
 pub struct Stopping {
     owner: Rc<Owner>,

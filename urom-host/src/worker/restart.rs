@@ -35,23 +35,6 @@ impl Worker {
     /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
     /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
     /// [connect](crate::Service::connect) again.
-    ///
-    /// ```no_run
-    /// # use urom_host::{DocaError, Worker, Host, Result};
-    /// # async fn example(graph: &graph_protocol::Client<Host>, mut worker: Worker) -> Result<()> {
-    /// for data in 0..1000 {
-    ///     match graph.task_loopback(&worker, data).submit()?.await {
-    ///         Ok(done) => assert_eq!(done.data, data),
-    ///         // Whether the command ran, nobody knows. A loopback can be left out.
-    ///         Err(error) if error.code() == DocaError::CONNECTION_RESET => {
-    ///             worker = worker.restart().await?;
-    ///         }
-    ///         Err(error) => return Err(error),
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn restart(&self) -> Starting {
         match is_gone(self.owner()) {
             Ok(()) => Starting::again(Restart::of(self.owner())),
@@ -64,7 +47,6 @@ impl Worker {
 /// worker that died, and longer than a worker's heartbeat.
 const NOTICE: Duration = Duration::from_secs(2);
 
-/// How long the first pause is.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A restart, until it is over.
@@ -73,9 +55,7 @@ pub(super) struct Restart {
     engine: ProgressEngine,
     until: Instant,
     pause: Duration,
-    /// When the last attempt began.
     asked: Instant,
-    /// When the next attempt begins.
     rests: Option<Instant>,
     /// Whether a future waits for the next attempt.
     waited: bool,
@@ -98,7 +78,6 @@ impl Restart {
         }
     }
 
-    /// Begins an attempt.
     pub(super) fn begin(&self) -> Result<Owner> {
         let builder = self.builder.clone();
         if self.joins { builder.joining().begin() } else { builder.begin() }

@@ -19,7 +19,6 @@ use crate::worker::{Answer, Context};
 /// that one comparison finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// In flight, and a future waits for it.
     Waiting,
     /// The same, and the future left its waker.
     Watched,
@@ -27,7 +26,6 @@ pub(crate) enum State {
     Unused,
     /// The program has it: it is filled, read, or kept by a payload.
     Held,
-    /// In flight, and a callback waits for it.
     Calling,
     /// In flight, and its callback is to be told that it was cancelled.
     CallCancelled,
@@ -50,13 +48,11 @@ pub(crate) enum State {
 pub(crate) enum End {
     /// Its deadline passed, this long after the submission.
     TimedOut(Duration),
-    /// It was cancelled.
     Cancelled,
     /// Its future was awaited where nothing progresses the engine.
     Undriven,
 }
 
-/// A task of the library, with what is constant about it.
 #[derive(Clone, Copy)]
 pub(crate) struct Doca {
     pub(crate) command: NonNull<CmdTask>,
@@ -81,13 +77,10 @@ pub(crate) const CALLBACK_ROOM: usize = 32;
 pub(crate) struct Slot {
     pub(crate) context: NonNull<Context>,
     pub(crate) state: Cell<State>,
-    /// The next slot of the list that this one is on.
     next: Cell<Option<NonNull<Slot>>>,
-    /// The task, while the slot has one.
     pub(crate) doca: Cell<Option<Doca>>,
     /// The length that the payload buffer has now.
     pub(crate) length: Cell<usize>,
-    /// The plugin that the task is addressed to.
     pub(crate) plugin: Cell<u64>,
     /// The number of the command, among those that used the slot.
     pub(crate) serial: Cell<u64>,
@@ -151,9 +144,7 @@ impl Slot {
 #[derive(Default)]
 pub(crate) struct Slots {
     all: RefCell<Vec<NonNull<Slot>>>,
-    /// Those whose task can be used at once.
     ready: Cell<Option<NonNull<Slot>>>,
-    /// Those without a task.
     empty: Cell<Option<NonNull<Slot>>>,
 }
 
@@ -174,13 +165,11 @@ impl Slots {
         slot.next.set(list.replace(Some(NonNull::from(slot))));
     }
 
-    /// Takes a slot with a task.
     #[inline]
     pub(crate) fn take_ready(&self) -> Option<&Slot> {
         self.pop(&self.ready)
     }
 
-    /// Takes a slot without a task.
     pub(crate) fn take_empty(&self, context: NonNull<Context>) -> &Slot {
         if let Some(slot) = self.pop(&self.empty) {
             return slot;
@@ -193,13 +182,11 @@ impl Slots {
         slot
     }
 
-    /// Puts a slot back whose task may be used again.
     #[inline]
     pub(crate) fn put_ready(&self, slot: &Slot) {
         Slots::push(&self.ready, slot);
     }
 
-    /// Puts a slot back that has no task.
     pub(crate) fn put_empty(&self, slot: &Slot) {
         Slots::push(&self.empty, slot);
     }
@@ -211,7 +198,6 @@ impl Slots {
         Some(unsafe { slot.as_ref() })
     }
 
-    /// All of them, also those that are made meanwhile.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {
         (0..).map_while(|index| self.get(index))
     }

@@ -27,7 +27,6 @@ pub(crate) struct Bring<'a> {
 impl Request for Bring<'_> {
     type Protocol = Graph;
     type Reply = Brought;
-    type Kind = Bring<'static>;
 
     fn encoded_len(&self) -> Option<usize> {
         wire::total(LEN, &[self.data.len()])
@@ -83,7 +82,6 @@ pub(crate) struct BringWhole<'a>(pub(crate) Bring<'a>);
 impl Request for BringWhole<'_> {
     type Protocol = Graph;
     type Reply = Whole;
-    type Kind = BringWhole<'static>;
 
     fn encoded_len(&self) -> Option<usize> {
         self.0.encoded_len()

@@ -22,7 +22,7 @@ mod turns;
 
 use std::time::Duration;
 
-use graph_protocol::{Loopback, Protocol as Graph};
+use graph_protocol::{LoopbackDone, Protocol as Graph};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
 use urom_host::{
@@ -55,7 +55,7 @@ fn world(id: u64) -> (fake::Clean, Service, Client, Worker) {
     (clean, service, graph, worker)
 }
 
-fn send(graph: &Client, worker: &Worker, data: u64) -> Completion<Loopback> {
+fn send(graph: &Client, worker: &Worker, data: u64) -> Completion<LoopbackDone> {
     graph.task_loopback(worker, data).submit().unwrap()
 }
 

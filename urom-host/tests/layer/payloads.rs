@@ -12,7 +12,7 @@ use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
 use crate::fake::{self, live, script};
 use crate::{Client, connected, fails, send, start, world};
 
-fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<Bring<'static>> {
+fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<Brought> {
     Host::submit(graph.plugin(), worker, &command, None).unwrap()
 }
 

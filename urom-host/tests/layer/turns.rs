@@ -41,10 +41,7 @@ impl Busy {
     }
 
     /// A task that is never answered, given up at last.
-    fn hang(
-        &self,
-    ) -> Completion<impl urom_abi::protocol::Request<Reply = graph_protocol::LoopbackDone> + use<>>
-    {
+    fn hang(&self) -> Completion<graph_protocol::LoopbackDone> {
         self.graph.task_loopback(&self.worker, script::HANG).deadline(LIMIT).submit().unwrap()
     }
 

@@ -1,4 +1,5 @@
-//! What a payload's keys and its type mean together: where its words are, what counts it, and when it is there.
+//! What a payload's keys and its type mean together: where its words are, what counts it, and when
+//! it is there.
 
 use proc_macro2::{Ident, Literal};
 use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, PathSegment, Type, parse_quote};
@@ -118,7 +119,8 @@ pub(crate) fn only_type(segment: &PathSegment) -> Option<&Type> {
     types.next().filter(|_| types.next().is_none())
 }
 
-/// What the keys of an inline payload and its type mean together. Fields of the variant are their numbers.
+/// What the keys of an inline payload and its type mean together. Fields of the variant are their
+/// numbers.
 pub(crate) struct Payload {
     /// Its address word, when it has one.
     pub(crate) address: Option<Word>,

@@ -1,7 +1,8 @@
-//! Arbitrary messages for tests: fields first, then each payload as they say, then whether all of it can be written.
+//! Arbitrary messages for tests: fields first, then each payload as they say, then whether all of
+//! it can be written.
 //!
-//! All of it goes through a macro of `urom-abi` that gives nothing back unless that crate's `test-util` is on, so a
-//! protocol's crate needs no feature of its own.
+//! All of it goes through a macro of `urom-abi` that gives nothing back unless that crate's
+//! `test-util` is on, so a protocol's crate needs no feature of its own.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -81,7 +82,8 @@ impl Render<'_> {
         }
     }
 
-    /// Statements that make up a payload, and write its words into the fields that they are members of.
+    /// Statements that make up a payload, and write its words into the fields that they are members
+    /// of.
     fn made_up(&self, variant: &Variant, payload: &Field, input: &Ident) -> TokenStream {
         let Some(resolved) = &payload.payload else { return TokenStream::new() };
         let (local, ty) = (names::numbered(index(variant, payload)), &payload.ty);

@@ -1,5 +1,5 @@
-//! Fields with a codec of their own: each of its functions is called in one place, so that one that is missing or has
-//! other types is reported once, and where it is named.
+//! Fields with a codec of their own: each of its functions is called in one place, so that one that
+//! is missing or has other types is reported once, and where it is named.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

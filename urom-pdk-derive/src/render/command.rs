@@ -13,7 +13,8 @@ use crate::model::{Field, Variant};
 use crate::{names, tokens};
 
 impl Commands<'_> {
-    /// The type `Protocol`, and what stands apart from the module's names: its impls and those of the commands.
+    /// The type `Protocol`, and what stands apart from the module's names: its impls and those of
+    /// the commands.
     pub(super) fn protocol(&self) -> (TokenStream, TokenStream) {
         let (name, vis) = (self.plugin.text(), &self.render.model.vis);
         let doc = format!(
@@ -39,8 +40,8 @@ impl Commands<'_> {
         )
     }
 
-    /// A command whose answer is no notification does not compile. That check is by name and needs no
-    /// type, so it works where rustc finds no type of that name.
+    /// A command whose answer is no notification does not compile. That check is by name and needs
+    /// no type, so it works where rustc finds no type of that name.
     fn answers_check(&self) -> TokenStream {
         if self.render.inert {
             return TokenStream::new();
@@ -110,23 +111,19 @@ impl Commands<'_> {
             quote!(#constant.copy(&self.#ident))
         });
         let echo = self.render.body(quote!(#echo_maker(#(#echoed),*)));
-        // On the answer's span too: rustc reports a wrong answer once more for a function whose signature depends on it.
+        // On the answer's span too: rustc reports a wrong answer once more for a function whose
+        // signature depends on it.
         let receiver = quote!(&self);
         let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
-        let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
-        let kind = tokens::written_at(kind, reply.span());
         let echo_maker = self.echo_maker(variant, reply);
-        let associated = quote_spanned!(reply.span()=> type Reply = #answer; type Kind = #kind;);
+        let associated = quote_spanned!(reply.span()=> type Reply = #answer;);
         quote! {
             #clone
             #echo_maker
             #conversion
 
             impl #parameters #this {
-                /// Reads the command.
-                ///
-                /// # Errors
-                /// Which field is wrong, and how.
+                /// Reads the command. The error names the field that is wrong, and why.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode
@@ -153,14 +150,15 @@ impl Commands<'_> {
         }
     }
 
-    /// An associated type of an answer. On the answer's span, so that one that is no notification is underlined itself,
-    /// and once.
+    /// An associated type of an answer. On the answer's span, so that one that is no notification
+    /// is underlined itself, and once.
     fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
         let name = Ident::new(name, reply.span());
         quote_spanned!(reply.span()=> <#reply as __p::Answer<__Notifications>>::#name)
     }
 
-    /// The function that makes the fields which the answer repeats. What the command or its answer lacks, rustc names.
+    /// The function that makes the fields which the answer repeats. What the command or its answer
+    /// lacks, rustc names.
     fn echo_maker(&self, variant: &Variant, reply: &Path) -> TokenStream {
         if self.render.inert {
             return TokenStream::new();

@@ -122,7 +122,8 @@ fn given_as_is(member: &str, value: Option<TokenStream>) -> Option<TokenStream> 
     value.map(|value| quote!(#member: #value,))
 }
 
-/// What a word is for, and the payload that fills it. Validation refused words that no payload fills.
+/// What a word is for, and the payload that fills it. Validation refused words that no payload
+/// fills.
 pub(super) fn filled_by(variant: &Variant, word: &Field) -> (&'static str, String) {
     let is_word =
         |at: &usize| variant.fields.get(*at).is_some_and(|field| field.ident == word.ident);
@@ -139,7 +140,8 @@ pub(super) fn filled_by(variant: &Variant, word: &Field) -> (&'static str, Strin
     uses.next().unwrap_or(("length", String::new()))
 }
 
-/// The path by which a description names a word; `own` is the name of one at the payload's own place.
+/// The path by which a description names a word; `own` is the name of one at the payload's own
+/// place.
 fn path_of(variant: &Variant, word: &Word, own: String) -> String {
     match word {
         Word::Own => own,

@@ -101,8 +101,9 @@ impl Render<'_> {
         }
     }
 
-    /// The conversion of `from`, which has all fields of the variant: each is a member of what `member` gives. The
-    /// result names the enum's lifetime once more, because a crate may forbid those that are used once.
+    /// The conversion of `from`, which has all fields of the variant: each is a member of what
+    /// `member` gives. The result names the enum's lifetime once more, because a crate may forbid
+    /// those that are used once.
     pub(super) fn conversion(
         &self,
         variant: &Variant,
@@ -147,8 +148,8 @@ impl Render<'_> {
         }
     }
 
-    /// The enum's inherent constants and functions. `visit` makes of a variant, and what refers to each of its fields, a call of
-    /// the visitor with the variant's structure.
+    /// The enum's inherent constants and functions. `visit` makes of a variant, and what refers to
+    /// each of its fields, a call of the visitor with the variant's structure.
     pub(super) fn enum_impl(
         &self,
         decode: &TokenStream,
@@ -171,7 +172,8 @@ impl Render<'_> {
         let visit = self.body(quote!(match self { #(#arms)* }));
         let encode = self.body(quote!(self.__visit(__p::Encode(#out))));
         let encoded_len = self.body(quote!(self.__visit(__p::Length)));
-        // A use of all variants and fields: not every program uses every part of a protocol, and nobody is to blame for that.
+        // A use of all variants and fields: not every program uses every part of a protocol, and
+        // nobody is to blame for that.
         let used = (!self.inert).then(|| {
             quote!(const _: () = {
                 let _ = (#ident::decode, #ident::encode);
@@ -184,26 +186,22 @@ impl Render<'_> {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: __p::usize = __LEN;
 
-                /// Reads a message of any variant.
-                ///
-                /// # Errors
-                /// Which field is wrong, and how; a tag that no variant has lists those there are.
+                /// Reads a message of any variant. The error names the field that is wrong, and why;
+                /// for an unknown tag it lists the known ones.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode
                 }
 
-                /// Writes the message to the start of `out` and returns how many bytes it took.
-                ///
-                /// # Errors
-                /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-                /// nothing is written then.
+                /// Writes the message to the start of `out` and returns its length. `TooBig` when
+                /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+                /// written then.
                 #[inline]
                 #vis fn encode(&self, #out: &mut [__p::u8]) -> __p::Result<__p::usize, __p::EncodeError> {
                     #encode
                 }
 
-                /// How many bytes `encode` writes; `None` when it cannot write the message.
+                /// The length that `encode` writes; `None` when it cannot write the message.
                 #[inline]
                 #vis fn encoded_len(&self) -> __p::Option<__p::usize> {
                     #encoded_len

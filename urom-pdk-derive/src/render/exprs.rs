@@ -1,6 +1,7 @@
 //! The expressions of `len` and `when`, each as a function of the fields that it names.
 //!
-//! A function of its own sees nothing of the code around it, and its parameters are the fields under their own names.
+//! A function of its own sees nothing of the code around it, and its parameters are the fields
+//! under their own names.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -66,8 +67,8 @@ impl Render<'_> {
         }
     }
 
-    /// A call of the function of `key`, when the payload has one. `value` gives what to pass for a field: plain ones and a
-    /// command's payloads by value, others as they are looked at.
+    /// A call of the function of `key`, when the payload has one. `value` gives what to pass for a
+    /// field: plain ones and a command's payloads by value, others as they are looked at.
     pub(super) fn call(
         &self,
         key: &str,
@@ -91,7 +92,8 @@ fn expression<'a>(key: &str, payload: &'a Field) -> Option<&'a Expr> {
     }
 }
 
-/// The fields that an expression of `payload` names: all that have a value of their own, and the payloads before it.
+/// The fields that an expression of `payload` names: all that have a value of their own, and the
+/// payloads before it.
 fn in_scope<'a>(
     variant: &'a Variant,
     payload: &'a Field,

@@ -107,7 +107,8 @@ impl Commands<'_> {
                     let unset = self.unset(variant, field);
                     quote!(#ident: #unset)
                 }
-                // The short form, which clippy asks for where a macro of the user's has the definition.
+                // The short form, which clippy asks for where a macro of the user's has the
+                // definition.
                 false if self.is_passed_as_it_is(field) => quote!(#ident),
                 false => {
                     let (_, value) = self.argument(field);
@@ -143,7 +144,8 @@ impl Commands<'_> {
         }
     }
 
-    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become slices by themselves.
+    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become
+    /// slices by themselves.
     fn is_passed_as_it_is(&self, field: &Field) -> bool {
         let shape = field.shape();
         !field.is_payload()
@@ -181,7 +183,9 @@ impl Commands<'_> {
                 }
             }
         });
-        let kind = self.render.message_type(variant, &Lifetime::new("'static", Span::call_site()));
+        // Through the command, so that an answer that is no notification is one error.
+        let command = self.render.message_type(variant, &task_lifetime());
+        let answer = quote!(<#command as __p::Request>::Reply);
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
@@ -189,26 +193,21 @@ impl Commands<'_> {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
 
-                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
-                ///
-                /// That is in place of the worker's own deadline; the longest there is means none.
+                /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+                /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
                 #vis fn deadline(self, limit: __p::Duration) -> Self {
                     #task(self.0.deadline(limit))
                 }
 
-                /// Submits the command. What it returns resolves to the notification.
-                ///
-                /// # Errors
-                /// What stopped it; nothing was sent then.
-                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#kind>, AnyHost::Error> {
+                /// Submits the command, and returns a future of the notification. After an error
+                /// nothing was sent.
+                #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
                     self.0.submit()
                 }
 
-                /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-                /// can cancel the task, and may be dropped.
-                ///
-                /// # Errors
-                /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+                /// Submits the command; `callback` gets the notification inside a progress call.
+                /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+                /// and `callback` is not called.
                 #vis fn submit_with(
                     self,
                     #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,

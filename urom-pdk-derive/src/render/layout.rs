@@ -1,4 +1,5 @@
-//! What stands in the fixed part: a description of each field and word, and a constant that reads and writes it.
+//! What stands in the fixed part: a description of each field and word, and a constant that reads
+//! and writes it.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -36,7 +37,8 @@ impl Render<'_> {
         quote!(__p::#name)
     }
 
-    /// The constants: the description of each field, the length of the fixed part, and each field's place.
+    /// The constants: the description of each field, the length of the fixed part, and each field's
+    /// place.
     pub(super) fn layout(&self) -> TokenStream {
         let krate = &self.model.krate;
         let imports = quote! {
@@ -198,7 +200,8 @@ impl Render<'_> {
                 }
                 SlotType::Other(ty, span) => {
                     let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
-                    // On the type's span, so that a type that is no plain data is underlined itself.
+                    // On the type's span, so that a type that is no plain data is underlined
+                    // itself.
                     let new = quote_spanned!(*span=> __p::any_field());
                     quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
                 }
@@ -220,7 +223,8 @@ impl Render<'_> {
         }
     }
 
-    /// The function that gives a field its value where nobody sets it, for types of which not any bytes are a value.
+    /// The function that gives a field its value where nobody sets it, for types of which not any
+    /// bytes are a value.
     fn zero_const(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
         let is_zero = field.has_setter() || !self.model.is_command() && field.echo.is_some();
         if !is_zero || !field.is_plain() || validate::is_number(&field.ty) {

@@ -53,8 +53,8 @@ impl Render<'_> {
         }
     }
 
-    /// The body of the function that reads `variant`. It gives the structure and the echoed fields, which must repeat `echo`
-    /// when there is one.
+    /// The body of the function that reads `variant`. It gives the structure and the echoed fields,
+    /// which must repeat `echo` when there is one.
     fn reader(&self, variant: &Variant, incoming: &Ident, echo: &Ident) -> TokenStream {
         let (name, fixed) = (&variant.ident, names::local("fixed"));
         let echo_name = names::echo(name);
@@ -186,15 +186,13 @@ impl Render<'_> {
         let text = names::text(name);
         let body = self.body(quote!(__p::payload::<__LEN, _>(#text, #len)));
         let doc = format!(
-            " Memory for `len` elements of `{}`, zeroed: that of the notification itself, so that nothing is copied.",
+            " Zeroed memory for `len` elements of `{}`, in the notification itself: nothing is copied. \
+             `NoMemory` when the C heap has no room.",
             names::text(&payload.ident)
         );
         Some(quote! {
             impl #name {
                 #[doc = #doc]
-                ///
-                /// # Errors
-                /// `NoMemory` when the C heap has no room.
                 #[inline]
                 #vis fn payload(#len: __p::usize) -> __p::Result<#ty, __p::EncodeError> {
                     #body

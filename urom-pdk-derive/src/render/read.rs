@@ -80,7 +80,8 @@ impl Render<'_> {
         (statements, members)
     }
 
-    /// An expression for what lies in the fixed part for a field; it returns when that is no value of the field's type.
+    /// An expression for what lies in the fixed part for a field; it returns when that is no value
+    /// of the field's type.
     fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
         let constant = names::field_const(variant, field);
         match self.checked_type(variant, field) {
@@ -92,8 +93,8 @@ impl Render<'_> {
         }
     }
 
-    /// The description, as a reference, of the type of a field whose bytes may be no value of it, as far as the spelling
-    /// tells.
+    /// The description, as a reference, of the type of a field whose bytes may be no value of it,
+    /// as far as the spelling tells.
     pub(super) fn checked_type(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
         let is_any = field.is_plain() && validate::is_number(&field.ty);
         (!is_any).then(|| self.described_type(variant, field))

@@ -69,7 +69,8 @@ impl Render<'_> {
         quote!({ #(#members),* })
     }
 
-    /// What the structure derives: all that its fields are known to do, or what the user derives for the whole enum.
+    /// What the structure derives: all that its fields are known to do, or what the user derives
+    /// for the whole enum.
     fn derives(&self, fields: &[&Field]) -> TokenStream {
         let mut derives = self.model.derives.clone();
         if fields.iter().all(|field| is_known(field)) {

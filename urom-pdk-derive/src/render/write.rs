@@ -38,7 +38,8 @@ impl Render<'_> {
         for (field, payload) in variant.resolved() {
             writer.words(field, payload);
         }
-        // After all words, so that an expression over a field with a word in it sees what a reader will see.
+        // After all words, so that an expression over a field with a word in it sees what a reader
+        // will see.
         for payload in variant.payloads() {
             let checks = writer.checks(payload);
             writer.prepare.extend(checks);
@@ -159,7 +160,8 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         self.prepare.extend(quote!(#copy #(.#path)* = #call;));
     }
 
-    /// A call of a function of `wire` about a payload; `span` is what to underline when it cannot be.
+    /// A call of a function of `wire` about a payload; `span` is what to underline when it cannot
+    /// be.
     fn about(&self, payload: &Field, function: &str, span: Span) -> TokenStream {
         let function = Ident::new(function, span);
         let (message, field) = (names::text(&self.variant.ident), names::text(&payload.ident));

@@ -5,8 +5,8 @@ use sandbox_protocol::{
 use ucx::{Features, Mesh, Stable, Status};
 use urom_pdk::{Data, Received, prelude::*};
 use memory::{Memories, cut};
-/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not told its own, so what
-/// is longer than that and shorter than this is found only when it is sent.
+/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not
+/// told its own, so what is longer than that and shorter than this is found only when it is sent.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
 struct Sandbox {
     memories: Memories,
@@ -165,7 +165,8 @@ const _: () = {
     }
 };
 impl Drop for Sandbox {
-    /// A send is reported when its bytes may change, which may be before they left. A worker gives its plugins 1.5 s.
+    /// A send is reported when its bytes may change, which may be before they left. A worker gives
+    /// its plugins 1.5 s.
     fn drop(&mut self) {
         drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }

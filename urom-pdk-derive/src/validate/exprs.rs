@@ -1,4 +1,5 @@
-//! The expressions of `len` and `when` work on numbers that a peer sent, so nothing in them may panic.
+//! The expressions of `len` and `when` work on numbers that a peer sent, so nothing in them may
+//! panic.
 
 use syn::visit::{self, Visit};
 use syn::{
@@ -131,7 +132,8 @@ fn instead_of(name: &str) -> Option<String> {
         .or_else(|| checked("unchecked_"))
 }
 
-/// The same for a path, if it is one to a function of the standard library: `u32::pow`, `Ord::clamp`, `std::ops::Add::add`.
+/// The same for a path, if it is one to a function of the standard library: `u32::pow`,
+/// `Ord::clamp`, `std::ops::Add::add`.
 fn instead_of_path(path: &ExprPath) -> Option<String> {
     let names =
         path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
@@ -174,7 +176,8 @@ impl<'ast> Visit<'ast> for Panics<'_> {
             BinOp::Sub(_) | BinOp::SubAssign(_) => Some(("-", "checked_sub")),
             BinOp::Mul(_) | BinOp::MulAssign(_) => Some(("*", "checked_mul")),
             BinOp::Shl(_) | BinOp::ShlAssign(_) => Some(("<<", "checked_shl")),
-            // rustc itself refuses a number that these never work with. -1 is none: one dividend overflows with it.
+            // rustc itself refuses a number that these never work with. -1 is none: one dividend
+            // overflows with it.
             BinOp::Div(_) | BinOp::DivAssign(_) if !by_constant => Some(("/", "checked_div")),
             BinOp::Rem(_) | BinOp::RemAssign(_) if !by_constant => Some(("%", "checked_rem")),
             BinOp::Shr(_) | BinOp::ShrAssign(_) if !by_constant => Some((">>", "checked_shr")),

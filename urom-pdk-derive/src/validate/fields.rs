@@ -59,7 +59,8 @@ fn key_of(field: &Field, key: &str) -> Option<Span> {
     }
 }
 
-/// Checks each field's type, as far as its spelling tells. What is wrong with the keys is reported already.
+/// Checks each field's type, as far as its spelling tells. What is wrong with the keys is reported
+/// already.
 pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         match field.role() {

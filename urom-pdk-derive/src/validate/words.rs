@@ -1,4 +1,5 @@
-//! The words that payloads fill, as fields and as members of fields: each belongs to exactly one payload.
+//! The words that payloads fill, as fields and as members of fields: each belongs to exactly one
+//! payload.
 
 use proc_macro2::Ident;
 use quote::ToTokens;

@@ -11,11 +11,11 @@ use urom_abi::{DocaError, address};
 use super::Segment;
 use crate::{Error, Result};
 
-/// What all handles of one plugin share.
 pub(crate) struct Shared {
     lookups: DomainLookups,
     ctx: Ctx,
-    /// Whether the plugin is open, and so the context live. Locked for reading during another thread's look-up, so that closing waits for it.
+    /// Whether the plugin is open, and so the context live. Locked for reading during another
+    /// thread's look-up, so that closing waits for it.
     open: RwLock<bool>,
 }
 
@@ -23,7 +23,8 @@ pub(crate) struct Shared {
 #[derive(Clone, Copy)]
 struct Ctx(NonNull<WorkerCtx>);
 
-// SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see `OpenDomains::new`.
+// SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see
+// `OpenDomains::new`.
 unsafe impl Send for Ctx {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Ctx {}

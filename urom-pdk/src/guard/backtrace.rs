@@ -1,7 +1,8 @@
 //! The plugin's part of a backtrace.
 //!
-//! Rust prints a backtrace from the panic's own functions down to the start of the thread. A plugin's
-//! author needs what lies between: the functions from the one that panicked to the handler's method.
+//! Rust prints a backtrace from the panic's own functions down to the start of the thread. A
+//! plugin's author needs what lies between: the functions from the one that panicked to the
+//! handler's method.
 
 use std::fmt;
 
@@ -18,7 +19,6 @@ struct Part {
     module: &'static str,
 }
 
-/// One function of a printed backtrace.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
     name: &'a str,
@@ -83,7 +83,6 @@ pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Fr
     frames
 }
 
-/// All functions, each with its place.
 fn frames(printed: &str) -> Vec<Frame<'_>> {
     let mut frames: Vec<Frame<'_>> = Vec::new();
     for line in printed.lines().map(str::trim) {

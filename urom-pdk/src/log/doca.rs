@@ -59,8 +59,8 @@ pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
     let file = c_text(line.file_name());
     let number = c_int::try_from(line.line_number()).unwrap_or(0);
     let (function, text) = (c_text(source), c_text(line.text));
-    // SAFETY: the signature is DOCA's; the format takes exactly one string, and all strings end in NUL and
-    // outlive the call.
+    // SAFETY: the signature is DOCA's; the format takes exactly one string, and all strings end in
+    // NUL and outlive the call.
     let _ = unsafe {
         (doca.log)(
             line.level.number(),

@@ -4,7 +4,6 @@ use urom_abi::log::Level;
 
 use super::Place;
 
-/// A line that is to be written.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) level: Level,

@@ -1,11 +1,13 @@
 //! Log lines of a plugin: to its worker's log, through DOCA's, or to standard error.
 //!
-//! A worker of this project gives the plugin its log. In another worker, such as that of NVIDIA's service,
-//! lines go through `doca_log`, which is looked up when the first line is written; nothing links against it.
-//! A process with neither, such as a test, gets them on standard error, in DOCA's form and down to `INFO`.
+//! A worker of this project gives the plugin its log. In another worker, such as that of NVIDIA's
+//! service, lines go through `doca_log`, which is looked up when the first line is written; nothing
+//! links against it. A process with neither, such as a test, gets them on standard error, in DOCA's
+//! form and down to `INFO`.
 //!
-//! Lines of the crates `log` and `tracing` take the same way, under the features of these names, which are on
-//! by default. A plugin that sets up a logger or a subscriber of its own turns them off.
+//! Lines of the crates `log` and `tracing` take the same way, under the features of these names,
+//! which are on by default. A plugin that sets up a logger or a subscriber of its own turns them
+//! off.
 //!
 //! Nothing here panics or fails, and every function may be called from any thread:
 //!
@@ -34,40 +36,24 @@ use crate::Error;
 use crate::guard::contain;
 
 /// Something failed (`DOCA_LOG_ERR`).
-///
-/// ```
-/// urom_pdk::log::error(format_args!("no connection to worker {}", 7));
-/// ```
 #[track_caller]
 pub fn error(text: fmt::Arguments<'_>) {
     write(Level::Error, Some(Place::of(Location::caller())), "", text);
 }
 
 /// Something is odd, and work goes on (`DOCA_LOG_WARN`).
-///
-/// ```
-/// urom_pdk::log::warn(format_args!("worker {} answers slowly: {} ms", 7, 250));
-/// ```
 #[track_caller]
 pub fn warn(text: fmt::Arguments<'_>) {
     write(Level::Warning, Some(Place::of(Location::caller())), "", text);
 }
 
 /// Something worth knowing happened (`DOCA_LOG_INFO`).
-///
-/// ```
-/// urom_pdk::log::info(format_args!("{} endpoints open", 4));
-/// ```
 #[track_caller]
 pub fn info(text: fmt::Arguments<'_>) {
     write(Level::Info, Some(Place::of(Location::caller())), "", text);
 }
 
 /// Details for whoever looks for a fault (`DOCA_LOG_DBG`). Standard error does not get them.
-///
-/// ```
-/// urom_pdk::log::debug(format_args!("tag {:#x} matched", 0x70001));
-/// ```
 #[track_caller]
 pub fn debug(text: fmt::Arguments<'_>) {
     write(Level::Debug, Some(Place::of(Location::caller())), "", text);
@@ -90,8 +76,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's own lines
-/// help nobody.
+/// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's
+/// own lines help nobody.
 pub(crate) fn failure(level: Level, at: Option<Place<'_>>, text: fmt::Arguments<'_>) {
     write(level, at, "", text);
 }
@@ -99,8 +85,8 @@ pub(crate) fn failure(level: Level, at: Option<Place<'_>>, text: fmt::Arguments<
 /// The name under which this library's lines appear: that of the plugin it is linked into.
 static SOURCE: OnceLock<&'static str> = OnceLock::new();
 
-/// Names the plugin, and takes the lines of the crates `log` and `tracing`. The first name stays; a plugin
-/// library has only one.
+/// Names the plugin, and takes the lines of the crates `log` and `tracing`. The first name stays; a
+/// plugin library has only one.
 ///
 /// A test that has set a logger or a subscriber up keeps it.
 pub(crate) fn begin(name: &'static str) {
@@ -122,8 +108,8 @@ fn wants(level: Level) -> bool {
     level.number() <= limit()
 }
 
-/// A text that foreign code may format, such as the `Display` of a handler's error. What was written before that
-/// panicked or failed stays.
+/// A text that foreign code may format, such as the `Display` of a handler's error. What was
+/// written before that panicked or failed stays.
 fn contained(text: fmt::Arguments<'_>) -> String {
     let mut written = String::new();
     let why = match contain(|| fmt::write(&mut written, text)) {
@@ -135,7 +121,8 @@ fn contained(text: fmt::Arguments<'_>) -> String {
     written + space + &format!("(the rest of this text is missing: its Display {why})")
 }
 
-/// An error as [`Display`](fmt::Display) shows it. Its code is there even when one of its sources' texts panics.
+/// An error as [`Display`](fmt::Display) shows it. Its code is there even when one of its sources'
+/// texts panics.
 pub(crate) fn shown(error: &Error) -> String {
     let (code, text) = (error.code().name(), contained(format_args!("{error}")));
     if text.ends_with(&format!("({code})")) { text } else { format!("{text} ({code})") }

@@ -14,21 +14,21 @@ use crate::guard::contain;
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
 
-/// What this project's worker calls before it opens the plugin. Not part of the macros' output, because
-/// it is the same in every plugin.
+/// What this project's worker calls before it opens the plugin. Not part of the macros' output,
+/// because it is the same in every plugin.
 ///
 /// # Safety
 /// NULL, or a structure that stays as it is until the process ends.
-// SAFETY: no other symbol has this name, but for that of another release of this crate in the same library,
-// which the linker refuses.
+// SAFETY: no other symbol has this name, but for that of another release of this crate in the same
+// library, which the linker refuses.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn urom_plugin_set_log(log: *const WorkerLog) {
     if log.is_null() {
         return;
     }
-    // A worker of an older release has less in its log than this plugin would call. So the size is read
-    // before there is a reference, which would stand for all of the structure.
-    // SAFETY: the caller's promise; every release's structure begins with its size.
+    // A worker of an older release has less in its log than this plugin would call. So the size is
+    // read before there is a reference, which would stand for all of the structure. SAFETY: the
+    // caller's promise; every release's structure begins with its size.
     let size = unsafe { log.cast::<usize>().read() };
     if size >= size_of::<WorkerLog>() {
         // The first one stays.
@@ -83,8 +83,8 @@ pub(crate) fn host_of(dest_id: u64) -> String {
     }
 }
 
-/// `[HH:MM:SS:uuuuuu][thread][DOCA][INF][file:line][source] text`, time in UTC; without the place where
-/// there is none.
+/// `[HH:MM:SS:uuuuuu][thread][DOCA][INF][file:line][source] text`, time in UTC; without the place
+/// where there is none.
 fn to_stderr(line: &Line<'_>, source: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, micros) = (now.as_secs() % 86_400, now.subsec_micros());

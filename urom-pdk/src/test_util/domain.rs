@@ -11,8 +11,8 @@ use super::members::Buffer;
 use super::worker::Worker;
 use crate::{Segment, Side};
 
-/// A domain without a service: workers of this thread whose plugins find each other by the ids that the test gives
-/// them.
+/// A domain without a service: workers of this thread whose plugins find each other by the ids that
+/// the test gives them.
 ///
 /// ```standalone_crate
 /// # mod greeting {
@@ -68,8 +68,8 @@ impl Domain {
         Domain { world: Rc::default() }
     }
 
-    /// Opens a plugin with handler `T` as member `id`: the protocol's name and this id are what others find its address
-    /// by. Members of one protocol may have handlers of different types.
+    /// Opens a plugin with handler `T` as member `id`: the protocol's name and this id are what
+    /// others find its address by. Members of one protocol may have handlers of different types.
     ///
     /// # Panics
     /// When the plugin does not open, or its address cannot be had; see [`Worker::try_open_in`].
@@ -79,19 +79,8 @@ impl Domain {
             .unwrap_or_else(|code| panic!("plugin {} did not open: {code}", P::NAME))
     }
 
-    /// Adds a buffer to a member, as the host program of that member would; the look-ups of all members find it.
-    ///
-    /// ```
-    /// use urom_pdk::Segment;
-    /// use urom_pdk::test_util::{Buffer, Domain};
-    ///
-    /// let domain = Domain::new();
-    /// assert_eq!(domain.add_buffer(7, Buffer::new(0x1000..0x2000).key(b"packed key")), Segment::FIRST);
-    /// // The plugin that others find for member 7 is one in C, so its address has no frame.
-    /// domain.set_address("worker_sum", 7, b"an address in C");
-    /// assert_eq!(domain.progress(), 0, "it has no worker of this test");
-    /// domain.remove(7);
-    /// ```
+    /// Adds a buffer to a member, as the host program of that member would; the look-ups of all
+    /// members find it.
     pub fn add_buffer(&self, member: u64, buffer: Buffer) -> Segment {
         let mut members = self.world.shared.members.write().unwrap_or_else(PoisonError::into_inner);
         let buffers = members.buffers.entry(member).or_default();
@@ -100,20 +89,23 @@ impl Domain {
         Segment::new(index)
     }
 
-    /// Makes the address that members of plugin `plugin` find for `member` these bytes, whatever plugin answers for
-    /// them: an address in its [frame](urom_abi::address), or without one as a plugin in C has it. A plugin of this kit
-    /// reads as far as the frame says.
+    /// Makes the address that members of plugin `plugin` find for `member` these bytes, whatever
+    /// plugin answers for them: an address in its [frame](urom_abi::address), or without one as a
+    /// plugin in C has it. A plugin of this kit reads as far as the frame says.
     ///
-    /// The bytes stay until the last worker of the domain is gone, also when others take their place.
+    /// The bytes stay until the last worker of the domain is gone, also when others take their
+    /// place.
     ///
     /// # Panics
-    /// When the frame is cut or damaged: a service refuses the domain of such an address, so no plugin ever finds it.
+    /// When the frame is cut or damaged: a service refuses the domain of such an address, so no
+    /// plugin ever finds it.
     #[track_caller]
     pub fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
         self.world.shared.set_address(plugin, member, bytes);
     }
 
-    /// Forgets a member: later look-ups find neither its addresses nor its buffers. A worker that is open goes on.
+    /// Forgets a member: later look-ups find neither its addresses nor its buffers. A worker that
+    /// is open goes on.
     pub fn remove(&self, member: u64) {
         let mut members = self.world.shared.members.write().unwrap_or_else(PoisonError::into_inner);
         members.addresses.retain(|(_, id), _| *id != member);

@@ -5,14 +5,6 @@ use std::fmt;
 use urom_abi::DocaError;
 
 /// A command that was sent, as reports name it.
-///
-/// ```
-/// use urom_pdk::test_util::Asked;
-///
-/// fn is_from_the_first_host(command: &Asked) -> bool {
-///     command.connection == urom_pdk::test_util::CONNECTION
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     /// Its place among all commands of its worker, from 1.
@@ -33,16 +25,6 @@ impl fmt::Display for Asked {
 }
 
 /// One thing that a plugin did wrong.
-///
-/// ```
-/// use urom_pdk::test_util::{Fault, Report};
-///
-/// /// The commands that nobody answered.
-/// fn unanswered(report: &Report) -> Vec<u64> {
-///     let faults = report.faults.iter();
-///     faults.filter_map(|fault| if let Fault::Unanswered(asked) = fault { Some(asked.number) } else { None }).collect()
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -80,9 +62,11 @@ pub enum Fault {
     Progress(DocaError),
     /// `addr` did not do what it must.
     Address(String),
-    /// The memory of a command was not given back when the plugin was closed: something still holds it, or forgot it.
+    /// The memory of a command was not given back when the plugin was closed: something still holds
+    /// it, or forgot it.
     CommandKept(Asked),
-    /// The memory of a notification that was never sent was not given back when the plugin was closed.
+    /// The memory of a notification that was never sent was not given back when the plugin was
+    /// closed.
     NotificationKept {
         /// How many bytes there are behind its header.
         len: usize,
@@ -129,19 +113,6 @@ impl fmt::Display for Fault {
 }
 
 /// What came of one plugin, from `open` to `close`: see [`Worker::finish`](super::Worker::finish).
-///
-/// ```
-/// use urom_abi::protocol::Protocol;
-/// use urom_pdk::test_util::{Report, Worker};
-///
-/// fn end<P: Protocol>(worker: Worker<P>) {
-///     let report: Report = worker.finish();
-///     if !report.is_clean() {
-///         eprintln!("after {} commands to {}:", report.commands, report.plugin);
-///     }
-///     report.assert_clean();
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -151,7 +122,8 @@ pub struct Report {
     pub commands: u64,
     /// How many notifications it made.
     pub notifications: u64,
-    /// How many commands were in flight when the test itself closed the plugin; they need no notification.
+    /// How many commands were in flight when the test itself closed the plugin; they need no
+    /// notification.
     pub cut_off: usize,
     /// What it did wrong, in the order in which it showed.
     pub faults: Vec<Fault>,

@@ -1,4 +1,5 @@
-//! One plugin, driven through its C methods as a worker drives it, and watched while it does what it is asked.
+//! One plugin, driven through its C methods as a worker drives it, and watched while it does what
+//! it is asked.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
@@ -38,8 +39,8 @@ pub(super) struct Methods {
 }
 
 impl Methods {
-    /// The methods of an interface, or the name of the first field that it lacks. A worker opens no plugin without its
-    /// version word either.
+    /// The methods of an interface, or the name of the first field that it lacks. A worker opens no
+    /// plugin without its version word either.
     fn of(iface: &PluginIface) -> Result<Methods, &'static str> {
         if iface.api_version == 0 {
             return Err("__doca_api_version");
@@ -110,7 +111,8 @@ impl Instance {
     /// Opens a plugin and asks for its address.
     ///
     /// # Errors
-    /// The plugin's code; `INITIALIZATION` when it lacks a method or its version word. It is closed again if it was open.
+    /// The plugin's code; `INITIALIZATION` when it lacks a method or its version word. It is closed
+    /// again if it was open.
     ///
     /// # Safety
     /// The methods are those of a plugin, which may be called on this thread.
@@ -150,7 +152,8 @@ impl Instance {
             member,
             world: Rc::clone(world),
         };
-        // SAFETY: the caller's promise; the context stays where it is until the instance is dropped.
+        // SAFETY: the caller's promise; the context stays where it is until the instance is
+        // dropped.
         instance.watched(|ctx| unsafe { (methods.open)(ctx) }).check()?;
         instance.is_open.set(true);
         *instance.address.borrow_mut() = instance.ask_address()?;
@@ -176,7 +179,8 @@ impl Instance {
     /// The two-call protocol: first the length, then the bytes.
     fn ask_address(&self) -> Result<Vec<u8>, DocaError> {
         let ask = |to: *mut c_void, len: &mut usize| {
-            // SAFETY: the plugin's method, on its open context, with as many bytes to write to as `len` says.
+            // SAFETY: the plugin's method, on its open context, with as many bytes to write to as
+            // `len` says.
             self.watched(|ctx| unsafe { (self.methods.addr)(ctx, to, len) })
         };
         let mut len = 0;
@@ -210,15 +214,16 @@ impl Instance {
         token
     }
 
-    /// Hands the list over. As in a worker, a plugin that fails is called again while that moves anything; for what it
-    /// then leaves the worker answers.
+    /// Hands the list over. As in a worker, a plugin that fails is called again while that moves
+    /// anything; for what it then leaves the worker answers.
     pub(super) fn flush(&self) {
         let mut lists = self.lists.borrow_mut();
         while !lists.commands.is_empty() {
             let list = lists.commands.as_raw();
             // SAFETY: the list's head is initialised.
             let first: *mut ListLink = unsafe { (*list).next };
-            // SAFETY: the plugin's method, on its open context, with a well-formed list of descriptors of the C heap.
+            // SAFETY: the plugin's method, on its open context, with a well-formed list of
+            // descriptors of the C heap.
             let code = self.watched(|ctx| unsafe { (self.methods.worker_cmd)(ctx, list) });
             let Err(code) = code.check() else { return };
             // SAFETY: as above.
@@ -230,7 +235,8 @@ impl Instance {
         }
     }
 
-    /// Calls `progress` once and takes in what came; how many notifications that were. A closed plugin does nothing.
+    /// Calls `progress` once and takes in what came; how many notifications that were. A closed
+    /// plugin does nothing.
     pub(super) fn progress(&self) -> usize {
         if !self.is_open() {
             return 0;
@@ -339,7 +345,8 @@ impl Drop for Instance {
     fn drop(&mut self) {
         self.close();
         watch::forget(self.owner);
-        // SAFETY: from `leak` in `open`; after `close`, or a failed `open`, the plugin does not use it.
+        // SAFETY: from `leak` in `open`; after `close`, or a failed `open`, the plugin does not use
+        // it.
         unsafe { Seat::free(self.ctx) };
     }
 }

@@ -7,17 +7,6 @@ use urom_abi::DocaError;
 use super::fault::{Asked, Fault};
 
 /// A notification as a worker would send it on.
-///
-/// ```
-/// use urom_abi::protocol::{Protocol, Reply};
-/// use urom_pdk::test_util::{Notification, Sent, Worker};
-///
-/// /// What came with a failure.
-/// fn with_failure<P: Protocol, R: Reply>(worker: &Worker<P>, sent: &Sent<R>) -> Option<Vec<u8>> {
-///     let Notification { status, bytes, .. } = worker.notification(sent)?;
-///     status.check().is_err().then_some(bytes)
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {
@@ -33,7 +22,8 @@ struct Entry {
     /// The first notification, until somebody takes it.
     first: Option<Notification>,
     times: usize,
-    /// Whether it needs no notification, because the test closed the plugin or the plugin refused to take it.
+    /// Whether it needs no notification, because the test closed the plugin or the plugin refused
+    /// to take it.
     is_excused: bool,
 }
 

@@ -16,7 +16,8 @@ use urom_abi::plugin::{
 
 use crate::log;
 
-/// The interface with room behind it: a plugin that was built against a longer one writes there, before anybody can know.
+/// The interface with room behind it: a plugin that was built against a longer one writes there,
+/// before anybody can know.
 #[repr(C)]
 struct Roomy {
     iface: PluginIface,
@@ -81,7 +82,8 @@ pub(super) unsafe fn iface(library: &Path, protocol: &Protocol) -> Result<Plugin
     }
     let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
     let place = (&raw mut roomy).cast::<PluginIface>();
-    // SAFETY: the plugin's function, with a structure of this frame and more room than any interface takes.
+    // SAFETY: the plugin's function, with a structure of this frame and more room than any
+    // interface takes.
     unsafe { get_iface(place) }.check()?;
     Ok(roomy.iface)
 }

@@ -1,4 +1,5 @@
-//! The four look-ups of a played worker, as its plugin calls them: from any thread, from `open` to `close`.
+//! The four look-ups of a played worker, as its plugin calls them: from any thread, from `open` to
+//! `close`.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -29,9 +30,11 @@ pub enum Lookup {
     /// Of an address (`addr_lookup`): [`Domains::address`](crate::Domains::address) and
     /// [`contains`](crate::Domains::contains).
     Address,
-    /// Of the buffer that holds an address (`seg_lookup`): [`Domains::segment`](crate::Domains::segment).
+    /// Of the buffer that holds an address (`seg_lookup`):
+    /// [`Domains::segment`](crate::Domains::segment).
     Segment,
-    /// Of a memory handle (`memh_lookup`): [`Domains::memory_handle`](crate::Domains::memory_handle).
+    /// Of a memory handle (`memh_lookup`):
+    /// [`Domains::memory_handle`](crate::Domains::memory_handle).
     MemoryHandle,
     /// Of a remote key (`mkey_lookup`): [`Domains::key`](crate::Domains::key).
     Key,
@@ -79,9 +82,11 @@ impl Seat {
     /// Takes it back.
     ///
     /// # Safety
-    /// `ctx` is from [`leak`](Seat::leak), is given back once, and the plugin does not use it any more.
+    /// `ctx` is from [`leak`](Seat::leak), is given back once, and the plugin does not use it any
+    /// more.
     pub(super) unsafe fn free(ctx: NonNull<WorkerCtx>) {
-        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's promise.
+        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
+        // promise.
         drop(unsafe { Box::from_raw(ctx.cast::<Seat>().as_ptr()) });
     }
 }

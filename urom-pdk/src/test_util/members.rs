@@ -7,11 +7,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use urom_abi::address;
 
 /// Memory of a member's host program: what [`Domain::add_buffer`](super::Domain::add_buffer) adds.
-///
-/// ```
-/// use urom_pdk::test_util::Buffer;
-/// let buffer = Buffer::new(0x1000..0x2000).key(b"packed key").memory_handle(b"exported handle");
-/// ```
 #[derive(Clone, Debug)]
 pub struct Buffer {
     range: Range<u64>,
@@ -20,7 +15,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer at these addresses of its process, without a key and without a handle: look-ups of them are `NOT_FOUND`.
+    /// A buffer at these addresses of its process, without a key and without a handle: look-ups of
+    /// them are `NOT_FOUND`.
     pub fn new(range: Range<u64>) -> Buffer {
         Buffer { range, key: Vec::new(), memory_handle: Vec::new() }
     }

@@ -1,15 +1,16 @@
-//! Test a plugin without a service: in process, step by step, through the C methods that a worker calls.
+//! Test a plugin without a service: in process, step by step, through the C methods that a worker
+//! calls.
 //!
-//! The feature `test-util` has it. It belongs into `[dev-dependencies]`, where it becomes no part of the plugin that is
-//! built:
+//! The feature `test-util` has it. It belongs into `[dev-dependencies]`, where it becomes no part
+//! of the plugin that is built:
 //!
 //! ```toml
 //! [dev-dependencies]
 //! urom-pdk = { version = "0.1", features = ["test-util"] }
 //! ```
 //!
-//! Unit tests of the plugin's crate are the place for it. A `cdylib` cannot be linked into a test under `tests/`, unless
-//! it is a `lib` too (`crate-type = ["cdylib", "lib"]`).
+//! Unit tests of the plugin's crate are the place for it. A `cdylib` cannot be linked into a test
+//! under `tests/`, unless it is a `lib` too (`crate-type = ["cdylib", "lib"]`).
 //!
 //! # A first test
 //!
@@ -66,16 +67,18 @@
 //! # }
 //! ```
 //!
-//! When the worker goes out of scope, the plugin is closed and the account is looked at: the test panics when a command
-//! got no notification, or two, or one that was addressed wrongly, or when memory of a command or a notification was not
-//! given back. [`Worker::finish`] gives the same as a [`Report`].
+//! When the worker goes out of scope, the plugin is closed and the account is looked at: the test
+//! panics when a command got no notification, or two, or one that was addressed wrongly, or when
+//! memory of a command or a notification was not given back. [`Worker::finish`] gives the same as a
+//! [`Report`].
 //!
 //! # Step by step
 //!
-//! [`Worker::call`] sends a command and goes on until it was answered. Its parts are there as well, because a plugin
-//! that does several things at once is tested by when it does them: [`send`](Worker::send) hands a command over,
-//! [`progress`](Worker::progress) is one call of the plugin's method of that name, and [`answer`](Worker::answer) looks
-//! for what came. Nothing else moves the plugin.
+//! [`Worker::call`] sends a command and goes on until it was answered. Its parts are there as well,
+//! because a plugin that does several things at once is tested by when it does them:
+//! [`send`](Worker::send) hands a command over, [`progress`](Worker::progress) is one call of the
+//! plugin's method of that name, and [`answer`](Worker::answer) looks for what came. Nothing else
+//! moves the plugin.
 //!
 //! ```standalone_crate
 //! # mod protocol {
@@ -133,10 +136,11 @@
 //!
 //! # Several workers
 //!
-//! Workers of a [`Domain`] find each other by the ids that the test gives them: their addresses, which come from the
-//! handlers' `address`, and [buffers](Domain::add_buffer) of their host programs, which the test makes up. Each worker
-//! has an instance of the plugin of its own. Plugins that talk over UCX do so here, within the process: while one worker
-//! waits for an answer, all of its domain make progress.
+//! Workers of a [`Domain`] find each other by the ids that the test gives them: their addresses,
+//! which come from the handlers' `address`, and [buffers](Domain::add_buffer) of their host
+//! programs, which the test makes up. Each worker has an instance of the plugin of its own. Plugins
+//! that talk over UCX do so here, within the process: while one worker waits for an answer, all of
+//! its domain make progress.
 //!
 //! # When things go wrong
 //!
@@ -149,23 +153,26 @@
 //! | a C heap without room | [`fill_c_heap`](Worker::fill_c_heap) |
 //! | a worker that ends in the middle | [`close`](Worker::close) |
 //!
-//! Every notification is packed twice, once with a byte of room too little, to see that the plugin notices.
+//! Every notification is packed twice, once with a byte of room too little, to see that the plugin
+//! notices.
 //!
 //! # Plugins that are not this crate's
 //!
-//! [`Worker::from_iface`] drives a plugin that it knows by its table of methods alone, such as one in C that is linked
-//! into the test, and [`Worker::load`] one that was built as a library. Both speak a protocol that was stated in Rust.
+//! [`Worker::from_iface`] drives a plugin that it knows by its table of methods alone, such as one
+//! in C that is linked into the test, and [`Worker::load`] one that was built as a library. Both
+//! speak a protocol that was stated in Rust.
 //!
 //! # Arbitrary messages
 //!
-//! Every command and notification can be made up: [`Seed`] makes messages of a fuzzer's bytes, and [`seeds`] and
-//! [`messages`] are strategies for proptest. Lengths and conditions hold by construction, so what comes is
-//! what a host might send; [`send_bytes`](Worker::send_bytes) is for what none would.
+//! Every command and notification can be made up: [`Seed`] makes messages of a fuzzer's bytes, and
+//! [`seeds`] and [`messages`] are strategies for proptest. Lengths and conditions hold by
+//! construction, so what comes is what a host might send; [`send_bytes`](Worker::send_bytes) is for
+//! what none would.
 //!
 //! # Threads
 //!
-//! A worker belongs to the thread that opened it, as every test has one, and the clock to the thread as well. Plugins may
-//! start threads of their own: look-ups and wakers work from there.
+//! A worker belongs to the thread that opened it, as every test has one, and the clock to the
+//! thread as well. Plugins may start threads of their own: look-ups and wakers work from there.
 
 mod domain;
 mod fault;

@@ -14,7 +14,8 @@ use crate::__private::get_iface;
 use crate::Side;
 
 impl<P: Protocol> Worker<P> {
-    /// Opens a plugin with handler `T`, through the code behind `urom_plugin_get_iface`, in a worker without a domain.
+    /// Opens a plugin with handler `T`, through the code behind `urom_plugin_get_iface`, in a
+    /// worker without a domain.
     ///
     /// # Panics
     /// When it does not open; [`try_open`](Self::try_open) tells instead.
@@ -31,17 +32,6 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// What the handler's `open` or `address` failed with.
-    ///
-    /// ```
-    /// use urom_abi::protocol::{Protocol, Serve};
-    /// use urom_pdk::test_util::Worker;
-    /// use urom_pdk::{DocaError, Side};
-    ///
-    /// /// A test of a plugin whose configuration is missing.
-    /// fn needs_its_configuration<T: 'static, P: Protocol + Serve<Side, T>>() {
-    ///     assert_eq!(Worker::<P>::try_open::<T>().err(), Some(DocaError::BAD_CONFIG));
-    /// }
-    /// ```
     pub fn try_open<T: 'static>() -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -54,17 +44,6 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// As for [`try_open`](Self::try_open).
-    ///
-    /// ```
-    /// use urom_abi::protocol::{Protocol, Serve};
-    /// use urom_pdk::test_util::{Domain, Worker};
-    /// use urom_pdk::{DocaError, Side};
-    ///
-    /// fn pair<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<[Worker<P>; 2], DocaError> {
-    ///     let domain = Domain::new();
-    ///     Ok([Worker::try_open_in::<T>(&domain, 0)?, Worker::try_open_in::<T>(&domain, 1)?])
-    /// }
-    /// ```
     pub fn try_open_in<T: 'static>(domain: &Domain, id: u64) -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -75,57 +54,38 @@ impl<P: Protocol> Worker<P> {
         Ok(worker)
     }
 
-    /// Opens a plugin by its interface alone, such as one in C that is linked into the test. It speaks `P`.
+    /// Opens a plugin by its interface alone, such as one in C that is linked into the test. It
+    /// speaks `P`.
     ///
-    /// The kit cannot see what such a plugin frees, so it reports no memory as kept; a plugin library of this kit has a
-    /// clock of its own, which runs. See [`join`](Self::join) for domains.
+    /// The kit cannot see what such a plugin frees, so it reports no memory as kept; a plugin
+    /// library of this kit has a clock of its own, which runs. See [`join`](Self::join) for
+    /// domains.
     ///
     /// # Errors
-    /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method, or the version word `api_version`.
+    /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method, or the version word
+    /// `api_version`.
     ///
     /// # Safety
-    /// The interface is that of a plugin, all of whose methods may be called on this thread for as long as the worker
-    /// lives. What it appends to lists is what DOCA's interface says.
-    ///
-    /// ```
-    /// use urom_abi::DocaError;
-    /// use urom_abi::plugin::PluginIface;
-    /// use urom_abi::protocol::Protocol;
-    /// use urom_pdk::test_util::{Domain, Worker};
-    ///
-    /// /// Opens a plugin in C that a build script linked into this test.
-    /// fn open<P: Protocol>(iface: PluginIface) -> Result<Worker<P>, DocaError> {
-    ///     // SAFETY: `urom_plugin_get_iface` of that plugin filled it in, and its methods may be called on any thread.
-    ///     unsafe { Worker::from_iface(iface, &Domain::new()) }
-    /// }
-    /// ```
+    /// The interface is that of a plugin, all of whose methods may be called on this thread for as
+    /// long as the worker lives. What it appends to lists is what DOCA's interface says.
     pub unsafe fn from_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
         unsafe { Worker::start(iface, false, domain) }
     }
 
-    /// Loads a plugin library, `.so`, and opens the plugin: what a worker does. It speaks `P`, and its
-    /// `urom_plugin_get_version` must say so.
+    /// Loads a plugin library, `.so`, and opens the plugin: what a worker does. It speaks `P`, and
+    /// its `urom_plugin_get_version` must say so.
     ///
-    /// The library stays loaded until the process ends. Otherwise as [`from_iface`](Self::from_iface).
+    /// The library stays loaded until the process ends. Otherwise as
+    /// [`from_iface`](Self::from_iface).
     ///
     /// # Errors
-    /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks one of the two functions, and
-    /// `UNSUPPORTED_VERSION` for another version of the protocol, or another layout of its messages. A log line says more.
+    /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks one of the
+    /// two functions, and `UNSUPPORTED_VERSION` for another version of the protocol, or another
+    /// layout of its messages. A log line says more.
     ///
     /// # Safety
     /// The library is a plugin, and its constructors and methods may run on this thread.
-    ///
-    /// ```
-    /// use urom_abi::DocaError;
-    /// use urom_abi::protocol::Protocol;
-    /// use urom_pdk::test_util::{Domain, Worker};
-    ///
-    /// fn open<P: Protocol>(file: &std::path::Path) -> Result<Worker<P>, DocaError> {
-    ///     // SAFETY: the file is a plugin that this workspace built.
-    ///     unsafe { Worker::load(file, &Domain::new()) }
-    /// }
-    /// ```
     pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller's promise.
         let iface = unsafe { library::iface(file.as_ref(), P::DESCRIPTION) }?;
@@ -133,8 +93,9 @@ impl<P: Protocol> Worker<P> {
         unsafe { Worker::start(iface, false, domain) }
     }
 
-    /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands through the `urom-abi` of
-    /// this program, by its types [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
+    /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands
+    /// through the `urom-abi` of this program, by its types
+    /// [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
     /// [`NotificationDesc`](urom_abi::descriptor::NotificationDesc): memory is checked.
     ///
     /// # Errors
@@ -142,20 +103,6 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).
-    ///
-    /// ```
-    /// use urom_abi::protocol::{Protocol, Serve};
-    /// use urom_pdk::test_util::{Domain, Worker, iface};
-    /// use urom_pdk::{DocaError, Side};
-    ///
-    /// /// A plugin without a `progress`, which a worker must not open.
-    /// fn stuck<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker<P>, DocaError> {
-    ///     let mut iface = iface::<T, P>();
-    ///     iface.progress = None;
-    ///     // SAFETY: the other methods are those of a plugin of this program, which may be called on this thread.
-    ///     unsafe { Worker::from_watched_iface(iface, &Domain::new()) }
-    /// }
-    /// ```
     pub unsafe fn from_watched_iface(
         iface: PluginIface,
         domain: &Domain,
@@ -177,18 +124,8 @@ impl<P: Protocol> Worker<P> {
     }
 }
 
-/// The interface of a plugin, as its `urom_plugin_get_iface` fills it in: for tests that call the methods themselves.
-///
-/// ```
-/// use urom_abi::protocol::{Protocol, Serve};
-/// use urom_pdk::Side;
-/// use urom_pdk::test_util::iface;
-///
-/// fn is_complete<T: 'static, P: Protocol + Serve<Side, T>>() -> bool {
-///     let iface = iface::<T, P>();
-///     iface.open.is_some() && iface.progress.is_some() && iface.close.is_some()
-/// }
-/// ```
+/// The interface of a plugin, as its `urom_plugin_get_iface` fills it in: for tests that call the
+/// methods themselves.
 pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure of this frame.

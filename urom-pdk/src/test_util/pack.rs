@@ -13,7 +13,8 @@ pub(super) const FILL: u8 = 0xee;
 /// How many bytes behind the room are watched.
 pub(super) const GUARD: usize = 64;
 
-/// The longest notification that is believed, its header included: what says more was not written to.
+/// The longest notification that is believed, its header included: what says more was not written
+/// to.
 const MOST: usize = 1 << 30;
 
 /// The header before the notification's bytes.
@@ -52,7 +53,8 @@ pub(super) unsafe fn notification(
     let mut call = |len: usize| {
         room.fill(FILL);
         let mut packed = len;
-        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as `packed` says.
+        // SAFETY: the plugin's method, with its own notification and as many bytes to write to as
+        // `packed` says.
         let code = unsafe { pack(place, &mut packed, room.as_mut_ptr().cast()) };
         (
             code,

@@ -6,8 +6,8 @@ use urom_abi::arbitrary::{Arbitrary, Unstructured};
 
 /// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest ([`seeds`]).
 ///
-/// Commands borrow their payloads, so proptest cannot hand one out; it hands out a seed, which the command borrows. The
-/// same seed makes the same messages.
+/// Commands borrow their payloads, so proptest cannot hand one out; it hands out a seed, which the
+/// command borrows. The same seed makes the same messages.
 ///
 /// ```
 /// # mod protocol {
@@ -55,12 +55,12 @@ impl Seed {
         &self.0
     }
 
-    /// The message that these bytes make: a command, a notification, an enum of them, or anything else that is
-    /// [`Arbitrary`].
+    /// The message that these bytes make: a command, a notification, an enum of them, or anything
+    /// else that is [`Arbitrary`].
     ///
     /// # Panics
-    /// When they make none and no bytes make none either: a codec that takes hardly any values, or a length that no
-    /// payload can have.
+    /// When they make none and no bytes make none either: a codec that takes hardly any values, or
+    /// a length that no payload can have.
     pub fn make<'a, T: Arbitrary<'a>>(&'a self) -> T {
         let made = T::arbitrary(&mut Unstructured::new(&self.0));
         made.or_else(|_| T::arbitrary(&mut Unstructured::new(&[]))).unwrap_or_else(|error| {
@@ -83,36 +83,8 @@ mod strategies {
 
     use super::{Arbitrary, Seed, fmt};
 
-    /// Seeds: enough bytes for every field of a message, and for payloads up to some thousand bytes now and then.
-    ///
-    /// ```
-    /// # mod protocol {
-    /// #     use urom_abi::{urom_command, urom_notification};
-    /// #     #[urom_notification]
-    /// #     pub enum Notification { Stored {} }
-    /// #     #[urom_command(plugin = "worker_store", version = 1)]
-    /// #     #[derive(Debug, PartialEq)]
-    /// #     pub enum Command<'a> {
-    /// #         #[urom(reply = Stored)]
-    /// #         Store { #[urom(inline)] bytes: &'a [u8] },
-    /// #     }
-    /// # }
-    /// # use protocol::Command;
-    /// use proptest::proptest;
-    /// use urom_pdk::test_util::seeds;
-    ///
-    /// proptest! {
-    ///     # fn hidden(seed in seeds()) {}
-    ///     // #[test]
-    ///     fn what_is_written_is_read_as_it_was(seed in seeds()) {
-    ///         let command: Command<'_> = seed.make();
-    ///         let mut bytes = vec![0; command.encoded_len().unwrap()];
-    ///         command.encode(&mut bytes).unwrap();
-    ///         assert_eq!(Command::decode(&bytes).unwrap(), command);
-    ///     }
-    /// }
-    /// # fn main() { what_is_written_is_read_as_it_was() }
-    /// ```
+    /// Seeds: enough bytes for every field of a message, and for payloads up to some thousand bytes
+    /// now and then.
     pub fn seeds() -> impl Strategy<Value = Seed> {
         let usual = vec(any::<u8>(), 0..300);
         let long = vec(any::<u8>(), 300..6000);
@@ -120,29 +92,6 @@ mod strategies {
     }
 
     /// Arbitrary messages that borrow nothing: commands without payloads, and notifications.
-    ///
-    /// ```
-    /// # mod protocol {
-    /// #     use urom_abi::{urom_command, urom_notification};
-    /// #     #[urom_command(plugin = "worker_sum", version = 1)]
-    /// #     #[derive(Debug)]
-    /// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
-    /// #     #[urom_notification]
-    /// #     pub enum Notification { Sum { total: u64 } }
-    /// # }
-    /// # use protocol::Command;
-    /// use proptest::proptest;
-    /// use urom_pdk::test_util::messages;
-    ///
-    /// proptest! {
-    ///     # fn hidden(command in messages::<Command>()) {}
-    ///     // #[test]
-    ///     fn every_command_has_one_length(command in messages::<Command>()) {
-    ///         assert_eq!(command.encoded_len(), Some(Command::FIXED_LEN));
-    ///     }
-    /// }
-    /// # fn main() { every_command_has_one_length() }
-    /// ```
     pub fn messages<T>() -> impl Strategy<Value = T>
     where
         T: for<'a> Arbitrary<'a> + fmt::Debug + 'static,

@@ -6,8 +6,8 @@ use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{Incoming, Reply};
 use urom_abi::wire::{DecodeError, EncodeError};
 
-/// A command that was sent, to be exchanged for its answer: see [`Worker::answer`](super::Worker::answer) and
-/// [`Worker::wait`](super::Worker::wait).
+/// A command that was sent, to be exchanged for its answer: see
+/// [`Worker::answer`](super::Worker::answer) and [`Worker::wait`](super::Worker::wait).
 ///
 /// It may be dropped; the command needs its notification all the same.
 ///
@@ -43,17 +43,6 @@ impl<R: Reply> fmt::Debug for Sent<R> {
 
 /// The bytes of a notification, whatever they are: the answer to bytes, see
 /// [`Worker::send_bytes`](super::Worker::send_bytes).
-///
-/// ```
-/// use urom_abi::DocaError;
-/// use urom_abi::protocol::Protocol;
-/// use urom_pdk::test_util::{Bytes, Sent, Worker};
-///
-/// fn is_refused<P: Protocol>(worker: &Worker<P>, command: &[u8]) -> bool {
-///     let sent: Sent<Bytes> = worker.send_bytes(command);
-///     worker.wait(sent) == Err(DocaError::INVALID_VALUE)
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 

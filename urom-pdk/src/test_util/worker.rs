@@ -24,8 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A worker with one open plugin of protocol `P`, on this thread.
 ///
-/// Commands go in by [`send`](Self::send) and [`call`](Self::call), and nothing happens that the test does not ask for:
-/// a plugin works while it is handed commands, and in calls of [`progress`](Self::progress).
+/// Commands go in by [`send`](Self::send) and [`call`](Self::call), and nothing happens that the
+/// test does not ask for: a plugin works while it is handed commands, and in calls of
+/// [`progress`](Self::progress).
 ///
 /// Dropping it closes the plugin and checks what it did, like [`finish`](Self::finish).
 ///
@@ -104,29 +105,19 @@ impl<P: Protocol> Worker<P> {
         Worker { instance, patience: PATIENCE.into(), is_finished: false, protocol: PhantomData }
     }
 
-    /// Makes the plugin member `id` of its domain: others find the address that it reported when it was opened.
+    /// Makes the plugin member `id` of its domain: others find the address that it reported when it
+    /// was opened.
     ///
     /// # Panics
-    /// As [`Domain::set_address`](super::Domain::set_address); what a handler's `address` gives is always whole.
-    ///
-    /// ```
-    /// use urom_abi::protocol::Protocol;
-    /// use urom_pdk::test_util::Worker;
-    ///
-    /// /// Workers that were opened by their interfaces, as members 0, 1, 2 and so on of their domain.
-    /// fn number<P: Protocol>(workers: &[Worker<P>]) {
-    ///     for (id, worker) in (0..).zip(workers) {
-    ///         worker.join(id);
-    ///     }
-    /// }
-    /// ```
+    /// As [`Domain::set_address`](super::Domain::set_address); what a handler's `address` gives is
+    /// always whole.
     #[track_caller]
     pub fn join(&self, id: u64) {
         self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
     }
 
-    /// The plugin's address: the bytes that the handler's `address` gave, or all that a plugin without this kit's frame
-    /// reported.
+    /// The plugin's address: the bytes that the handler's `address` gave, or all that a plugin
+    /// without this kit's frame reported.
     pub fn address(&self) -> Vec<u8> {
         let address = self.instance.address.borrow();
         let framed = std::ptr::NonNull::from(&**address).cast();
@@ -149,12 +140,12 @@ impl<P: Protocol> Worker<P> {
         self.wait(self.send(command))
     }
 
-    /// Sends a command. Its handler runs until it waits for something, or ends; the notification comes with the next
-    /// [`progress`](Self::progress).
+    /// Sends a command. Its handler runs until it waits for something, or ends; the notification
+    /// comes with the next [`progress`](Self::progress).
     ///
     /// # Panics
-    /// When the command cannot be written, because a payload contradicts the fields that describe it, or the plugin is
-    /// closed.
+    /// When the command cannot be written, because a payload contradicts the fields that describe
+    /// it, or the plugin is closed.
     #[track_caller]
     pub fn send<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
         self.send_from(CONNECTION, command)
@@ -175,7 +166,8 @@ impl<P: Protocol> Worker<P> {
         sent
     }
 
-    /// Puts a command into the list that the next [`flush`](Self::flush), or the next command that is sent, hands over.
+    /// Puts a command into the list that the next [`flush`](Self::flush), or the next command that
+    /// is sent, hands over.
     ///
     /// # Panics
     /// As for [`send`](Self::send).
@@ -201,8 +193,8 @@ impl<P: Protocol> Worker<P> {
         self.sent(connection, &bytes, command.echo())
     }
 
-    /// Sends bytes in the place of a command, for what no typed command can be: cut, too long, unknown. Whatever they are,
-    /// the plugin owes a notification.
+    /// Sends bytes in the place of a command, for what no typed command can be: cut, too long,
+    /// unknown. Whatever they are, the plugin owes a notification.
     ///
     /// # Panics
     /// When the plugin is closed.
@@ -234,11 +226,12 @@ impl<P: Protocol> Worker<P> {
         self.instance.progress()
     }
 
-    /// What a command was answered with, if it was: [`progress`](Self::progress) brings answers. An answer is given
-    /// once.
+    /// What a command was answered with, if it was: [`progress`](Self::progress) brings answers. An
+    /// answer is given once.
     ///
     /// # Panics
-    /// When the notification is not the one that the command asks for, or is malformed, or was given before.
+    /// When the notification is not the one that the command asks for, or is malformed, or was
+    /// given before.
     #[track_caller]
     pub fn answer<R: Reply>(&self, sent: &Sent<R>) -> Option<Result<R, DocaError>> {
         self.assert_mine(sent);
@@ -246,8 +239,8 @@ impl<P: Protocol> Worker<P> {
         Some(self.read(sent, &notification))
     }
 
-    /// The notification of a command as it is, if it came and its answer was not taken: also the bytes that come with a
-    /// failure, which typed answers leave out.
+    /// The notification of a command as it is, if it came and its answer was not taken: also the
+    /// bytes that come with a failure, which typed answers leave out.
     ///
     /// # Panics
     /// When the command is another worker's.
@@ -257,13 +250,15 @@ impl<P: Protocol> Worker<P> {
         self.instance.ledger().peek(sent.token).cloned()
     }
 
-    /// Goes on until a command was answered: calls `progress` of this worker and of all others in its domain.
+    /// Goes on until a command was answered: calls `progress` of this worker and of all others in
+    /// its domain.
     ///
     /// # Errors
     /// The status of the notification, unless that is `SUCCESS`.
     ///
     /// # Panics
-    /// When no notification comes within the [patience](Self::set_patience), and as [`answer`](Self::answer).
+    /// When no notification comes within the [patience](Self::set_patience), and as
+    /// [`answer`](Self::answer).
     #[track_caller]
     pub fn wait<R: Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
         let until = Instant::now() + self.patience.get();
@@ -278,14 +273,16 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    /// How long [`wait`](Self::wait) and [`call`](Self::call) wait, by the real clock: 10 s unless this says otherwise.
+    /// How long [`wait`](Self::wait) and [`call`](Self::call) wait, by the real clock: 10 s unless
+    /// this says otherwise.
     pub fn set_patience(&self, patience: Duration) {
         self.patience.set(patience);
     }
 
-    /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes unless this says
-    /// otherwise, as in a service. A longer one reaches its host as a failure, with the code that the plugin's
-    /// `notif_pack` gives (`INVALID_VALUE` for a plugin of this kit).
+    /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes
+    /// unless this says otherwise, as in a service. A longer one reaches its host as a failure,
+    /// with the code that the plugin's `notif_pack` gives (`INVALID_VALUE` for a plugin of this
+    /// kit).
     pub fn set_message_limit(&self, bytes: usize) {
         self.instance.limit.set(bytes);
     }
@@ -295,44 +292,38 @@ impl<P: Protocol> Worker<P> {
         self.instance.ledger().in_flight()
     }
 
-    /// Moves the clock of this thread on, that is, of all plugins that tests of this thread opened: what sleeps until
-    /// then goes on in the next [`progress`](Self::progress). Between calls of this the clock stands still.
+    /// Moves the clock of this thread on, that is, of all plugins that tests of this thread opened:
+    /// what sleeps until then goes on in the next [`progress`](Self::progress). Between calls of
+    /// this the clock stands still.
     pub fn advance(&self, by: Duration) {
         clock::advance(by);
     }
 
     /// The plugin's next look-up of this kind fails with `code`. Calls of this queue up.
-    ///
-    /// ```
-    /// use urom_pdk::DocaError;
-    /// use urom_pdk::test_util::{Lookup, Worker};
-    ///
-    /// fn without_keys<P: urom_abi::protocol::Protocol>(worker: &Worker<P>) {
-    ///     worker.fail_lookup(Lookup::Key, DocaError::NOT_SUPPORTED);
-    /// }
-    /// ```
     pub fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
         self.instance.fail_lookup(lookup, code);
     }
 
-    /// The next `count` notifications that plugins of this thread allocate find the C heap full: what was to be answered
-    /// with them is a `NO_MEMORY`, and comes when there is memory again. 0 ends it.
+    /// The next `count` notifications that plugins of this thread allocate find the C heap full:
+    /// what was to be answered with them is a `NO_MEMORY`, and comes when there is memory again. 0
+    /// ends it.
     ///
     /// Plugins that were opened by their interface alone allocate unseen.
     pub fn fill_c_heap(&self, count: usize) {
         watch::fail_notifications(count);
     }
 
-    /// Closes the plugin, as a worker does when it ends: what is in flight gets no notification any more, and that is no
-    /// fault. How many commands that are. A second call does nothing.
+    /// Closes the plugin, as a worker does when it ends: what is in flight gets no notification any
+    /// more, and that is no fault. How many commands that are. A second call does nothing.
     pub fn close(&self) -> usize {
         let cut_off = self.instance.ledger().cut_off();
         self.instance.close();
         cut_off
     }
 
-    /// Calls `progress` once more, closes the plugin, and tells what it did: commands without a notification or with
-    /// several, memory that it kept. Bytes of commands that the test itself holds (`Held`) count, so drop them before.
+    /// Calls `progress` once more, closes the plugin, and tells what it did: commands without a
+    /// notification or with several, memory that it kept. Bytes of commands that the test itself
+    /// holds (`Held`) count, so drop them before.
     ///
     /// Dropping a worker does the same and panics when there is anything to tell.
     pub fn finish(mut self) -> Report {

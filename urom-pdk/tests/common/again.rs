@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-/// Starts one ignored test of this program, behind the emulator that this one runs under: it cannot start its own kind by
-/// itself.
+/// Starts one ignored test of this program, behind the emulator that this one runs under: it cannot
+/// start its own kind by itself.
 pub(crate) fn again(test: &str) -> Command {
     let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
     let runner = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64"));

@@ -1,5 +1,6 @@
-//! A worker in miniature, for what lies below the test kit: NULL and other nonsense, raw descriptors, and calls that allocate
-//! nothing of their own. Whatever can be said with [`urom_pdk::test_util`] is said there.
+//! A worker in miniature, for what lies below the test kit: NULL and other nonsense, raw
+//! descriptors, and calls that allocate nothing of their own. Whatever can be said with
+//! [`urom_pdk::test_util`] is said there.
 
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 

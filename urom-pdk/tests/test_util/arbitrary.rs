@@ -1,4 +1,5 @@
-//! Messages of every form, made up: what conditions, lengths, words and codecs say holds, whatever the bytes.
+//! Messages of every form, made up: what conditions, lengths, words and codecs say holds, whatever
+//! the bytes.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,5 @@
-//! The test kit: what it does for a plugin that is right, and what it says of plugins that are wrong.
+//! The test kit: what it does for a plugin that is right, and what it says of plugins that are
+//! wrong.
 
 mod arbitrary;
 mod clock;

@@ -37,7 +37,8 @@ pub(crate) enum Wrong {
 }
 
 thread_local! {
-    /// What it forgets, until the test's thread ends: nothing is lost for good, which sanitizers would tell.
+    /// What it forgets, until the test's thread ends: nothing is lost for good, which sanitizers
+    /// would tell.
     static FORGOTTEN: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
     pub(crate) static WRONG: Cell<Wrong> = const { Cell::new(Wrong::Nothing) };
 }
@@ -161,7 +162,8 @@ unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notifications: *mut ListLink)
     }
     for notification in waiting.drain(..) {
         let link = notification.into_raw().cast::<ListLink>();
-        // SAFETY: a worker passes the head of a well-formed list; the link was this plugin's and hangs nowhere.
+        // SAFETY: a worker passes the head of a well-formed list; the link was this plugin's and
+        // hangs nowhere.
         unsafe { list::push_back(notifications, link) };
     }
     DocaError::SUCCESS
@@ -184,7 +186,8 @@ unsafe extern "C" fn notif_pack(
         return DocaError::INVALID_VALUE;
     }
     let count = if is(Wrong::PacksBehindTheRoom) { whole } else { whole.min(*room) };
-    // SAFETY: the kit has room behind what it says, to see this; the block is as long as its header says.
+    // SAFETY: the kit has room behind what it says, to see this; the block is as long as its header
+    // says.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(notif.cast(), count) };
     if is(Wrong::PacksAnotherHeader) {
         // SAFETY: there is room for a header.

@@ -7,14 +7,12 @@ use urom_wire::awake;
 
 use crate::aside::on_thread;
 
-/// Work that was begun, and is waited for once.
 #[derive(Debug)]
 pub(super) struct Background<T> {
     pub(super) result: Receiver<T>,
     awaited: bool,
 }
 
-/// How far it has come.
 #[derive(Debug)]
 pub(super) enum Outcome<T> {
     Done(T),
@@ -39,8 +37,8 @@ impl<T: Send + 'static> Background<T> {
         Ok(Background { result, awaited: false })
     }
 
-    /// Waits for the end, the first time, as long as there is time left. Time in which this process does
-    /// not run is none.
+    /// Waits for the end, the first time, as long as there is time left. Time in which this process
+    /// does not run is none.
     pub(super) fn outcome(&mut self, left: &mut Duration) -> Outcome<T> {
         let limit = if std::mem::replace(&mut self.awaited, true) { Duration::ZERO } else { *left };
         // What is there is taken in any case.

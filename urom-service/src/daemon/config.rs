@@ -74,7 +74,6 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1024 hosts, 1024 workers, 256 of them for one host.
     fn default() -> Limits {
         Limits { hosts: 1024, workers: 1024, workers_per_host: 256 }
     }

@@ -31,7 +31,6 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
 /// takes longer is listed by a later look.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// A plugin that hosts are told of, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) entry: PluginEntry,
@@ -40,10 +39,8 @@ pub(crate) struct Found {
     pub(crate) description: Option<Arc<[u8]>>,
 }
 
-/// Everything the daemon knows of plugins.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    /// The entries of the path; nothing when there is no path.
     places: Option<Vec<Place>>,
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
@@ -58,7 +55,6 @@ pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
 }
 
 impl Catalogue {
-    /// Knows nothing yet of the directories and files of `path`.
     pub(crate) fn new(path: Option<Vec<PathBuf>>, examiner: &Examiner) -> Catalogue {
         let place = |entry| Place::new(entry, examiner.clone());
         let places = path.map(|path| path.into_iter().map(place).collect());
@@ -142,7 +138,6 @@ fn take_in(
     Ok(Found { entry, file: known.spelling().to_owned(), description: known.shown() })
 }
 
-/// The problems with files and directories.
 struct Complaints {
     last: HashSet<String>,
     now: HashSet<String>,

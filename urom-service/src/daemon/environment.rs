@@ -20,14 +20,12 @@ const KEPT_PREFIX: &[u8] = b"UCX_";
 /// the long way in and out of the heap.
 const HEAP: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=512");
 
-/// Names the devices that UCX uses, and listens on.
 const DEVICES: &str = "UCX_NET_DEVICES";
 
 /// Names that hosts may set without being allowed to: they choose among what UCX has, and say how
 /// much it logs.
 const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 
-/// The prefix of variables for plugins.
 const FOR_PLUGINS: &[u8] = b"UROM_";
 
 /// The kit's own names among these: by some of them it finds keys, services and libraries.
@@ -143,7 +141,6 @@ fn is_kept(name: &OsStr) -> bool {
     KEPT.iter().any(|kept| name == *kept) || name.as_bytes().starts_with(KEPT_PREFIX)
 }
 
-/// The variables that hosts may set for their workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wishes<'a> {
     /// The variables of all workers; of two with one name the later one counts.

@@ -14,7 +14,6 @@ use crate::examine::{DEADLINE, Examined, KILLED, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;
 
-/// Where files are loaded to be asked.
 #[derive(Debug, Clone)]
 pub(crate) enum Examiner {
     /// In a process each, with these variables.
@@ -24,7 +23,6 @@ pub(crate) enum Examiner {
     Thread,
 }
 
-/// Why a plugin is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Its file is to blame, and is not examined again before it changes.
@@ -33,7 +31,6 @@ pub(crate) enum Refusal {
     Daemon(String),
 }
 
-/// The answer of a plugin that can be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) version: u64,

@@ -30,18 +30,14 @@ const SEARCH: Duration = Duration::from_secs(3);
 const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
     plugin path and the files that it waits for";
 
-/// Shared by the tasks of all hosts.
 #[derive(Debug)]
 pub(crate) struct Reception {
     pub(crate) search: Search,
-    /// The secret that hosts must know, if any.
     pub(crate) secret: Option<Secret>,
     /// For the hosts that there may be, which are so many.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) limit: usize,
-    /// Lines about hosts that were turned away or lost.
     pub(crate) lines: Mutex<LineBudget>,
-    /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
     pub(crate) patience: Patience,
@@ -134,7 +130,6 @@ async fn closed(stream: &TcpStream) {
 }
 
 impl Reception {
-    /// Whether there is room in the log for a line about a host.
     fn line(&self) -> Option<LeftOut> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).line()
     }

@@ -27,7 +27,6 @@ const READY_DEADLINE: Duration = Duration::from_secs(10);
 /// The same where a launcher makes it slow.
 const SLOW_START: Duration = Duration::from_secs(60);
 
-/// How workers are started.
 #[derive(Debug, Clone)]
 pub(crate) enum Launcher {
     /// Each one a process.
@@ -40,21 +39,18 @@ pub(crate) enum Launcher {
         given: Vec<WorkerVariable>,
         /// The log level of UCX in workers, unless the daemon's environment sets it.
         ucx_log: Option<LogLevel>,
-        /// Reaps them.
         reaper: Reaper,
     },
     /// Each one a thread, for the embedded service.
     Thread,
 }
 
-/// A worker that was started.
 #[derive(Debug)]
 pub(crate) struct Launched {
     /// The stream to it, before any hello.
     pub(crate) stream: UnixStream,
     /// How long it may take to say hello.
     pub(crate) first_word: Duration,
-    /// The worker.
     pub(crate) body: Body,
 }
 
@@ -181,7 +177,6 @@ impl Body {
         }
     }
 
-    /// Waits for the end, and says what it was.
     pub(crate) async fn ended(&mut self) -> String {
         let which = self.process();
         match self {

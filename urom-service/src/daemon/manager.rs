@@ -70,7 +70,6 @@ impl Manager {
         }
     }
 
-    /// The daemon ends.
     pub(crate) fn stopping(&self) {
         // A manager that is not told sees the end of the process.
         let _ = self.tell("STOPPING=1");
@@ -105,7 +104,6 @@ fn every(period: Duration) -> Interval {
     interval
 }
 
-/// Waits for the next tick, or for ever.
 async fn tick(interval: &mut Option<Interval>) {
     match interval {
         Some(interval) => drop(interval.tick().await),

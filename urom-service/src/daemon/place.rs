@@ -44,12 +44,10 @@ enum State {
 /// The files looked at before, as long as they are unchanged.
 pub(super) type Files = HashMap<PathBuf, Known>;
 
-/// The result of a look.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
     /// Files that may be plugins, by the names that these would have. They are being examined.
     pub(super) candidates: Vec<(PathBuf, String)>,
-    /// Why others are not served.
     pub(super) complaints: Vec<String>,
 }
 
@@ -67,9 +65,7 @@ pub(super) struct Known {
     question: Option<Question>,
 }
 
-/// Why a file is not served.
 pub(super) enum PassedOver {
-    /// An answer will be wanted.
     Because(String),
     /// Any library that lies beside plugins.
     NoPlugin,
@@ -86,7 +82,6 @@ impl Place {
         Place { entry, examiner, state: State::Idle(Files::new()) }
     }
 
-    /// Begins a look, unless one goes on.
     pub(super) fn look(&mut self) -> Result<(), String> {
         if let State::Idle(files) = &mut self.state {
             let (files, entry, examiner) =
@@ -187,7 +182,6 @@ fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(names.iter().map(|name| entry.join(name)).collect())
 }
 
-/// The `*.so` of a directory, sorted.
 fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -200,13 +194,11 @@ fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Whether a file is named as linkers want libraries named.
 fn is_library(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
 }
 
 impl PassedOver {
-    /// The problem with it, if any.
     pub(super) fn complaint(self, file: &Path) -> Option<String> {
         match self {
             PassedOver::Because(reason) => {
@@ -266,7 +258,6 @@ impl Known {
         Ok(name)
     }
 
-    /// Its answer, once known.
     fn answer(&mut self, file: &Path, left: &mut Duration) -> Option<Result<Answer, String>> {
         let question = self.question.as_mut()?;
         let is_new = question.is_open();

@@ -28,7 +28,6 @@ pub(crate) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<C
     Ok(command)
 }
 
-/// A process, which is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
@@ -74,7 +73,6 @@ impl Process {
         }
     }
 
-    /// Kills it and what it has started, if that is still there.
     pub(crate) fn kill(&self) {
         // The number is not another's before the process is taken back. Not every process has a
         // group of its own.

@@ -81,7 +81,6 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
     Ok(Some(cpus))
 }
 
-/// Splits `NAME=value`.
 fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {

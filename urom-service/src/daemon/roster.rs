@@ -19,31 +19,29 @@ use self::entry::{Entry, Pending, State, Visitor, Waiting};
 use self::host::Host;
 use super::config::Limits;
 
-/// A host's stream.
 pub(crate) type HostKey = u64;
-/// One worker process.
 pub(crate) type Serial = u64;
 
 /// How many requests may wait for one worker that starts. When it is ready each is a message to it,
 /// all at once, and its queue has to have room for others besides.
 const MOST_WAITING: usize = BACKLOG / 2;
 
-/// The action that an event asks for.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Start a process.
-    Spawn { serial: Serial, id: u64, host: HostKey, worker: StartWorker },
-    /// Tell a worker.
+    Spawn {
+        serial: Serial,
+        id: u64,
+        host: HostKey,
+        worker: StartWorker,
+    },
     ToWorker(Serial, DaemonToWorker),
     /// End the stream to a worker, and the worker with it.
     Abandon(Serial),
-    /// Tell a host.
     ToHost(HostKey, DaemonToHost),
     /// Let a ticket run out in a while.
     Expire(Serial, u128),
 }
 
-/// The workers hosts can be sent to.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     limits: Limits,
@@ -59,7 +57,6 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Nobody yet.
     pub(crate) fn new(limits: Limits) -> Roster {
         Roster { limits, ..Roster::default() }
     }
@@ -94,7 +91,6 @@ impl Roster {
         actions
     }
 
-    /// Notes where to look for a host.
     fn comes_to(&mut self, host: HostKey, serial: Serial) {
         if let Some(host) = self.hosts.get_mut(&host) {
             host.comes_to(serial, |known| self.ids.contains_key(&known));
@@ -159,7 +155,6 @@ impl Roster {
         Ok(())
     }
 
-    /// Whether a host may go to one more worker.
     fn has_room(&self, host: HostKey, id: u64) -> Result<(), Failure> {
         let full = |text: String| Err(Failure::new(DocaError::FULL, text));
         let Limits { workers, workers_per_host, .. } = self.limits;
@@ -217,7 +212,6 @@ impl Roster {
         actions
     }
 
-    /// A worker has opened its plugins and listens.
     pub(crate) fn ready(
         &mut self,
         serial: Serial,
@@ -237,7 +231,6 @@ impl Roster {
         actions
     }
 
-    /// A worker waits for the host with this ticket.
     pub(crate) fn expected(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
         let (State::Ready(address), Some(visitor)) = (&entry.state, entry.tickets.get_mut(&ticket))
@@ -249,14 +242,12 @@ impl Roster {
         vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, ticket })]
     }
 
-    /// A worker cannot work, or did not get ready in time.
     pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let mut actions = self.remove(serial, failure);
         actions.push(Action::Abandon(serial));
         actions
     }
 
-    /// A worker is not ready, and its time is up.
     pub(crate) fn overdue(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         match self.find(serial) {
             Some((_, Entry { state: State::Starting(_), .. })) => self.failed(serial, failure),
@@ -276,7 +267,6 @@ impl Roster {
         self.remove(serial, failure)
     }
 
-    /// A host came to a worker.
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
         // A host that was not told of its ticket cannot have come with it; its request waits for an
         // answer.
@@ -294,7 +284,6 @@ impl Roster {
         }
     }
 
-    /// A host left a worker.
     pub(crate) fn departed(&mut self, serial: Serial, ticket: u128) {
         // One that never came cannot leave.
         if let Some((_, entry)) = self.find(serial)

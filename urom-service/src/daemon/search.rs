@@ -7,10 +7,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::discovery::Found;
 use crate::aside::on_thread;
 
-/// The tasks that wait for a look.
 type Asked = oneshot::Sender<Arc<[Found]>>;
 
-/// Asks for looks.
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
     ask: mpsc::UnboundedSender<Asked>,
@@ -32,7 +30,6 @@ impl Search {
         Ok(Search { ask, latest })
     }
 
-    /// The plugins at this moment, or a little later. `None` when looking panicked.
     pub(crate) async fn look(&self) -> Option<Arc<[Found]>> {
         let (answer, answered) = oneshot::channel();
         // The thread ends with the last search.

@@ -36,7 +36,6 @@ use super::turns::{self, measured};
 use super::{tickets, words};
 use crate::entrance::Entrance;
 
-/// How long a host may take to come to its worker.
 const TICKET_LIFE: Duration = Duration::from_secs(10);
 
 struct Server {
@@ -54,7 +53,6 @@ struct Server {
 
 struct WorkerLink {
     id: WorkerId,
-    /// The names of its plugins.
     plugins: String,
     outbox: mpsc::Sender<DaemonToWorker>,
 }
@@ -269,7 +267,6 @@ impl Server {
         self.roster.failed(serial, failure)
     }
 
-    /// How long a worker may take to open its plugins.
     fn ready_within(&self) -> Patience {
         self.config.patience.at_least(self.launcher.ready_deadline())
     }

@@ -34,10 +34,8 @@ const ACCESS_LIST: &str = "system.posix_acl_access";
 /// By which only owners take away what lies in a directory.
 const STICKY: u32 = 0o1000;
 
-/// Why nothing is loaded from a place.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Distrust {
-    /// It cannot be looked at.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Others may write there.
@@ -166,7 +164,6 @@ impl Truster {
     }
 }
 
-/// An entry of an access control list: `struct posix_acl_xattr_entry` of the kernel.
 #[derive(Debug)]
 struct Entry {
     tag: u16,
@@ -190,9 +187,7 @@ impl Entry {
     }
 }
 
-/// The access control list of a file or directory, if it has one.
 fn access_list(path: &Path) -> io::Result<Option<Vec<Entry>>> {
-    /// The only version that there is, in front of the entries.
     const VERSION: [u8; 4] = 2u32.to_le_bytes();
     // As long as any attribute may be.
     let mut bytes = vec![0; 1 << 16];

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use tracing::debug;
 
-/// How long a turn may take.
 const LIMIT: Duration = Duration::from_millis(50);
 
 /// The longest turn so far and the longest time in which one slept, in nanoseconds: of all loops of

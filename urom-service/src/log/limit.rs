@@ -25,7 +25,6 @@ impl LogLevel {
     /// Everything (70).
     pub const TRACE: LogLevel = LogLevel::of(Level::Trace);
 
-    /// The limit that lets this level through.
     pub(crate) const fn of(level: Level) -> LogLevel {
         LogLevel(level.number() as u8)
     }
@@ -40,7 +39,6 @@ impl LogLevel {
         level.number() <= u32::from(self.0)
     }
 
-    /// The most detailed level within this limit.
     fn most(self) -> Option<Level> {
         Level::ALL.into_iter().rev().find(|level| self.allows(*level))
     }
@@ -57,13 +55,11 @@ impl LogLevel {
         }
     }
 
-    /// The level of a limit of `tracing`.
     pub(crate) fn of_filter(filter: LevelFilter) -> LogLevel {
         let level = filter.into_level().map(|level| Level::from_crates(level.as_str()));
         level.map_or(LogLevel::DISABLE, LogLevel::of)
     }
 
-    /// The same level in the words of `tracing`.
     pub(crate) fn filter(self) -> LevelFilter {
         self.most().map_or(LevelFilter::OFF, filter_of)
     }

@@ -30,7 +30,6 @@ pub struct Log {
     sdk: LogLevel,
 }
 
-/// The crates whose events are the program's.
 const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
 
 static PROCESS: OnceLock<Log> = OnceLock::new();
@@ -51,7 +50,6 @@ impl Log {
         }
     }
 
-    /// The same log under another name.
     pub(crate) fn named(&self, name: impl Into<String>) -> Log {
         Log { name: name.into(), ..self.clone() }
     }
@@ -72,7 +70,6 @@ impl Log {
         none.then(|| dispatcher::set_default(&Dispatch::new(self)))
     }
 
-    /// The log of the whole process, if it has one.
     pub(crate) fn of_process() -> Option<&'static Log> {
         PROCESS.get()
     }
@@ -82,13 +79,11 @@ impl Log {
         writer::flush();
     }
 
-    /// Up to which level lines of plugins are written.
     pub(crate) fn plugins(&self) -> LogLevel {
         self.plugins
     }
 }
 
-/// Lines of plugins.
 impl Output for Log {
     fn wants(&self, level: Level) -> bool {
         self.plugins.allows(level)

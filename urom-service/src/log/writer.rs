@@ -21,13 +21,11 @@ use urom_abi::log::Level;
 use urom_abi::{Count, signals};
 use urom_log::Origin;
 
-/// How many bytes of lines may wait.
 const ROOM: usize = 256 << 10;
 
 /// How many lines may wait for the thread that hands on those of others.
 const AT_ONCE: usize = 1024;
 
-/// How long [`flush`] waits for a reader.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Lines for a descriptor whose reader may be slow or gone, and those that wait for it.
@@ -45,13 +43,11 @@ pub(crate) struct Lines {
 #[derive(Debug, Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// The thread, once there is one.
     writer: Option<Thread>,
     /// The thread has taken the bytes that waited, and writes them.
     writing: bool,
 }
 
-/// The lines of standard error.
 static PROCESS: LazyLock<Arc<Lines>> = LazyLock::new(|| Lines::to(std::io::stderr()));
 
 /// Writes a line to standard error without waiting for its reader.
@@ -189,7 +185,6 @@ impl Lines {
         }
     }
 
-    /// Has the thread wait for lines.
     fn rest(&self) {
         self.lock().writing = false;
         self.all_written.notify_all();

@@ -15,10 +15,8 @@ use crate::loaded;
 use crate::log::LogLevel;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
-/// The device of loopback addresses, as UCX calls it.
 pub(crate) const LOOPBACK_DEVICE: &str = "lo";
 
-/// Whether nobody reaches an address from another machine.
 pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
@@ -102,7 +100,6 @@ impl WorkerConfig {
 }
 
 impl PluginItem {
-    /// `so_path:id`.
     fn to_arg(&self) -> OsString {
         let mut text = self.path.clone().into_os_string();
         text.push(format!(":{}", self.id));

@@ -13,22 +13,16 @@ use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, SlotError, Token};
 use crate::host_names::HostName;
 
-/// A connection of a host.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Its control stream.
     pub(crate) link: LinkKey,
     /// What plugins know it by; never used twice in a worker's life.
     pub(crate) dest_id: u64,
-    /// What log lines call the host.
     pub(crate) host: HostName,
-    /// The message limit in bytes.
     pub(crate) limit: usize,
     /// The longest payload of a notification within that limit, in bytes.
     pub(crate) longest: u64,
-    /// What its messages begin with, both ways.
     pub(crate) pass: Pass,
-    /// The host's number for it.
     peer_channel: u16,
     slots: Box<[Slot]>,
     /// Frames that UCX has not sent: those in `open` and in `sending`.
@@ -51,15 +45,11 @@ pub(crate) struct Connection {
     pub(crate) counted: usize,
 }
 
-/// How a host is reached.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Its number for the connection.
     pub(crate) channel: u16,
     pub(crate) endpoint: Endpoint,
-    /// What messages begin with, both ways.
     pub(crate) pass: Pass,
-    /// What log lines call it.
     pub(crate) name: HostName,
 }
 
@@ -68,10 +58,8 @@ pub(crate) struct Peer {
 /// each of its answers.
 const MOST_UNFILLED: usize = 8;
 
-/// Why a notification is not on its way.
 #[derive(Debug)]
 pub(crate) enum NotifyError {
-    /// The plugin did not pack it.
     Pack(PackError),
     /// UCX did not make room for it: the connection is of no more use.
     Send(Status),
@@ -123,7 +111,6 @@ impl Connection {
             .filter(|state| state.plugin == NOBODY && self.unsent <= most)
     }
 
-    /// Why a slot is not to be had.
     #[cold]
     pub(crate) fn misuse(&self, slot: u16) -> SlotError {
         match self.slots.get(usize::from(slot)) {
@@ -166,13 +153,11 @@ impl Connection {
         })
     }
 
-    /// Whether UCX is not done with a message.
     #[inline]
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
     }
 
-    /// How many messages UCX is not done with.
     pub(crate) fn unread(&self) -> usize {
         self.sending.len()
     }

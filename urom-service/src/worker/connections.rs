@@ -27,7 +27,6 @@ impl Connections {
         Connections { places, all: vec![None], next: first.max(1), count: 0 }
     }
 
-    /// A number that is free; `None` when none is.
     pub(crate) fn free_number(&mut self) -> Option<u16> {
         if self.count >= NUMBERS - 2 {
             return None;
@@ -40,7 +39,6 @@ impl Connections {
         Some(number)
     }
 
-    /// Enters a connection under a free number.
     pub(crate) fn insert(&mut self, number: u16, connection: Connection) {
         let place = match self.all.iter().skip(1).position(Option::is_none) {
             Some(free) => free + 1,
@@ -55,14 +53,12 @@ impl Connections {
         self.count += 1;
     }
 
-    /// The connection of a number.
     #[inline]
     pub(crate) fn get(&mut self, number: u16) -> Option<&mut Connection> {
         let place = usize::from(self.places[usize::from(number)]);
         self.all.get_mut(place)?.as_deref_mut().map(|(_, connection)| connection)
     }
 
-    /// Takes a connection out.
     pub(crate) fn remove(&mut self, number: u16) -> Option<Connection> {
         let place = usize::from(std::mem::take(&mut self.places[usize::from(number)]));
         let (_, connection) = *self.all.get_mut(place)?.take()?;
@@ -75,7 +71,6 @@ impl Connections {
         self.all.iter().flatten().find(|entry| entry.1.link == link).map(|entry| entry.0)
     }
 
-    /// All of them, with their numbers.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut Connection)> {
         self.all.iter_mut().flatten().map(|entry| (entry.0, &mut entry.1))
     }

@@ -19,7 +19,6 @@ const LONGEST_ROOM: usize = 4096;
 /// No plugin has this bit.
 const NO_PLUGIN: u8 = u8::MAX;
 
-/// Plugins and connections.
 #[derive(Debug)]
 pub(crate) struct Core {
     plugins: Vec<Instance>,
@@ -29,7 +28,6 @@ pub(crate) struct Core {
     /// Memory for the next command, if that is as long as the last one: it is got while nobody
     /// waits for an answer.
     room: Option<CommandRoom>,
-    /// How long the last command was.
     usual: usize,
     pub(crate) hosts: Hosts,
     /// How many commands came from those who are no hosts.

@@ -44,7 +44,6 @@ const LOOKS: u32 = 32;
 /// send for ever.
 const STRAYS_PAUSE: Duration = Duration::from_millis(100);
 
-/// UCX and the plugins.
 pub(crate) struct Data {
     /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the
     /// queue.
@@ -55,11 +54,9 @@ pub(crate) struct Data {
     strays_tried: Instant,
     worker: Worker,
     core: Rc<RefCell<Core>>,
-    /// Endpoints that UCX gave up, noted by their error hooks.
     failed: Rc<RefCell<Vec<(u16, u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
-    /// Told of every turn.
     watch: Arc<Watch>,
     max_message: usize,
     plugins: Vec<PluginAddress>,
@@ -195,7 +192,6 @@ impl Data {
         (true, looks)
     }
 
-    /// False when it is time to stop.
     #[cold]
     fn read_mail(&mut self) -> bool {
         for message in self.mailbox.take() {

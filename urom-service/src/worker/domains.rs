@@ -33,14 +33,12 @@ pub(crate) struct Domains {
     registry: Mutex<Registry>,
 }
 
-/// A member, and how many domains it is in.
 #[derive(Debug)]
 struct Entry {
     member: Member,
     domains: usize,
 }
 
-/// What is known of a member.
 #[derive(Debug)]
 struct Member {
     /// Address by plugin, in the order of the names.
@@ -48,7 +46,6 @@ struct Member {
     segments: Arc<[Segment]>,
 }
 
-/// A buffer of a member's process.
 #[derive(Debug)]
 struct Segment {
     va: u64,
@@ -65,7 +62,6 @@ struct Registry {
     most_entries: usize,
 }
 
-/// A domain that runs.
 #[derive(Debug)]
 struct Running {
     ids: Vec<u64>,
@@ -124,7 +120,6 @@ impl Domains {
         }
     }
 
-    /// Ends every domain of a host that is gone.
     pub(crate) fn end_all(&self, link: LinkKey) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let over: Vec<Running> = registry
@@ -172,18 +167,15 @@ impl Domains {
         })
     }
 
-    /// The first buffer of a member that has this address in it.
     pub(crate) fn segment(&self, id: u64, va: u64) -> Option<usize> {
         let has = |segment: &Segment| va >= segment.va && va - segment.va < segment.len;
         self.find(id, |member| member.segments.iter().position(has))
     }
 
-    /// The memory handle of a member's buffer.
     pub(crate) fn memh(&self, id: u64, segment: usize) -> Option<*const [u8]> {
         self.find(id, |member| some_bytes(&member.segments.get(segment)?.memh))
     }
 
-    /// The remote key of a member's buffer.
     pub(crate) fn mkey(&self, id: u64, segment: usize) -> Option<*const [u8]> {
         self.find(id, |member| some_bytes(&member.segments.get(segment)?.mkey))
     }
@@ -195,7 +187,6 @@ fn some_bytes(bytes: &Stored) -> Option<*const [u8]> {
 }
 
 impl Registry {
-    /// Whether there is room for a domain.
     fn admit(&self, (link, domain): Key, entries: usize, table: &Table<'_>) -> Result<(), Failure> {
         if self.running.contains_key(&(link, domain)) {
             return Err(Failure::new(DocaError::BAD_STATE, "the domain runs here already"));
@@ -297,7 +288,6 @@ fn are_equal(segments: &[domain::Segment<'_>], there: &[Segment]) -> bool {
     segments.len() == there.len() && segments.iter().zip(there).all(equals)
 }
 
-/// Every byte string of a participant.
 fn strings<'a>(participant: &'a Participant<'a>) -> impl Iterator<Item = &'a [u8]> {
     let addresses = participant.members.iter().flat_map(|member| &member.addresses);
     let addresses = addresses.flat_map(|address| [address.plugin.as_bytes(), address.address]);

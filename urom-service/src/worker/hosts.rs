@@ -31,10 +31,8 @@ const UNREAD_BY_ALL: usize = 4;
 /// From how many bytes on that a host left unread their memory is given back to the system.
 const MUCH_UNREAD: usize = 1 << 20;
 
-/// How much hosts may leave unread. All buffers are of one size, so messages are counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
-    /// In bytes, as it was given.
     bytes: usize,
     /// The most messages of one host that UCX may have unsent.
     pub(crate) messages: usize,
@@ -50,7 +48,6 @@ impl Allowance {
     }
 }
 
-/// The connections of hosts, and what is on the way to them.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) connections: Connections,
@@ -97,7 +94,6 @@ impl Hosts {
         }
     }
 
-    /// Whether UCX is not done with a message.
     #[inline]
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
@@ -135,7 +131,6 @@ impl Hosts {
         self.lose(channel, Failure::new(DocaError::BAD_STATE, text));
     }
 
-    /// Answers a command that no plugin gets.
     #[cold]
     pub(crate) fn refuse(&mut self, channel: u16, slot: u16, code: DocaError, why: &str) {
         if let Some(more) = self.refused.line() {
@@ -159,7 +154,6 @@ impl Hosts {
         }
     }
 
-    /// Answers every command in flight.
     pub(crate) fn answer_all(&mut self, code: DocaError) {
         let mut unanswered = Vec::new();
         for (channel, connection) in self.connections.iter_mut() {
@@ -184,7 +178,6 @@ impl Hosts {
         }
     }
 
-    /// A plugin's answer.
     #[inline(always)]
     pub(crate) fn notification(
         &mut self,
@@ -299,7 +292,6 @@ impl Hosts {
         }
     }
 
-    /// Notes that messages of a connection are to be collected.
     #[cold]
     fn sends_on(&mut self, channel: u16) {
         let Some(connection) = self.connections.get(channel) else { return };
@@ -370,14 +362,12 @@ impl Hosts {
         any
     }
 
-    /// Notes that a connection is of no more use; it ends with the turn.
     #[cold]
     pub(crate) fn lose(&mut self, channel: u16, failure: Failure) {
         self.lost.push((channel, failure));
         self.is_ending = true;
     }
 
-    /// Ends the connections that were lost.
     #[cold]
     fn bury(&mut self) {
         while let Some((channel, failure)) = self.lost.pop() {
@@ -395,7 +385,6 @@ impl Hosts {
         self.is_ending = !self.closing.is_empty();
     }
 
-    /// Ends a connection that was taken out.
     pub(crate) fn abandon(&mut self, connection: Connection) {
         let is_much = connection.unread() >= self.allowance.much;
         let Some(last) = connection.abandon() else { return };
@@ -475,7 +464,6 @@ fn note_strange(strange: &mut LineBudget, plugin: &str, status: DocaError) {
     }
 }
 
-/// Why a host is given up that leaves too much unread.
 #[cold]
 fn unread(whose: &str) -> Failure {
     let text = format!(
@@ -485,7 +473,6 @@ fn unread(whose: &str) -> Failure {
     Failure::new(DocaError::FULL, text)
 }
 
-/// A number of bytes, in MiB if it is a whole number of these.
 fn in_units(bytes: usize) -> String {
     const MIB: usize = 1 << 20;
     match bytes % MIB {

@@ -45,18 +45,14 @@ const IDLE_FIRST: Duration = Duration::from_millis(1);
 /// ... to this long at a time.
 const IDLE_LONGEST: Duration = Duration::from_millis(50);
 
-/// What to do before the next turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// Nothing.
     Spin,
     /// Let others run.
     Yield,
-    /// Sleep until woken, or this long.
     Sleep(Duration),
 }
 
-/// How long there has been nothing to do.
 #[derive(Debug)]
 pub(crate) struct Idle {
     /// The first turn without work, or the last long one; `None` while there is work, so that a
@@ -80,7 +76,6 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// For a worker that has just begun.
     pub(crate) fn new() -> Idle {
         Idle {
             since: None,
@@ -162,7 +157,6 @@ impl Idle {
         Pause::Sleep((idle / PART).clamp(first, longest))
     }
 
-    /// After a yield: how long it took.
     pub(crate) fn yielded(&mut self, began: Instant, ended: Instant) {
         if ended.saturating_duration_since(began) >= CROWDED {
             self.crowded = Some(ended);
@@ -170,7 +164,6 @@ impl Idle {
         self.looked = Some(ended);
     }
 
-    /// After a sleep.
     pub(crate) fn slept(&mut self, ended: Instant) {
         self.looked = Some(ended);
         self.rested = true;

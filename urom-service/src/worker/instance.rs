@@ -24,10 +24,8 @@ use urom_log::LineBudget;
 /// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
 
-/// Why a notification is not packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PackError {
-    /// The plugin says so.
     #[error("notif_pack failed: {0}")]
     Failed(DocaError),
     /// What the plugin says it wrote cannot be.
@@ -37,17 +35,14 @@ pub(crate) enum PackError {
         header = NOTIFICATION_HEADER
     )]
     Length {
-        /// What it gave.
         packed: usize,
         /// The notification's own length, without a header.
         len: u64,
-        /// How much there was room for.
         room: usize,
     },
 }
 
 impl PackError {
-    /// What the host is told.
     pub(crate) fn code(self) -> DocaError {
         match self {
             PackError::Failed(code) => code,
@@ -59,12 +54,9 @@ impl PackError {
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    /// Its id: a single bit.
     pub(crate) id: u64,
-    /// Its name.
     pub(crate) name: String,
     build: PluginBuild,
-    /// Commands it was given and has not answered.
     outstanding: usize,
     methods: Methods,
     /// Told of each call before it is made.
@@ -191,7 +183,6 @@ impl Instance {
         Ok(bytes)
     }
 
-    /// Where it is reached.
     pub(crate) fn address(&self) -> PluginAddress {
         PluginAddress { name: self.name.clone(), build: self.build, address: self.address.clone() }
     }
@@ -203,7 +194,6 @@ impl Instance {
         self.outstanding += 1;
     }
 
-    /// Whether commands wait to be handed over.
     #[inline]
     pub(crate) fn has_commands(&self) -> bool {
         !self.commands.is_empty()
@@ -248,20 +238,17 @@ impl Instance {
         Ok(())
     }
 
-    /// The next command that the plugin left behind.
     pub(crate) fn take_back(&mut self) -> Option<CommandDesc> {
         let command = self.commands.pop_front()?;
         self.outstanding = self.outstanding.saturating_sub(1);
         Some(command)
     }
 
-    /// Whether it has commands that it has not answered.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.outstanding > 0
     }
 
-    /// Notes that a command is answered.
     #[inline]
     pub(crate) fn answered(&mut self) {
         self.outstanding = self.outstanding.saturating_sub(1);
@@ -302,7 +289,6 @@ impl Instance {
         }
     }
 
-    /// The next finished notification.
     #[inline]
     pub(crate) fn finished(&mut self) -> Option<NotificationDesc> {
         self.notifications.pop_front()

@@ -27,15 +27,16 @@ const WHOLE_WITHIN: u32 = 16;
 #[derive(Debug)]
 pub(crate) enum Job {
     /// A host's domain starts or ends.
-    Turn { key: Key, word: Asked, answer: Answer },
-    /// A host is gone, and all its domains with it.
+    Turn {
+        key: Key,
+        word: Asked,
+        answer: Answer,
+    },
     Over(LinkKey),
 }
 
-/// What a host wants of a domain.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// It starts, if the table is one.
     Start(Table),
     /// It would start, but there was no room for its table.
     StartWithoutRoom,
@@ -72,14 +73,12 @@ pub(crate) struct TableInbox {
 }
 
 impl TableInbox {
-    /// An inbox, and what [`read_tables`] has to do.
     pub(crate) fn new() -> (TableInbox, mpsc::UnboundedReceiver<Job>) {
         let (jobs, to_do) = mpsc::unbounded_channel();
         (TableInbox { jobs, room: Arc::new(Semaphore::new(ROOM)) }, to_do)
     }
 }
 
-/// Whom to tell when a job is done.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Weak: the stream of a host that must go does not wait for its table.
@@ -160,7 +159,6 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 pub(crate) struct Intake {
     link: LinkKey,
     inbox: TableInbox,
-    /// The table that is under way.
     table: Option<Partial>,
 }
 
@@ -169,7 +167,6 @@ struct Partial {
     domain: u64,
     /// Its bytes so far; nothing when there was no room for them.
     table: Option<Table>,
-    /// How many are to come.
     missing: usize,
     rounds: u32,
 }

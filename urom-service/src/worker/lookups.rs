@@ -23,7 +23,6 @@ pub(crate) struct PluginCtx {
     plugin: String,
 }
 
-/// All four, as every plugin gets them.
 const LOOKUPS: DomainLookups = DomainLookups {
     addr_lookup: Some(addr),
     seg_lookup: Some(seg),

@@ -29,7 +29,6 @@ pub(crate) struct Outgoing(Box<Frames>);
 struct Frames {
     /// How many bytes the connection's pass and the frames take; they begin behind the headroom.
     len: usize,
-    /// How many there are.
     count: usize,
     bytes: Box<[u8]>,
 }
@@ -50,7 +49,6 @@ unsafe impl Buffer for Outgoing {
 }
 
 impl Outgoing {
-    /// An empty message for notifications of up to `limit` bytes, their 32-byte header included.
     pub(crate) fn new(limit: usize) -> Outgoing {
         let room = Outgoing::room_for(limit);
         // Fresh zeroed memory from the system is not touched before it is used, however large the
@@ -62,7 +60,6 @@ impl Outgoing {
         }))
     }
 
-    /// Has it begin with this pass.
     pub(crate) fn begin_with(mut self, pass: Pass) -> Outgoing {
         self.0.bytes[HEADROOM..][..Pass::LEN].copy_from_slice(pass.as_bytes());
         self
@@ -73,7 +70,6 @@ impl Outgoing {
         HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit
     }
 
-    /// How many frames there are.
     #[inline]
     pub(crate) fn frames(&self) -> usize {
         self.0.count
@@ -158,7 +154,6 @@ impl Outgoing {
         frames.count += 1;
     }
 
-    /// Makes it empty again, but for the pass.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.0.len = Pass::LEN;
@@ -182,22 +177,18 @@ pub(crate) struct Pool {
     limit: usize,
 }
 
-/// How many buffers are kept.
 const SPARES: usize = 64;
 
 impl Pool {
-    /// A pool of buffers for notifications of up to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Pool {
         Pool { spares: Vec::with_capacity(SPARES), limit }
     }
 
-    /// An empty buffer.
     #[cold]
     pub(crate) fn take(&mut self) -> Outgoing {
         self.spares.pop().unwrap_or_else(|| Outgoing::new(self.limit))
     }
 
-    /// Keeps a buffer for later.
     pub(crate) fn give(&mut self, mut buffer: Outgoing) {
         if self.spares.len() < SPARES {
             buffer.clear();

@@ -16,7 +16,6 @@ pub(crate) const ROUND: u32 = u64::BITS;
 /// How many commands between two turns plugins get at once.
 const AT_ONCE: u32 = 4;
 
-/// The plugins of a worker by their places, a bit for each.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     all: u64,
@@ -64,7 +63,6 @@ impl Rounds {
         self.owing &= !bit(place);
     }
 
-    /// Whether any plugin owes answers.
     #[inline]
     pub(crate) fn any_owes(&self) -> bool {
         self.owing != 0

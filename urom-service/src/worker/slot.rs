@@ -1,6 +1,5 @@
 //! A host's task slots in the data loop, and how an answer finds its own again.
 
-/// One of a host's task slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// Counts the slot's commands, so that an old answer is not taken for a new one.
@@ -27,13 +26,11 @@ impl Slot {
         *self = Slot { generation: self.next(), plugin: plugin.into() };
     }
 
-    /// The place of the plugin that is at work for it.
     pub(super) fn owner(self) -> Option<u8> {
         u8::try_from(self.plugin).ok()
     }
 }
 
-/// What stands in a command's `urom_context`: where its notification belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) channel: u16,
@@ -57,7 +54,6 @@ impl Token {
     }
 }
 
-/// Why a host's command is no command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SlotError {
     #[error("task slot {slot} is beyond the {limit} it asked for")]

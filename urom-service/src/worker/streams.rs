@@ -16,7 +16,6 @@ use super::control::Event;
 use super::messages::LinkKey;
 use crate::lobby::Seat;
 
-/// The stream to the daemon.
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
@@ -32,7 +31,6 @@ pub(super) async fn daemon_stream(
     let _ = events.send(Event::DaemonGone(end)).await;
 }
 
-/// The stream of a host.
 pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,

@@ -16,7 +16,6 @@ pub(crate) const LOOK: Duration = Duration::from_secs(1);
 /// How many seconds a call may take before everybody is told.
 pub(crate) const LONG: u32 = 5;
 
-/// What the two threads share.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     turn: AtomicU64,
@@ -27,7 +26,6 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Counts a turn of the data thread.
     #[inline]
     pub(crate) fn next_turn(&self) {
         // Nobody else writes it, so this needs no atomic addition.
@@ -58,7 +56,6 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// A call begins.
     #[inline]
     pub(crate) fn begin(&self, method: Method) {
         self.watch.call.store(self.plugin | method as u32, Ordering::Relaxed);
@@ -82,7 +79,6 @@ pub(crate) struct Observer {
     seconds: u32,
 }
 
-/// What a look found out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// A plugin has kept the data thread for [`LONG`] seconds now.

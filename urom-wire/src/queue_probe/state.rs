@@ -24,11 +24,9 @@ impl Stage {
 /// Shared between the two threads.
 #[derive(Debug)]
 pub(crate) struct ProbeState {
-    /// The number of the stage, which the sender writes.
     stage: AtomicU32,
     /// How often UCX has looked for a place in vain.
     turns: AtomicU32,
-    /// Nobody waits for the message any more.
     abandoned: AtomicBool,
 }
 
@@ -41,12 +39,10 @@ impl ProbeState {
         }
     }
 
-    /// For the sender: the message got this far.
     pub(crate) fn reach(&self, stage: Stage) {
         self.stage.store(stage as u32, Ordering::Release);
     }
 
-    /// For the sender: UCX found no place.
     pub(crate) fn turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
     }

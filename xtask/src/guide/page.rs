@@ -24,11 +24,9 @@ pub(super) enum Step {
 /// Where in a file a block goes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is the file.
     Whole,
     /// Behind the first line with this text.
     After(String),
-    /// Before it.
     Before(String),
 }
 
@@ -49,7 +47,6 @@ impl Place {
 
 const UNTIL_STOPPED: &str = "<!-- until Ctrl-C -->";
 
-/// The steps of a page, in order.
 pub(super) fn steps(page: &str) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     let mut before = "";

@@ -12,7 +12,6 @@ use crate::workspace::Workspace;
 
 /// Where a terminal is run.
 pub(super) struct Place {
-    /// What the page starts from: empty.
     pub(super) fresh: PathBuf,
     /// Where `cargo install` puts programs.
     pub(super) tools: PathBuf,

@@ -22,7 +22,6 @@ const MOMENT: Duration = Duration::from_secs(60);
 /// What ends the output of a command. The command's exit code follows.
 const MARK: &str = "--- end of this command:";
 
-/// A shell in the fresh directory.
 pub(super) struct Terminal {
     _shell: Guarded,
     input: ChildStdin,
@@ -40,7 +39,6 @@ struct Beside {
 }
 
 impl Terminal {
-    /// Starts the shell.
     pub(super) fn start(place: &Place) -> Result<Terminal> {
         let mut path = vec![place.tools.join("bin")];
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
@@ -120,7 +118,6 @@ impl Terminal {
         Ok(())
     }
 
-    /// The shell's directory.
     pub(super) fn directory(&mut self) -> Result<PathBuf> {
         Ok(self.run("pwd")?.trim_end().into())
     }

@@ -13,7 +13,6 @@ const README: &str = "README.md";
 const CI: &str = ".github/workflows/ci.yml";
 const STEP: &str = "run: ";
 
-/// A command, as it stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Promise(pub(super) String);
 

@@ -9,12 +9,10 @@ use anyhow::{Result, bail};
 use crate::workspace::Workspace;
 use crate::{shell, tools};
 
-/// cargo-generate.
 pub(super) struct Generator {
     program: PathBuf,
 }
 
-/// What is answered to the template's questions.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     pub(super) project: &'static str,
@@ -24,7 +22,6 @@ pub(super) struct Answers {
     pub(super) kit: Kit,
 }
 
-/// Where the kit is to come from.
 #[derive(Clone, Debug)]
 pub(super) enum Kit {
     Path(String),

@@ -37,11 +37,9 @@ const CRATES: [&str; 11] = [
     "urom-wire",
 ];
 
-/// What all generated workspaces share.
 struct Place<'a> {
     workspace: &'a Workspace,
     generator: &'a Generator,
-    /// cargo-urom.
     tool: PathBuf,
     /// Where they are made: far from the clone, whose settings would reach them otherwise.
     scratch: tempfile::TempDir,
@@ -114,14 +112,12 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// A new directory for one workspace.
     fn directory(&self, name: &str) -> Result<PathBuf> {
         let directory = self.scratch.path().join(name);
         fs::create_dir(&directory)?;
         Ok(directory)
     }
 
-    /// cargo in a generated workspace.
     fn cargo(&self, project: &Path) -> Command {
         let mut cargo = shell::cargo();
         cargo.current_dir(project).env("CARGO_TARGET_DIR", &self.target).env("PATH", &self.path);

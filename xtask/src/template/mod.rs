@@ -14,7 +14,6 @@ use crate::workspace::Workspace;
 use crate::{debian, setup, shell};
 use generate::{Answers, Generator};
 
-/// Where the template lies.
 const FOLDER: &str = "templates/plugin";
 
 /// Tries the template; `quick` leaves out what it takes to build the kit anew, the forms for git

@@ -15,7 +15,6 @@ use crate::child;
 use crate::cores::{Cores, pin};
 use crate::launch::{DEPTH, Daemon, Launch};
 
-/// The arguments of a host process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Arguments {
     pub(super) place: Place,
@@ -28,7 +27,6 @@ pub(in crate::suites) struct Arguments {
     pub(super) cores: Cores,
 }
 
-/// Where workers run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::suites) enum Place {
     Uromd { address: String },
@@ -43,7 +41,6 @@ pub(in crate::suites) enum Order {
     Serve(Side),
     /// Takes it back.
     EndServe,
-    /// Answered with what was measured.
     Round(Side, Work),
 }
 
@@ -54,7 +51,6 @@ impl Arguments {
     }
 }
 
-/// A host process.
 pub(super) fn run(arguments: &str) -> Result<()> {
     let arguments: Arguments = serde_json::from_str(arguments).context("malformed arguments")?;
     let mut party = Party::new(&arguments)?;
@@ -70,13 +66,12 @@ pub(in crate::suites) struct Party {
     raw_same_settings: Option<Peer>,
     number: usize,
     /// While raw UCX has the worker's thread.
-    serving: Option<(Side, Completion<bench_protocol::Serve>)>,
+    serving: Option<(Side, Completion<bench_protocol::Served>)>,
     // After everything that it serves.
     _service: Service,
 }
 
 impl Party {
-    /// The only host of a daemon.
     pub(in crate::suites) fn of(launch: &Launch, daemon: &Daemon) -> Result<Party> {
         let place = Place::Uromd { address: daemon.address().to_owned() };
         Party::new(&Arguments::first(launch, place, DEPTH))

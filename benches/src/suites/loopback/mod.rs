@@ -32,7 +32,6 @@ pub(crate) const SUITE: Suite = Suite {
 
 pub(super) const NAME: &str = "loopback";
 
-/// One row of the matrix.
 #[derive(Clone, Copy)]
 struct Cell {
     transport: Transport,
@@ -151,10 +150,8 @@ impl Cell {
 const RAW: &str = "raw UCX";
 const RAW_SAME_SETTINGS: &str = "raw UCX with the kit's settings";
 
-/// The host processes of a cell.
 struct Hosts(Vec<Child>);
 
-/// One round of all hosts.
 struct Round {
     done: Vec<Done>,
     trips: u64,
@@ -168,7 +165,6 @@ impl Round {
         end.saturating_sub(begin) as f64 / (self.trips * self.done.len() as u64) as f64
     }
 
-    /// Commands of a second.
     fn rate(&self) -> f64 {
         1e9 / self.each()
     }

@@ -10,7 +10,6 @@ use urom_host::{Completion, Host, Worker};
 
 use crate::distribution::{Distribution, Recorder};
 
-/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::suites) enum Side {
     /// Raw UCX without settings.
@@ -29,10 +28,8 @@ impl Side {
     }
 }
 
-/// One round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Work {
-    /// The number of round trips.
     pub(in crate::suites) trips: u64,
     /// How many of them are in flight at the same time.
     pub(in crate::suites) depth: u64,
@@ -58,7 +55,6 @@ impl Done {
 /// Untimed trips before each round: the other end has to notice that it begins, and caches fill.
 const WARM_UP: u64 = 1_000;
 
-/// The time now, in nanoseconds.
 #[inline]
 pub(in crate::suites) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
@@ -86,7 +82,6 @@ fn timed(
     Ok(Done { begin, end: now(), histogram: recorder.map(Recorder::finish) })
 }
 
-/// A round of raw UCX, against a worker that serves.
 pub(super) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
     let trips = |count, depth| {
         peer.round_trips(style, count, depth);
@@ -98,7 +93,6 @@ pub(super) fn raw(peer: &Peer, style: Style, work: Work) -> Result<Done> {
 
 type Graph = graph_protocol::Client<Host>;
 
-/// A round of the kit.
 pub(in crate::suites) fn kit(client: &Graph, worker: &Worker, work: Work) -> Result<Done> {
     (0..WARM_UP.min(work.trips)).try_for_each(|data| round_trip(client, worker, data))?;
     timed(
@@ -133,12 +127,12 @@ fn send(
     client: &Graph,
     worker: &Worker,
     data: u64,
-) -> urom_host::Result<Completion<graph_protocol::Loopback>> {
+) -> urom_host::Result<Completion<graph_protocol::LoopbackDone>> {
     client.task_loopback(worker, data).submit()
 }
 
 #[inline]
-fn check(sent: u64, task: Completion<graph_protocol::Loopback>) -> Result<()> {
+fn check(sent: u64, task: Completion<graph_protocol::LoopbackDone>) -> Result<()> {
     let got = task.wait()?.data;
     ensure!(got == sent, "sent {sent}, got {got}");
     Ok(())

@@ -35,7 +35,6 @@ impl Many {
         Ok(Many { workers: Vec::new(), graph, service, daemon })
     }
 
-    /// Starts more workers, all at the same time.
     fn start_workers(&mut self, count: u64) -> Result<f64> {
         let begin = Instant::now();
         let start = |_| self.service.worker().any_id().plugin(self.graph.plugin()).start();
@@ -48,7 +47,6 @@ impl Many {
         Ok(begin.elapsed().as_nanos() as f64)
     }
 
-    /// Sends a command to each worker; each must be answered.
     fn use_workers(&self) -> Result<f64> {
         let begin = Instant::now();
         let send = |(worker, data)| self.graph.task_loopback(worker, data).submit();
@@ -60,7 +58,6 @@ impl Many {
         Ok(begin.elapsed().as_nanos() as f64)
     }
 
-    /// Starts a domain of some workers.
     fn start_domain(&self, size: u64) -> Result<f64> {
         let begin = Instant::now();
         let builder = self.service.domain().gather(InProcess::alone());

@@ -53,7 +53,8 @@ impl Running {
         Ok(Pid::from_child(self.0.as_ref().context("it is waited for")?))
     }
 
-    /// Reads standard error up to a line that contains `text`; what follows is thrown away unless it is read again.
+    /// Reads standard error up to a line that contains `text`; what follows is thrown away unless
+    /// it is read again.
     pub(crate) fn says(&mut self, text: &str) -> Result<()> {
         let child = self.0.as_mut().context("it is waited for")?;
         let mut errors = BufReader::with_capacity(1, child.stderr.take().context("it was read")?);

@@ -4,7 +4,8 @@ use graph_protocol::Protocol;
 use urom_host::{Result, Service, block_on};
 
 fn main() -> Result<()> {
-    // The service that the environment names; else one in this process, with the plugin that cargo built beside it.
+    // The service that the environment names; else one in this process, with the plugin that cargo
+    // built beside it.
     let service = Service::connect()?;
     let graph = service.plugin::<Protocol>()?;
     block_on(async {

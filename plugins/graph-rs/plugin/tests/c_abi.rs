@@ -1,4 +1,5 @@
-//! Plugins of this kit, driven by C programs that know nothing of the kit: plain, and under valgrind.
+//! Plugins of this kit, driven by C programs that know nothing of the kit: plain, and under
+//! valgrind.
 //!
 //! The programs are compiled here against this project's own `doca_urom_plugin.h`.
 

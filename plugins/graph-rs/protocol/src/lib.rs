@@ -1,6 +1,7 @@
 //! The graph plugin's commands and notifications: one loopback, as in DOCA's `worker_graph` sample.
 //!
-//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through [`Client`].
+//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
+//! [`Client`].
 
 use urom_abi::{urom_command, urom_notification};
 

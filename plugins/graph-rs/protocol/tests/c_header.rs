@@ -1,7 +1,5 @@
-//! A host in C against the committed header: its bytes are those that the C sample's own pack functions made.
-
-#[path = "../../../../urom-abi/tests/c/mod.rs"]
-mod c;
+//! A host in C against the committed header: its bytes are those that the C sample's own pack
+//! functions made.
 
 use std::path::Path;
 
@@ -12,7 +10,7 @@ fn a_host_in_c_packs_and_reads_the_samples_bytes() {
     let include = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../include"));
     let program = format!("{}/c_host-{}", env!("CARGO_TARGET_TMPDIR"), std::env::consts::ARCH);
     let program = Path::new(&program);
-    if let Err(complaints) = c::build(include, include_str!("c_host.c"), program) {
+    if let Err(complaints) = c_interface::build(include, include_str!("c_host.c"), program) {
         panic!("the host does not compile:\n{complaints}");
     }
     let golden: Value = serde_json::from_str(include_str!("../golden/worker_graph.json")).unwrap();
@@ -24,7 +22,7 @@ fn a_host_in_c_packs_and_reads_the_samples_bytes() {
     let notification = &notifications[0];
     for command in commands {
         let data = command["fields"]["data"].as_u64().unwrap().to_string();
-        let written = c::run(program, &[&data, notification["bytes"].as_str().unwrap()]);
+        let written = c_interface::run(program, &[&data, notification["bytes"].as_str().unwrap()]);
         let bytes = command["bytes"].as_str().unwrap();
         assert_eq!(
             written,

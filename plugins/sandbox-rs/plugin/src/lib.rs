@@ -1,28 +1,33 @@
 //! The sandbox plugin: sends and receives tagged messages between the workers of a domain.
 //!
-//! It is DOCA's `worker_sandbox`, byte for byte, on UCX of its own. Every receive and every send is a future that owns
-//! its memory, so a command holds up nobody, a message may be there before its receive, and what is pending when the
-//! worker stops ends without a trace.
+//! It is DOCA's `worker_sandbox`, byte for byte, on UCX of its own. Every receive and every send is
+//! a future that owns its memory, so a command holds up nobody, a message may be there before its
+//! receive, and what is pending when the worker stops ends without a trace.
 //!
 //! # Registered memory
 //!
-//! `MEM_MAP` gives a handle (`memh_id`) for memory that later commands name, by addresses of the host's own choice:
+//! `MEM_MAP` gives a handle (`memh_id`) for memory that later commands name, by addresses of the
+//! host's own choice:
 //!
-//! - with `ALLOCATE`, memory of this process: a message is received into it and sent on without passing the host;
-//! - with an exported handle, memory of the host. UCX's exported handles take an RDMA device, so the handle is a window
-//!   (`ucx::Memory::window`): bytes by which this plugin reads and writes the host's memory over UCX, while the host
-//!   progresses its UCX worker. The bytes take one more copy, in this process, on their way.
+//! - with `ALLOCATE`, memory of this process: a message is received into it and sent on without
+//!   passing the host;
+//! - with an exported handle, memory of the host. UCX's exported handles take an RDMA device, so
+//!   the handle is a window (`ucx::Memory::window`): bytes by which this plugin reads and writes
+//!   the host's memory over UCX, while the host progresses its UCX worker. The bytes take one more
+//!   copy, in this process, on their way.
 //!
-//! A handle is an entry of a table, with a generation, of the connection that made it: what is stale, forged or another
-//! host's is `INVALID_VALUE`. A window's bytes are taken at their word, so hosts are trusted with the worker's memory. The
-//! protocol has no command that ends a registration, and C's interface tells no plugin that a host left, so registrations
-//! stay until the worker stops. Their number and their memory are bounded.
+//! A handle is an entry of a table, with a generation, of the connection that made it: what is
+//! stale, forged or another host's is `INVALID_VALUE`. A window's bytes are taken at their word, so
+//! hosts are trusted with the worker's memory. The protocol has no command that ends a
+//! registration, and C's interface tells no plugin that a host left, so registrations stay until
+//! the worker stops. Their number and their memory are bounded.
 //!
 //! # What a status says
 //!
-//! A notification fails when nothing was tried: `NOT_FOUND` for a destination that is nobody, `INVALID_VALUE` for a handle
-//! or bytes that are not the host's, `NO_MEMORY`, `DRIVER` when UCX made no endpoint or registration. Otherwise it succeeds,
-//! and its own status field has UCX's word on the send or receive.
+//! A notification fails when nothing was tried: `NOT_FOUND` for a destination that is nobody,
+//! `INVALID_VALUE` for a handle or bytes that are not the host's, `NO_MEMORY`, `DRIVER` when UCX
+//! made no endpoint or registration. Otherwise it succeeds, and its own status field has UCX's word
+//! on the send or receive.
 
 mod memory;
 
@@ -34,8 +39,8 @@ use urom_pdk::{Data, Received, prelude::*};
 
 use memory::{Memories, cut};
 
-/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not told its own, so what
-/// is longer than that and shorter than this is found only when it is sent.
+/// The most bytes an answer may have room for: the largest message limit there is. A plugin is not
+/// told its own, so what is longer than that and shorter than this is found only when it is sent.
 const LONGEST_ANSWER: usize = (1 << 24) - 1;
 
 struct Sandbox {
@@ -73,8 +78,9 @@ impl Handler for Sandbox {
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
         // By the address: a member's id may mean another worker in the next domain.
         let address = cx.domains().address(cmd.dest)?;
-        // SAFETY: what a member's own plugin said, by way of the domain's hosts and their rendezvous. They are trusted with the
-        // memory of the workers in it: the guide's page on security says so.
+        // SAFETY: what a member's own plugin said, by way of the domain's hosts and their
+        // rendezvous. They are trusted with the memory of the workers in it: the guide's page on
+        // security says so.
         let member = unsafe { self.members.endpoint(address) };
         let peer = member.map_err(driver("connecting to a member"))?;
         let sent = match cmd.data {
@@ -109,7 +115,8 @@ impl Handler for Sandbox {
 }
 
 impl Drop for Sandbox {
-    /// A send is reported when its bytes may change, which may be before they left. A worker gives its plugins 1.5 s.
+    /// A send is reported when its bytes may change, which may be before they left. A worker gives
+    /// its plugins 1.5 s.
     fn drop(&mut self) {
         drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }

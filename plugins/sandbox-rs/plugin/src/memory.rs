@@ -1,4 +1,5 @@
-//! Registered memory: entries of a table, each of one connection, named by handles with a generation.
+//! Registered memory: entries of a table, each of one connection, named by handles with a
+//! generation.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -13,8 +14,8 @@ use urom_pdk::{Payload, prelude::*};
 
 use crate::driver;
 
-/// What all registrations together may cost. One costs its bytes in this process, and [`LEAST`] at least, so there are
-/// at most 1024.
+/// What all registrations together may cost. One costs its bytes in this process, and [`LEAST`] at
+/// least, so there are at most 1024.
 const MOST_REGISTERED: u64 = 1 << 30;
 const LEAST: u64 = 1 << 20;
 
@@ -24,7 +25,8 @@ type Came = Result<TagInfo, Status>;
 #[derive(Default)]
 pub(crate) struct Memories {
     entries: RefCell<SlotMap<DefaultKey, Entry>>,
-    /// A worker for windows, once there is one. A host's UCX has no mesh, so it takes `tcp` to notice that one is gone.
+    /// A worker for windows, once there is one. A host's UCX has no mesh, so it takes `tcp` to
+    /// notice that one is gone.
     pub(crate) windows: OnceCell<Worker>,
 }
 
@@ -56,7 +58,8 @@ pub(crate) struct Theirs {
 }
 
 impl Memories {
-    /// Registers memory for connection `owner` and gives its handle: the host's, if it sent an exported `memh`.
+    /// Registers memory for connection `owner` and gives its handle: the host's, if it sent an
+    /// exported `memh`.
     pub(crate) fn map(
         &self,
         ucx: &Worker,
@@ -85,9 +88,9 @@ impl Memories {
                 return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map"));
             }
             false => {
-                // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was let in
-                // is trusted with the memory of the workers that it uses: the guide's page on security
-                // says so, and who is let in.
+                // SAFETY: the bytes are a host's word, which UCX takes as it is. A host that was
+                // let in is trusted with the memory of the workers that it uses: the guide's page
+                // on security says so, and who is let in.
                 let open = |ucx| unsafe { Window::open(ucx, memh) };
                 self.windows().and_then(open).map(|window| {
                     let mut known = entries.values().filter(|entry| entry.owner == owner);
@@ -176,7 +179,8 @@ impl Place {
                 ucx.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0
             }
             Place::Host(theirs) => {
-                // Until the answer, also when the host has given the command up: its bytes are written all the same.
+                // Until the answer, also when the host has given the command up: its bytes are
+                // written all the same.
                 let part = theirs.taken.lease(range).ok_or(Status::BUSY)?;
                 let (came, bytes) = cut(ucx.tag_recv(tag, mask, Stable::new(room(&part)?)).await);
                 theirs.window.put(part.range().start as u64, Stable::new(bytes)).await.0?;
@@ -187,7 +191,8 @@ impl Place {
     }
 }
 
-/// What was received, cut to what came: nothing of a message that was too long, because UCX drops those.
+/// What was received, cut to what came: nothing of a message that was too long, because UCX drops
+/// those.
 pub(crate) fn cut((came, room): (Came, Stable<Payload>)) -> (Came, Payload) {
     let mut room = room.into_inner();
     room.truncate(came.map_or(0, |info| info.length));

@@ -1,4 +1,5 @@
-//! The plugin under the test kit: several workers of one domain, which really talk over UCX, within this process.
+//! The plugin under the test kit: several workers of one domain, which really talk over UCX, within
+//! this process.
 
 use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSend};
 use ucx::{Features, Status};
@@ -201,7 +202,8 @@ fn bytes_of_the_host_s_memory_are_one_receive_s_until_its_answer() {
     let map =
         MemMap { context: 0, map_params: MapParams::exported(0x7000), exported_memh: &window };
     let again = MemMap { map_params: MapParams::exported(0x9000), ..map };
-    // Host 0 calls the memory by two names. So may another host, whose word nobody checks, and it has other memory too.
+    // Host 0 calls the memory by two names. So may another host, whose word nobody checks, and it
+    // has other memory too.
     let [memh_id, second] = [map, again].map(|map| receiver.call(map).unwrap().memh_id);
     let theirs = receiver.wait(receiver.send_from(2, map)).unwrap().memh_id;
     let apart = other.memory.window(&other.worker).unwrap();

@@ -1,7 +1,8 @@
-//! The sandbox plugin's commands and notifications: memory, tag send and tag receive, byte for byte those of DOCA's
-//! `worker_sandbox` sample (`urom_sandbox.h`, version 1).
+//! The sandbox plugin's commands and notifications: memory, tag send and tag receive, byte for byte
+//! those of DOCA's `worker_sandbox` sample (`urom_sandbox.h`, version 1).
 //!
-//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through [`Client`].
+//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
+//! [`Client`].
 //!
 //! ```
 //! use sandbox_protocol::MapParams;
@@ -37,7 +38,8 @@ pub struct MapParams {
 }
 
 impl MapParams {
-    /// Bit of [`field_mask`](Self::field_mask): the address counts (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
+    /// Bit of [`field_mask`](Self::field_mask): the address counts
+    /// (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
     pub const FIELD_ADDRESS: u64 = 1;
     /// Bit of [`field_mask`](Self::field_mask): the length counts.
     pub const FIELD_LENGTH: u64 = 2;
@@ -48,18 +50,21 @@ impl MapParams {
     /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
     pub const ALLOCATE: u32 = 2;
 
-    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte `address`.
+    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte
+    /// `address`.
     pub fn allocate(address: u64, length: u64) -> MapParams {
         let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
         MapParams { field_mask, address, length, flags: Self::ALLOCATE, ..Self::zeroed() }
     }
 
-    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a plugin that opens windows.
+    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a
+    /// plugin that opens windows.
     pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
 
-    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes: [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is
-    /// the answer then. Ask before you send one with [`exported`](Self::exported): another plugin, such as DOCA's sample, takes
-    /// the bytes for a handle of UCX's, which crashes its worker.
+    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes:
+    /// [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is the answer then. Ask before you send one with
+    /// [`exported`](Self::exported): another plugin, such as DOCA's sample, takes the bytes for a
+    /// handle of UCX's, which crashes its worker.
     ///
     /// To such a plugin this is memory of no length, which UCX registers or refuses.
     ///
@@ -79,8 +84,8 @@ impl MapParams {
         *self == MapParams::asking_for_windows()
     }
 
-    /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
-    /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
+    /// The host's own memory, whose exported handle goes with the command; later commands call its
+    /// first byte `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -94,8 +99,8 @@ impl MapParams {
 #[urom_command(plugin = "worker_sandbox", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-    /// host that made it only.
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker,
+    /// and is of use to the host that made it only.
     #[urom(reply = MemMapped)]
     MemMap {
         /// Any value; the answer repeats it.
@@ -103,8 +108,8 @@ pub enum Command<'a> {
         context: u64,
         /// Which memory.
         map_params: MapParams,
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-        /// what `ucx::Memory::window` makes.
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates.
+        /// The Rust plugin takes what `ucx::Memory::window` makes.
         #[urom(inline, optional, addr = map_params.exported_memh_buffer)]
         exported_memh: &'a [u8],
     },
@@ -116,8 +121,8 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-        /// registered bytes.
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number
+        /// of sends may share registered bytes.
         #[urom(inline, optional, unless = memh_id)]
         data: Data<'a>,
         /// The tag to send with.
@@ -141,14 +146,15 @@ pub enum Command<'a> {
         tag: u64,
         /// Which bits of the tag must match.
         tag_mask: u64,
-        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-        /// (unless set) receives into the answer.
+        /// Which registered memory to receive into, where no other command may have these bytes
+        /// (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
         #[urom(optional)]
         memh_id: u64,
     },
 }
 
-/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.
+/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
+/// negative otherwise.
 #[urom_notification]
 #[derive(Debug, PartialEq)]
 pub enum Notification {
@@ -174,12 +180,14 @@ pub enum Notification {
         /// The command's.
         #[urom(echo)]
         context: u64,
-        /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+        /// The message, or how much of it is now in registered memory. Nothing when there was an
+        /// error.
         #[urom(inline)]
         data: Received,
         /// The sender's tag; 0 when there was an error.
         sender_tag: u64,
-        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+        /// was dropped.
         status: i8,
     },
 }

@@ -1,7 +1,5 @@
-//! A host in C against the committed header: its bytes are those that the C sample's own pack functions made.
-
-#[path = "../../../../urom-abi/tests/c/mod.rs"]
-mod c;
+//! A host in C against the committed header: its bytes are those that the C sample's own pack
+//! functions made.
 
 use std::path::Path;
 
@@ -12,7 +10,7 @@ fn a_host_in_c_packs_and_reads_the_samples_bytes() {
     let include = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../include"));
     let program = format!("{}/c_host-{}", env!("CARGO_TARGET_TMPDIR"), std::env::consts::ARCH);
     let program = Path::new(&program);
-    if let Err(complaints) = c::build(include, include_str!("c_host.c"), program) {
+    if let Err(complaints) = c_interface::build(include, include_str!("c_host.c"), program) {
         panic!("the host does not compile:\n{complaints}");
     }
     let golden: Value =
@@ -43,8 +41,10 @@ fn a_host_in_c_packs_and_reads_the_samples_bytes() {
         );
         let [context, dest, tag] =
             ["context", "dest", "tag"].map(|field| send["fields"][field].to_string());
-        let written =
-            c::run(program, &[&context, &dest, &tag, &data, received["bytes"].as_str().unwrap()]);
+        let written = c_interface::run(
+            program,
+            &[&context, &dest, &tag, &data, received["bytes"].as_str().unwrap()],
+        );
         assert_eq!(written, format!("{bytes} {answer} worker_sandbox 1\n"), "{}", send["name"]);
     }
 }

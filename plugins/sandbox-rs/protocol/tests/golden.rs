@@ -1,5 +1,5 @@
-//! The bytes that the C plugin's own pack functions made, read and written. Where C has an address of its own process or
-//! bytes that nobody set, the golden file says to ignore them.
+//! The bytes that the C plugin's own pack functions made, read and written. Where C has an address
+//! of its own process or bytes that nobody set, the golden file says to ignore them.
 
 use std::num::NonZeroU64;
 
@@ -23,8 +23,8 @@ impl Message {
         self.fields[field].as_u64().unwrap_or_else(|| panic!("{}: {field}", self.name))
     }
 
-    /// The word at `offset`. For addresses: the file's decimal fields for them do not agree with its bytes, and the bytes
-    /// are what C made.
+    /// The word at `offset`. For addresses: the file's decimal fields for them do not agree with
+    /// its bytes, and the bytes are what C made.
     fn word(&self, offset: usize) -> u64 {
         u64::from_le_bytes(self.bytes[offset..offset + 8].try_into().unwrap())
     }

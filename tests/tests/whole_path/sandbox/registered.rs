@@ -27,7 +27,7 @@ impl Pair {
         memory: u64,
         (buffer, count): (u64, u64),
         tag: u64,
-    ) -> Result<Completion<sandbox_protocol::TagRecv>> {
+    ) -> Result<Completion<sandbox_protocol::TagReceived>> {
         let task =
             self.sandbox.task_tag_recv(worker, count, tag, ALL).memh_id(memory).buffer(buffer);
         Ok(task.submit()?)
@@ -237,7 +237,7 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
     let second = &pair.workers[1];
     let host = HostMemory::new(&[0; 64])?;
     for memory in [pair.allocate(second, 64)?, host.map(&pair, second)?] {
-        let refused = |task: Completion<sandbox_protocol::TagRecv>, what: &str| -> Result<()> {
+        let refused = |task: Completion<sandbox_protocol::TagReceived>, what: &str| -> Result<()> {
             let error = block_on_for(LIMIT, task)?.err().with_context(|| what.to_owned())?;
             assert_eq!(error.code(), DocaError::INVALID_VALUE, "{what}: {error}");
             Ok(())

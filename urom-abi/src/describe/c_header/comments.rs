@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// The lines of a documentation: without the space in front that `///` leaves, and without empty lines at its ends.
+/// The lines of a documentation: without the space in front that `///` leaves, and without empty
+/// lines at its ends.
 pub(super) fn lines(docs: &str) -> Vec<String> {
     let lines: Vec<&str> =
         docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
@@ -39,7 +40,8 @@ pub(super) fn write(out: &mut String, indent: &str, lines: &[String]) {
     }
 }
 
-/// A line that neither ends the comment it is in, nor begins another, nor is a trigraph; what cannot be seen is left out.
+/// A line that neither ends the comment it is in, nor begins another, nor is a trigraph; what
+/// cannot be seen is left out.
 fn harmless(line: &str) -> String {
     let visible: String =
         line.chars().filter(|&c| c == '\t' || !(c.is_control() || is_direction(c))).collect();

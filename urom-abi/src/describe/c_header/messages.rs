@@ -15,13 +15,9 @@ pub(super) struct Direction<'a> {
     messages: &'a Messages,
     /// `command` or `notification`.
     what: &'static str,
-    /// The name of the whole message's structure.
     pub(super) name: String,
-    /// The name of its tag.
     tag: String,
-    /// That of the tag's values.
     enumeration: String,
-    /// Those of its header fields.
     header: Vec<String>,
     variants: Vec<Names<'a>>,
 }
@@ -29,16 +25,13 @@ pub(super) struct Direction<'a> {
 /// A variant, with the names of what is made of it.
 struct Names<'a> {
     variant: &'a Variant,
-    /// The macro or the enumerator of its tag.
     tag: String,
-    /// Those of its fields.
     fields: Vec<String>,
     /// Its structure, and that as a member of the union; none when it has no bytes.
     structure: Option<(String, String)>,
 }
 
 impl<'a> Direction<'a> {
-    /// Chooses all names.
     pub(super) fn new(
         prefix: &str,
         what: &'static str,
@@ -79,7 +72,8 @@ impl<'a> Direction<'a> {
             .map(|names| names.tag.as_str())
     }
 
-    /// What the field with this name in Rust is called in a message of this variant. Behind a dot follows a member of it.
+    /// What the field with this name in Rust is called in a message of this variant. Behind a dot
+    /// follows a member of it.
     fn field_name(&self, names: &Names<'_>, path: &str) -> String {
         let (rust, rest) = path.split_once('.').map_or((path, ""), |(first, rest)| (first, rest));
         let own = names.variant.fields.iter().zip(&names.fields);
@@ -180,7 +174,6 @@ impl<'a> Direction<'a> {
         structs.structure(&docs, &self.name, Extent { size: self.messages.len, align }, &members);
     }
 
-    /// Writes a variant's structure, if it has one.
     fn variant(&self, names: &Names<'_>, structs: &mut Structs) -> Extent {
         let start = self.messages.union_at;
         let own = extent(start, names.variant.fields.iter().map(|field| (field.offset, &field.ty)));

@@ -13,11 +13,13 @@ use messages::Direction;
 use names::{Scope, identifier};
 use structs::Structs;
 
-/// The C header of a protocol: valid C11 and C++17 for gcc and clang, and the same text for the same protocol.
+/// The C header of a protocol: valid C11 and C++17 for gcc and clang, and the same text for the
+/// same protocol.
 ///
-/// It has, all named after the plugin: its name and version, the tags, a structure for each message with fields and for
-/// each plain type, one for the whole command and one for the whole notification, and assertions of every size and
-/// offset. Comments carry the documentation over and say which payloads follow, in which order, how long and when.
+/// It has, all named after the plugin: its name and version, the tags, a structure for each message
+/// with fields and for each plain type, one for the whole command and one for the whole
+/// notification, and assertions of every size and offset. Comments carry the documentation over and
+/// say which payloads follow, in which order, how long and when.
 ///
 /// ```
 /// # mod graph {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-/// What no identifier of a header may be: keywords of C11, C23 and C++17, names of `<stddef.h>` and `<stdint.h>` that are
-/// not under a prefix of ours, and macros that compilers define on their own.
+/// What no identifier of a header may be: keywords of C11, C23 and C++17, names of `<stddef.h>` and
+/// `<stdint.h>` that are not under a prefix of ours, and macros that compilers define on their own.
 const RESERVED: &str = "alignas alignof and and_eq asm atomic_cancel auto bitand bitor bool break case catch char \
     char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr \
     constinit continue decltype default delete do double dynamic_cast else enum errno explicit export extern false \
@@ -23,7 +23,8 @@ impl Scope {
         Scope(taken.iter().map(|&name| name.to_owned()).collect())
     }
 
-    /// The name for something that is called `wanted` in Rust: that very name where it can be, else with `_` behind it.
+    /// The name for something that is called `wanted` in Rust: that very name where it can be, else
+    /// with `_` behind it.
     pub(super) fn name(&mut self, wanted: &str) -> String {
         let mut name = identifier(wanted);
         while RESERVED.split_ascii_whitespace().any(|reserved| reserved == name)
@@ -35,8 +36,9 @@ impl Scope {
     }
 }
 
-/// `text` as an identifier: without what only Rust allows. Letters beyond ASCII become their code points, everything else
-/// becomes `_`; what C reserves for the compiler (`_A`, `a__b`, a digit in front) is avoided.
+/// `text` as an identifier: without what only Rust allows. Letters beyond ASCII become their code
+/// points, everything else becomes `_`; what C reserves for the compiler (`_A`, `a__b`, a digit in
+/// front) is avoided.
 pub(super) fn identifier(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {

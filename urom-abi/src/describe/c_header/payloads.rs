@@ -4,7 +4,8 @@ use super::comments;
 use super::structs::Structs;
 use crate::describe::{Count, FieldKind, Payload, Presence, Type, Variant};
 
-/// The lines that say what follows a message of this variant. `c_name` gives the C name of a field's path.
+/// The lines that say what follows a message of this variant. `c_name` gives the C name of a
+/// field's path.
 pub(super) fn list(
     variant: &Variant,
     structs: &Structs,

@@ -9,7 +9,6 @@ use super::names::{Scope, identifier};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Enum, Struct, Type};
 
-/// A member of a structure to be written.
 pub(super) struct Member {
     pub(super) docs: Vec<String>,
     pub(super) name: String,
@@ -17,10 +16,10 @@ pub(super) struct Member {
     pub(super) body: Body,
 }
 
-/// What a member is declared as.
 pub(super) enum Body {
     Type(Type),
-    /// An anonymous union of whole structures, each with its member's name; the extent is that of the union.
+    /// An anonymous union of whole structures, each with its member's name; the extent is that of
+    /// the union.
     Union(Vec<(String, String)>, Extent),
 }
 
@@ -41,12 +40,12 @@ pub(super) struct Structs {
     assert: String,
     /// The plain types that have a structure or an enumeration, with its name.
     known: Vec<(Type, String)>,
-    /// Whether a member is a `bool`.
     pub(super) has_bool: bool,
 }
 
 impl Structs {
-    /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at compile time.
+    /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at
+    /// compile time.
     pub(super) fn new(prefix: &str, assert: &str, scope: Scope) -> Structs {
         Structs {
             out: String::new(),
@@ -58,7 +57,8 @@ impl Structs {
         }
     }
 
-    /// A declaration of `name` with type `ty`, whose structures are written before: see [`plain`](Self::plain).
+    /// A declaration of `name` with type `ty`, whose structures are written before: see
+    /// [`plain`](Self::plain).
     fn declaration(&self, ty: &Type, name: &str) -> String {
         match *ty {
             Type::Array { of, len } => self.declaration(of, &format!("{name}[{len}]")),
@@ -195,8 +195,8 @@ impl Structs {
 
     /// Writes a structure with exactly this layout.
     ///
-    /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members without bytes, which C
-    /// does not have, are left out.
+    /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members
+    /// without bytes, which C does not have, are left out.
     pub(super) fn structure(
         &mut self,
         docs: &[String],
@@ -253,7 +253,8 @@ impl Structs {
         self.out.push('\n');
     }
 
-    /// Writes padding from `end` to `next`. The names cannot clash: [`identifier`] gives none with two underscores.
+    /// Writes padding from `end` to `next`. The names cannot clash: [`identifier`] gives none with
+    /// two underscores.
     fn gap(&mut self, end: usize, next: usize) {
         if next > end {
             _ = writeln!(self.out, "\tuint8_t gap__{end}[{}];", next - end);

@@ -1,7 +1,8 @@
-//! A protocol's description as bytes: what `#[urom_plugin]` puts into the plugin's file, for programs to read without
-//! loading it.
+//! A protocol's description as bytes: what `#[urom_plugin]` puts into the plugin's file, for
+//! programs to read without loading it.
 //!
-//! The bytes stand in the ELF section [`SECTION`] and refer to nothing outside it. All numbers are little-endian:
+//! The bytes stand in the ELF section [`SECTION`] and refer to nothing outside it. All numbers are
+//! little-endian:
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -11,9 +12,9 @@
 //! | ... | the [`Build`], then the [`Protocol`], field by field in the order of their definitions |
 //! | ... | perhaps zeros, which do not count: a plugin that is built for the address sanitizer has them |
 //!
-//! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what belongs to it, `Option` being
-//! 0 or 1. Offsets, sizes and alignments take 4 bytes, all other numbers 8. Any change of the layout takes another format
-//! number.
+//! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what
+//! belongs to it, `Option` being 0 or 1. Offsets, sizes and alignments take 4 bytes, all other
+//! numbers 8. Any change of the layout takes another format number.
 
 mod read;
 mod write;
@@ -34,13 +35,15 @@ pub const MAGIC: [u8; 8] = *b"uromdesc";
 /// The number of this layout.
 pub const FORMAT: u32 = 4;
 
-/// The most bytes that a section may have: a thousand times what large protocols take, and little enough to be kept.
+/// The most bytes that a section may have: a thousand times what large protocols take, and little
+/// enough to be kept.
 pub const MAX_LEN: usize = 1 << 24;
 
 /// Magic, format and length.
 const HEADER_LEN: usize = 16;
 
-/// How deep a type may be nested in others: enough for what people write, and little enough for any stack.
+/// How deep a type may be nested in others: enough for what people write, and little enough for any
+/// stack.
 const MAX_DEPTH: usize = 64;
 
 /// What a plugin's file says of itself.
@@ -65,12 +68,6 @@ pub struct Description {
 }
 
 /// How a plugin was built.
-///
-/// ```
-/// use urom_abi::describe::section::{Build, Panic};
-///
-/// let build = Build { kit: env!("CARGO_PKG_VERSION"), panic: Panic::Unwind };
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build {
     /// The version of `urom-pdk`.
@@ -80,13 +77,6 @@ pub struct Build {
 }
 
 /// What a panic does (`-C panic`, `profile.*.panic`).
-///
-/// ```
-/// use urom_abi::describe::section::Panic;
-///
-/// /// As it is where this is compiled.
-/// const PANIC: Panic = if cfg!(panic = "abort") { Panic::Abort } else { Panic::Unwind };
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Panic {
     /// It becomes the status of one command.
@@ -96,12 +86,6 @@ pub enum Panic {
 }
 
 /// Why bytes are no description.
-///
-/// ```
-/// use urom_abi::describe::section::{ReadError, read};
-///
-/// assert_eq!(read(b"not a description").unwrap_err(), ReadError::Magic);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {

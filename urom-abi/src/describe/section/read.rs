@@ -11,33 +11,16 @@ use crate::describe::{
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
 ///
-/// What is read stays for as long as the process does, because a description is made of references that do: at most some
-/// twenty times the size of `bytes`, once for the same bytes. Bytes that are refused leave nothing behind.
+/// What is read stays for as long as the process does, because a description is made of references
+/// that do: at most some twenty times the size of `bytes`, once for the same bytes. Bytes that are
+/// refused leave nothing behind.
 ///
-/// Types are such as [`c_header`](crate::describe::c_header) can lay out: sizes and offsets below 4 GiB, alignments that are
-/// powers of two. Texts are UTF-8 and nothing else is checked of them: whoever prints one sees to control characters.
+/// Types are such as [`c_header`](crate::describe::c_header) can lay out: sizes and offsets below 4
+/// GiB, alignments that are powers of two. Texts are UTF-8 and nothing else is checked of them:
+/// whoever prints one sees to control characters.
 ///
 /// # Errors
 /// What is wrong with the bytes, and where.
-///
-/// ```
-/// # mod graph {
-/// # use urom_abi::{urom_command, urom_notification};
-/// # #[urom_command(plugin = "worker_graph", version = 1)]
-/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
-/// # #[urom_notification]
-/// # pub enum Notification { Done { data: u64 } }
-/// # }
-/// use urom_abi::describe::section::{self, Build, Panic};
-/// use urom_abi::protocol::Protocol as _;
-///
-/// const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
-/// let mut bytes = vec![0; section::len(graph::Protocol::DESCRIPTION, &BUILD)];
-/// section::write(graph::Protocol::DESCRIPTION, &BUILD, &mut bytes);
-/// let description = section::read(&bytes)?;
-/// assert_eq!((description.protocol, description.build), (graph::Protocol::DESCRIPTION, BUILD));
-/// # Ok::<(), section::ReadError>(())
-/// ```
 pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     // Nothing is leaked for bytes that turn out wrong at their end.
     let bytes = checked(bytes)?;
@@ -55,12 +38,6 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
 ///
 /// # Errors
 /// As [`read`].
-///
-/// ```
-/// use urom_abi::describe::section::{self, ReadError};
-///
-/// assert_eq!(section::check(&[]), Err(ReadError::Magic));
-/// ```
 pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
     checked(bytes).map(|_| ())
 }
@@ -92,7 +69,8 @@ static KNOWN: Mutex<BTreeMap<Box<[u8]>, Description>> = Mutex::new(BTreeMap::new
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether what is read is leaked. Otherwise texts and lists are empty, and types are their mere sizes.
+    /// Whether what is read is leaked. Otherwise texts and lists are empty, and types are their
+    /// mere sizes.
     keep: bool,
 }
 

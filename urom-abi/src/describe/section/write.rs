@@ -10,23 +10,6 @@ use crate::describe::{
 ///
 /// # Panics
 /// As [`write`](fn@write).
-///
-/// ```
-/// # mod graph {
-/// # use urom_abi::{urom_command, urom_notification};
-/// # #[urom_command(plugin = "worker_graph", version = 1)]
-/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
-/// # #[urom_notification]
-/// # pub enum Notification { Done { data: u64 } }
-/// # }
-/// use urom_abi::describe::section::{self, Build, Panic};
-/// use urom_abi::protocol::Protocol as _;
-///
-/// const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
-/// const LEN: usize = section::len(graph::Protocol::DESCRIPTION, &BUILD);
-/// const BYTES: [u8; LEN] = section::array(graph::Protocol::DESCRIPTION, &BUILD);
-/// assert!(BYTES.starts_with(&section::MAGIC));
-/// ```
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
     let mut writer = Writer { out: None, at: 0, docs: true };
@@ -36,30 +19,10 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 
 /// Writes a description, in a constant expression or outside of one.
 ///
-/// ```
-/// # mod graph {
-/// # use urom_abi::{urom_command, urom_notification};
-/// # #[urom_command(plugin = "worker_graph", version = 1)]
-/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
-/// # #[urom_notification]
-/// # pub enum Notification { Done { data: u64 } }
-/// # }
-/// use urom_abi::describe::section::{self, Build, Panic};
-/// use urom_abi::protocol::Protocol as _;
-///
-/// let (protocol, build) = (graph::Protocol::DESCRIPTION, Build { kit: "0.1.0", panic: Panic::Unwind });
-/// let mut bytes = vec![0; section::len(protocol, &build)];
-/// section::write(protocol, &build, &mut bytes);
-///
-/// let description = section::read(&bytes)?;
-/// assert_eq!(description.protocol, protocol);
-/// assert_eq!(description.build, build);
-/// # Ok::<(), section::ReadError>(())
-/// ```
-///
 /// # Panics
-/// Unless `out` has exactly as many bytes as [`len`] says; for more than [`MAX_LEN`](super::MAX_LEN) of them; for an offset, a size, an alignment or a text of 4 GiB or more;
-/// for a type that is nested more than 64 deep; for a constant of more than 64 bits.
+/// Unless `out` has exactly as many bytes as [`len`] says; for more than
+/// [`MAX_LEN`](super::MAX_LEN) of them; for an offset, a size, an alignment or a text of 4 GiB or
+/// more; for a type that is nested more than 64 deep; for a constant of more than 64 bits.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
     let mut writer = Writer { out: Some(out), at: 0, docs: true };
@@ -72,23 +35,6 @@ pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
 ///
 /// # Panics
 /// As [`write`](fn@write).
-///
-/// ```
-/// # mod graph {
-/// # use urom_abi::{urom_command, urom_notification};
-/// # #[urom_command(plugin = "worker_graph", version = 1)]
-/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
-/// # #[urom_notification]
-/// # pub enum Notification { Done { data: u64 } }
-/// # }
-/// use urom_abi::describe::section::{self, Build, Panic};
-/// use urom_abi::protocol::Protocol as _;
-///
-/// const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
-/// const LEN: usize = section::len(graph::Protocol::DESCRIPTION, &BUILD);
-/// static IN_THE_FILE: [u8; LEN] = section::array(graph::Protocol::DESCRIPTION, &BUILD);
-/// assert!(section::read(&IN_THE_FILE).is_ok());
-/// ```
 #[must_use]
 pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8; LEN] {
     let mut bytes = [0; LEN];
@@ -100,25 +46,6 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
 ///
 /// # Panics
 /// As [`write`](fn@write).
-///
-/// ```
-/// # mod graph {
-/// # use urom_abi::{urom_command, urom_notification};
-/// # /// Documentation.
-/// # #[urom_command(plugin = "worker_graph", version = 1)]
-/// # pub enum Command { #[urom(reply = Done)] Loopback { data: u64 } }
-/// # #[urom_notification]
-/// # pub enum Notification { Done { data: u64 } }
-/// # }
-/// use urom_abi::describe::section::{self, Build, Panic};
-/// use urom_abi::protocol::Protocol as _;
-///
-/// let (protocol, build) = (graph::Protocol::DESCRIPTION, Build { kit: "0.1.0", panic: Panic::Unwind });
-/// let short = section::read(&section::without_docs(protocol, &build))?;
-/// assert!(short.protocol.commands.docs.is_empty());
-/// assert_eq!(short.protocol.fingerprint(), protocol.fingerprint());
-/// # Ok::<(), section::ReadError>(())
-/// ```
 #[must_use]
 pub fn without_docs(protocol: &Protocol, build: &Build) -> Vec<u8> {
     let mut counting = Writer { out: None, at: 0, docs: false };

@@ -12,7 +12,6 @@ use super::super::Error;
 use super::peer::{Greeting, Peer, is_for_later};
 use crate::wait::poll_set::PollSet;
 
-/// How long to wait before the next attempt to connect.
 const RETRY: Duration = Duration::from_millis(20);
 
 /// How many connections without a greeting are kept beyond the number of participants.
@@ -48,7 +47,6 @@ pub(super) fn connect(
     Err(Error::new(DocaError::TIME_OUT, text))
 }
 
-/// One attempt. An error of the system may not come again.
 fn attempt(
     address: &impl ToSocketAddrs,
     index: u32,
@@ -117,7 +115,6 @@ pub(super) fn accept(
     Ok(peers)
 }
 
-/// Participant 0's side of the meeting.
 struct Meeting {
     participants: u32,
     joined: Vec<Option<Peer>>,
@@ -180,7 +177,6 @@ impl Meeting {
         }
     }
 
-    /// Reads the greetings of those who are pending.
     fn read_greetings(&mut self) -> Result<(), Error> {
         let mut at = 0;
         while let Some((peer, address)) = self.pending.get_mut(at) {
@@ -204,7 +200,6 @@ impl Meeting {
         Ok(())
     }
 
-    /// Refuses a participant that cannot be one of the group.
     fn check(&self, index: u32, participants: u64) -> Result<(), Error> {
         let own = self.participants;
         let text = if participants != u64::from(own) {

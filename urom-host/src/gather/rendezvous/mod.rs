@@ -38,10 +38,8 @@ pub struct Rendezvous {
     limit: Duration,
     /// All others at participant 0, in the order of their indices; participant 0 at the others.
     peers: Vec<Peer>,
-    /// How many exchanges are over, the meeting included.
     number: u32,
     exchange: Option<Exchange>,
-    /// Why it is of no further use.
     failed: Option<String>,
 }
 
@@ -88,19 +86,6 @@ impl Rendezvous {
     ///
     /// # Errors
     /// As there.
-    ///
-    /// ```no_run
-    /// use std::net::TcpListener;
-    /// use std::time::Duration;
-    /// use urom_host::gather::Rendezvous;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let listener = TcpListener::bind("0.0.0.0:0")?;
-    /// println!("the others join port {}", listener.local_addr()?.port());
-    /// let gather = Rendezvous::host(listener, 4, Duration::from_secs(60))?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn host(
         listener: TcpListener,
         participants: u32,
@@ -215,7 +200,6 @@ debug_fields!(Rendezvous, |it| {
     failed: it.failed
 });
 
-/// A moment `limit` from now; a year stands for anything longer.
 fn deadline(limit: Duration) -> Instant {
     Instant::now() + limit.min(Duration::from_secs(365 * 24 * 3600))
 }

@@ -14,7 +14,6 @@ use urom_abi::DocaError;
 use super::super::Error;
 use crate::wait::poll_set::PollSet;
 
-/// The length of a frame's head.
 const HEAD: usize = 16;
 
 /// The longest reason that is sent or believed.
@@ -35,14 +34,9 @@ fn head(kind: [u8; 4], number: u32, length: usize) -> [u8; HEAD] {
     head
 }
 
-/// What another participant or a stranger sent first.
 pub(super) enum Greeting {
-    /// Not all of it is there.
     Incomplete,
-    Participant {
-        index: u32,
-        participants: u64,
-    },
+    Participant { index: u32, participants: u64 },
     Stranger,
 }
 
@@ -50,9 +44,7 @@ pub(super) enum Greeting {
 pub(super) struct Peer {
     pub(super) index: u32,
     stream: TcpStream,
-    /// How many bytes of the frame are sent.
     sent: usize,
-    /// How many bytes of the frame are here, the head included.
     received: usize,
     head: [u8; HEAD],
     reason: Vec<u8>,
@@ -65,12 +57,10 @@ impl Peer {
         Ok(Peer { index, stream, sent: 0, received: 0, head: [0; HEAD], reason: Vec::new() })
     }
 
-    /// Says who is at this end. The socket's buffer has room for it.
     pub(super) fn greet(&mut self, index: u32, participants: u32) -> io::Result<()> {
         self.stream.write_all(&head(GREETING, index, participants as usize))
     }
 
-    /// Reads who is at the other end.
     pub(super) fn greeting(&mut self) -> Greeting {
         let is_whole = fill(&mut self.stream, &mut self.head, &mut self.received);
         let kind = &self.head[..self.received.min(4)];
@@ -85,7 +75,6 @@ impl Peer {
         }
     }
 
-    /// Goes on sending the blocks of an exchange; whether all is sent.
     pub(super) fn send(&mut self, exchange: u32, blocks: &[u8]) -> Result<bool, Error> {
         let frame = [&head(BLOCKS, exchange, blocks.len())[..], blocks];
         drain(&mut self.stream, frame, &mut self.sent).map_err(|error| self.gone(error))
@@ -162,12 +151,10 @@ impl Peer {
         self.received < HEAD + received || self.sent > 0 && self.sent < HEAD + sent
     }
 
-    /// The exchange is over.
     pub(super) fn next_exchange(&mut self) {
         (self.sent, self.received) = (0, 0);
     }
 
-    /// Whether the other end is still there.
     pub(super) fn check(&self) -> io::Result<()> {
         match self.stream.peek(&mut [0]) {
             Ok(0) => Err(closed()),

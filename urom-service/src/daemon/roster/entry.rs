@@ -21,7 +21,6 @@ pub(super) struct Entry {
     pub(super) tickets: HashMap<u128, Visitor>,
 }
 
-/// A host with a ticket.
 #[derive(Debug)]
 pub(super) struct Visitor {
     pub(super) host: HostKey,
@@ -51,7 +50,6 @@ pub(super) enum State {
     Ready(SocketAddr),
 }
 
-/// A request that waits for a worker that starts.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) host: HostKey,

@@ -12,7 +12,6 @@ pub(super) struct Place {
     _one: Arc<()>,
 }
 
-/// A host that asked for workers.
 #[derive(Debug, Default)]
 pub(super) struct Host {
     places: Arc<()>,
@@ -23,12 +22,10 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// How many places it has.
     pub(super) fn count(&self) -> usize {
         Arc::strong_count(&self.places) - 1
     }
 
-    /// One more.
     pub(super) fn place(&self) -> Place {
         Place { _one: Arc::clone(&self.places) }
     }

@@ -38,16 +38,13 @@ use crate::worker::watch::{LOOK, Observer, Watch};
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
 
-/// How the control thread ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Everything was closed.
     Orderly,
     /// A plugin holds the data thread, which was to end, or has held it for too long.
     Stuck,
 }
 
-/// What the control thread starts with.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) id: WorkerId,
@@ -56,14 +53,11 @@ pub(crate) struct Setup {
     /// After how many seconds a plugin that does not return ends the worker.
     pub(crate) plugin_timeout: Option<u32>,
     pub(crate) place: Place,
-    /// Where hosts connect.
     pub(crate) listener: std::net::TcpListener,
     pub(crate) daemon: StdUnixStream,
     pub(crate) mailbox: Arc<Mailbox<ToData>>,
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
-    /// What plugins look up.
     pub(crate) domains: Arc<Domains>,
-    /// The data thread's.
     pub(crate) watch: Arc<Watch>,
 }
 
@@ -200,7 +194,6 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     end
 }
 
-/// The signals that stop a worker which is a process.
 struct Stop {
     /// The daemon, or nothing for a thread.
     parent: Option<Pid>,

@@ -5,8 +5,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Compiles `tests/NAME.c` for the machine this test was compiled for. `test` makes the file's name its own: tests run
-/// at the same time. `before` and `after` are the compiler's options around the source.
+/// Compiles `tests/NAME.c` for the machine this test was compiled for. `test` makes the file's name
+/// its own: tests run at the same time. `before` and `after` are the compiler's options around the
+/// source.
 pub(crate) fn compile(name: &str, test: &str, before: &[&str], after: &[&str]) -> PathBuf {
     let compiler = cc::Build::new()
         .cargo_metadata(false)

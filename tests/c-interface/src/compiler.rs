@@ -1,21 +1,21 @@
 //! The C and C++ compilers, as the `cc` crate finds them.
 
-#![allow(dead_code, reason = "not every test program uses every part")]
-
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What to read a text as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
+pub enum Language {
+    /// `-std=c11`.
     C11,
+    /// `-std=c++17`.
     Cxx17,
 }
 
 impl Language {
     /// Those whose compilers the set-up brings: C++ on the machine it is made for, C everywhere.
-    pub(crate) const ALL: &[Language] = if cfg!(target_arch = "x86_64") {
+    pub const ALL: &[Language] = if cfg!(target_arch = "x86_64") {
         &[Language::C11, Language::Cxx17]
     } else {
         &[Language::C11]
@@ -41,18 +41,28 @@ fn compiler(language: Language) -> Command {
     command
 }
 
+/// `code` with all includes and macros expanded.
+pub(crate) fn preprocessed(include: &Path, code: &str) -> String {
+    let mut command = compiler(Language::C11);
+    command.arg("-E").arg("-I").arg(include).arg("-").stdout(Stdio::piped());
+    feed(&mut command, code).unwrap_or_else(|complaints| panic!("the headers: {complaints}"))
+}
+
 /// Compiles `code` without making anything of it; gives the compiler's complaints when it refuses.
-pub(crate) fn check(language: Language, include: &Path, code: &str) -> Result<(), String> {
-    feed(compiler(language).arg("-fsyntax-only").arg("-I").arg(include).arg("-"), code)
+pub fn check(language: Language, include: &Path, code: &str) -> Result<(), String> {
+    let mut command = compiler(language);
+    feed(command.arg("-fsyntax-only").arg("-I").arg(include).arg("-"), code).map(drop)
 }
 
 /// Makes the C program `program` of `code`.
-pub(crate) fn build(include: &Path, code: &str, program: &Path) -> Result<(), String> {
-    feed(compiler(Language::C11).arg("-I").arg(include).arg("-").arg("-o").arg(program), code)
+pub fn build(include: &Path, code: &str, program: &Path) -> Result<(), String> {
+    let mut command = compiler(Language::C11);
+    feed(command.arg("-I").arg(include).arg("-").arg("-o").arg(program), code).map(drop)
 }
 
-/// Runs a program that was built here, behind cargo's runner when there is one, and gives what it printed.
-pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
+/// Runs a program that was built here, behind cargo's runner when there is one, and gives what it
+/// printed.
+pub fn run(program: &Path, arguments: &[&str]) -> String {
     let variable = format!(
         "CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER",
         std::env::consts::ARCH.to_ascii_uppercase()
@@ -66,7 +76,8 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-fn feed(command: &mut Command, code: &str) -> Result<(), String> {
+/// Runs a compiler on `code` and gives what it prints, or its complaints.
+fn feed(command: &mut Command, code: &str) -> Result<String, String> {
     let mut compiling =
         command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap_or_else(|error| {
             panic!("{command:?} does not start ({error}): run `cargo xtask setup`")
@@ -75,9 +86,7 @@ fn feed(command: &mut Command, code: &str) -> Result<(), String> {
     input.write_all(code.as_bytes()).expect("the compiler reads");
     drop(input);
     let done = compiling.wait_with_output().expect("the compiler ends");
-    if done.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&done.stderr).into_owned())
-    }
+    let said = if done.status.success() { Ok(done.stdout) } else { Err(done.stderr) };
+    said.map(|text| String::from_utf8_lossy(&text).into_owned())
+        .map_err(|text| String::from_utf8_lossy(&text).into_owned())
 }

@@ -1,0 +1,45 @@
+//! The functions and constants are those of `doca_argp.h`.
+
+use c_interface::{agree, assert_functions, c_types, equal, functions};
+
+use crate::model::ParamType;
+use crate::*;
+
+c_types! {
+    Param = "struct doca_argp_param",
+}
+
+#[test]
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "C's char and uint8_t are both Rust's u8")]
+fn the_functions_take_and_give_what_the_header_says() {
+    let functions = functions![
+        doca_argp_init(_, _) -> _,
+        doca_argp_destroy() -> _,
+        doca_argp_param_create(_) -> _,
+        doca_argp_param_set_short_name(_, _),
+        doca_argp_param_set_long_name(_, _),
+        doca_argp_param_set_arguments(_, _),
+        doca_argp_param_set_description(_, _),
+        doca_argp_param_set_callback(_, _),
+        doca_argp_param_set_type(_, _),
+        doca_argp_param_set_mandatory(_),
+        doca_argp_register_param(_) -> _,
+        doca_argp_start(_, _) -> _,
+    ];
+    assert_functions(&functions, |name| name.starts_with("doca_argp_"));
+}
+
+#[test]
+fn the_types_of_parameters_have_the_headers_numbers() {
+    let types = [
+        ("UNKNOWN", model::UNKNOWN),
+        ("STRING", model::STRING),
+        ("INT", model::INT),
+        ("BOOLEAN", model::BOOLEAN),
+        ("JSON_OBJ", model::JSON_OBJ),
+    ];
+    let types = types.map(|(name, number)| equal(&format!("DOCA_ARGP_TYPE_{name}"), number.into()));
+    let unsigned = equal("((enum doca_argp_type)-1 > 0)", 1);
+    let size = equal("sizeof(enum doca_argp_type)", size_of::<ParamType>() as u64);
+    agree(&(types.concat() + &unsigned + &size)).expect("the header has other numbers");
+}

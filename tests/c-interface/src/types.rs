@@ -1,0 +1,122 @@
+//! Rust's types as C writes them.
+
+use std::ffi::c_void;
+
+use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
+use urom_abi::host::{
+    Buf, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask, OobColl, Pe,
+    Service, Task, Worker, WorkerHealth,
+};
+use urom_abi::list::ListLink;
+use urom_abi::plugin::{
+    DomainLookups, PluginIface, PluginInfo, WorkerCmd, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc,
+    WorkerNotify,
+};
+use urom_log::backend::Backend;
+
+/// A type that both languages have.
+pub trait CType {
+    /// How C writes it, in front of a name.
+    fn c() -> String;
+}
+
+/// Gives Rust's types their names in C.
+#[macro_export]
+macro_rules! c_types {
+    ($($rust:ty = $c:literal,)*) => {
+        $(impl $crate::CType for $rust {
+            fn c() -> String {
+                $c.to_owned()
+            }
+        })*
+    };
+}
+
+c_types! {
+    () = "void", c_void = "void", libc::FILE = "FILE", bool = "_Bool",
+    i8 = "char", u8 = "uint8_t", i32 = "int32_t", u32 = "uint32_t", u64 = "uint64_t", usize = "size_t",
+    DocaError = "doca_error_t", CtxState = "enum doca_ctx_states", Data = "union doca_data",
+    Pe = "struct doca_pe", Ctx = "struct doca_ctx", Task = "struct doca_task", Buf = "struct doca_buf",
+    Dev = "struct doca_dev", DevInfo = "struct doca_devinfo", Backend = "struct doca_log_backend",
+    Service = "struct doca_urom_service", Worker = "struct doca_urom_worker",
+    Domain = "struct doca_urom_domain", CmdTask = "struct doca_urom_worker_cmd_task",
+    GidTask = "struct doca_urom_service_get_workers_by_gid_task",
+    OobColl = "struct doca_urom_domain_oob_coll", CpuSet = "doca_cpu_set_t",
+    PluginInfo = "struct doca_urom_service_plugin_info",
+    WorkerHealth = "struct urom_worker_health", CmdTaskEnd = "struct urom_cmd_task_end",
+    ListLink = "ucs_list_link_t", WorkerCtx = "struct urom_worker_ctx",
+    WorkerCmd = "struct urom_worker_cmd", WorkerCmdDesc = "struct urom_worker_cmd_desc",
+    WorkerNotify = "struct urom_worker_notify", WorkerNotifDesc = "struct urom_worker_notif_desc",
+    PluginIface = "struct urom_plugin_iface", DomainLookups = "struct urom_domain_lookups_iface",
+}
+
+impl<T: CType> CType for *const T {
+    fn c() -> String {
+        format!("{} const *", T::c())
+    }
+}
+
+impl<T: CType> CType for *mut T {
+    fn c() -> String {
+        format!("{} *", T::c())
+    }
+}
+
+impl<T: CType, const N: usize> CType for [T; N] {
+    fn c() -> String {
+        format!("__typeof__({}[{N}])", T::c())
+    }
+}
+
+impl<F: Function> CType for Option<F> {
+    fn c() -> String {
+        format!("__typeof__({} (*)({}))", F::returns(), F::arguments())
+    }
+}
+
+/// A function that C can call.
+pub trait Function: Sized {
+    /// What it returns, in C.
+    fn returns() -> String;
+    /// The types of its arguments, in C.
+    fn arguments() -> String;
+    /// C's declaration of such a function under a name.
+    fn prototype(name: &str) -> String {
+        format!("{} {name}({});\n", Self::returns(), Self::arguments())
+    }
+}
+
+macro_rules! functions {
+    ($($argument:ident)*) => {
+        impl<$($argument: CType,)* R: CType> Function for unsafe extern "C" fn($($argument),*) -> R {
+            fn returns() -> String {
+                R::c()
+            }
+
+            fn arguments() -> String {
+                let arguments: &[String] = &[$($argument::c()),*];
+                if arguments.is_empty() { "void".to_owned() } else { arguments.join(", ") }
+            }
+        }
+    };
+}
+
+functions!();
+functions!(A);
+functions!(A B);
+functions!(A B C);
+functions!(A B C D);
+functions!(A B C D E);
+functions!(A B C D E F);
+functions!(A B C D E F G);
+
+/// The C type of a field, by a closure that borrows it.
+pub fn type_of<S, F: CType>(_: fn(&S) -> &F) -> String {
+    F::c()
+}
+
+/// C's declaration of a function under a name.
+pub fn prototype_of<F: Function>(_: F, name: &str) -> String {
+    F::prototype(name)
+}
