@@ -4,6 +4,7 @@
 //! panic when something does not hold. The tests of this crate run them on every committed input
 //! (`fuzz/corpus`), on every truncation and corruption of known messages, and, by their parts, on
 //! arbitrary values of every message.
+#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 pub mod check;
 pub mod description;

@@ -30,7 +30,6 @@ pub(super) fn launcher() -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// A host program that is to be run.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Host {
@@ -40,12 +39,9 @@ pub struct Host {
     limit: Duration,
 }
 
-/// What a program left behind.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// How it ended.
     pub status: ExitStatus,
-    /// Its standard output.
     pub stdout: String,
     /// Its standard error: its log, and what a sanitizer found.
     pub stderr: String,
@@ -62,7 +58,6 @@ impl Host {
         }
     }
 
-    /// With one more argument.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Host {
         self.arguments.push(argument.as_ref().to_owned());
         self
@@ -80,7 +75,6 @@ impl Host {
         self.env("ASAN_OPTIONS", "detect_leaks=0").env("VALGRIND_OPTS", "--leak-check=no")
     }
 
-    /// With another time limit than a minute.
     pub fn limit(mut self, limit: Duration) -> Host {
         self.limit = limit;
         self

@@ -90,7 +90,6 @@ impl Service {
         Ok(Service { prefix: prefix()?, kind: Kind::Embedded, plugins })
     }
 
-    /// The daemon, if it is one.
     pub fn uromd(&self) -> Option<&Uromd> {
         match &self.kind {
             Kind::Daemon { uromd, .. } => Some(uromd),

@@ -329,9 +329,6 @@ pub(crate) fn process(faulty: &Client<Host>, worker: &Worker) -> Result<Pid> {
 }
 
 pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) -> Result<()> {
-    if !provider.has_processes() {
-        return Ok(());
-    }
     let (service, faulty, worker) = provider.faulty()?;
     let pid = process(&faulty, &worker)?;
     kill_process(pid, Signal::STOP)?;

@@ -67,7 +67,6 @@ on_every_provider! {
         cpus_reach_the_worker,
         a_group_without_workers_is_empty,
         the_service_keeps_going_when_a_host_leaves,
-        a_worker_is_shown_as_what_it_is,
     }
     refusals::{
         a_payload_over_the_limit_is_too_big_and_the_task_stays_with_the_caller,
@@ -87,7 +86,6 @@ on_every_provider! {
         a_domain_is_on_the_engine_of_its_workers,
         a_setting_that_is_refused_is_explained,
         waiting_for_a_domain_neither_hangs_nor_spins,
-        a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next,
     }
     deadlines::{
         a_deadline_ends_a_future_and_its_answer_goes_to_nobody,
@@ -102,23 +100,17 @@ on_every_provider! {
         a_callback_may_cancel_a_future_and_another_callback,
         late_tasks_that_use_a_worker_up_are_named,
         a_worker_with_late_tasks_stops_and_can_be_dropped,
-        deadlines_fire_while_the_worker_is_stopped,
     }
     given_up::{
         answers_to_dropped_futures_are_counted_apart,
         a_question_that_is_given_up_disturbs_no_other,
-        a_question_is_given_up_while_the_daemon_is_stopped,
     }
     restarts::{
         a_worker_that_runs_is_not_restarted,
-        a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
-        a_worker_that_another_host_has_started_again_is_joined,
-        a_restart_without_a_service_says_so,
     }
     losses::{
         a_task_that_never_ends_is_answered_when_its_worker_stops,
         a_dropped_future_frees_its_task,
-        a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight,
     }
     messages::{
         a_message_waits_for_its_receive,
@@ -154,6 +146,40 @@ on_every_provider! {
     }
 }
 
+// A thread cannot be killed or stopped.
+macro_rules! on_processes {
+    ($($tests:tt)*) => {
+        on_provider! { processes: Provider::uromd(in_rust()?); $($tests)* }
+        on_provider! {
+            processes_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
+        }
+    };
+}
+
+on_processes! {
+    workers::{
+        a_worker_is_shown_as_what_it_is,
+    }
+    domains::{
+        a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next,
+    }
+    deadlines::{
+        deadlines_fire_while_the_worker_is_stopped,
+    }
+    given_up::{
+        a_question_is_given_up_while_the_daemon_is_stopped,
+    }
+    restarts::{
+        a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
+        a_worker_that_another_host_has_started_again_is_joined,
+        a_worker_that_is_stopped_is_restarted_with_its_environment,
+        a_restart_without_a_service_says_so,
+    }
+    losses::{
+        a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight,
+    }
+}
+
 // What takes seconds is tried with each place of the workers and each library, not in all pairs.
 macro_rules! on_two_providers {
     ($plugins:ident: $first:ident, $second:ident; $($tests:tt)*) => {
@@ -166,9 +192,6 @@ on_two_providers! {
     in_rust: slow_with_uromd_and_loaded_library, slow_embedded;
     health::{
         a_plugin_that_does_not_return_is_named_until_it_does,
-    }
-    restarts::{
-        a_worker_that_is_stopped_is_restarted_with_its_environment,
     }
 }
 

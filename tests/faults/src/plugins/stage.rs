@@ -10,7 +10,6 @@ use urom_host::DocaError;
 use urom_tests::PluginDirectory;
 use urom_tests::c::{Source, prefix};
 
-use super::acts::Act;
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
@@ -46,6 +45,15 @@ const REPEATS: u32 = 1;
 
 /// What everybody but the worker may keep of an act, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 3 * 1024;
+
+/// What a plugin does wrong.
+pub(super) struct Act {
+    pub(super) class: &'static str,
+    pub(super) name: String,
+    /// What stands in the daemon's log once the plugin did it; of some acts the answers tell.
+    pub(super) trace: Option<String>,
+    pub(super) play: Box<dyn Fn(&mut Stage) -> Result<Duration>>,
+}
 
 pub(super) struct Stage {
     // In this order: what is started later goes first.
@@ -102,16 +110,7 @@ impl Stage {
 
     pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
         let traces = self.traces(act)?;
-        let took = match act {
-            Act::Blocks(time) => self.blocks(*time)?,
-            Act::IsEnded(limit) => self.is_ended(*limit)?,
-            Act::Leaks { commands, each } => self.leaks(*commands, *each)?,
-            Act::PanicsFor(call) => self.panics_for(call)?,
-            Act::PanicsWhenGivenUp => self.panics_when_given_up()?,
-            Act::PanicsAtStart(method) => self.panics_at_start(method)?,
-            Act::PanicsIn(method) => self.panics_in(method)?,
-            Act::Corrupts(how, _) => self.corrupts(*how)?,
-        };
+        let took = (act.play)(self)?;
         // The next worker works, and everybody else is where they were.
         let worker = self.start(&[UNRULY, CORRUPT], "")?;
         self.answers(Call::Echo(2))?;
@@ -119,7 +118,7 @@ impl Stage {
         self.answers(Call::Raw { plugin: CORRUPT.to_owned(), words: [0, 4] })?;
         self.leave(worker)?;
         ensure!(
-            self.traces(act)? > traces || act.trace().is_none(),
+            self.traces(act)? > traces || act.trace.is_none(),
             "the log does not tell that the plugin did it"
         );
         self.goes_on(END)?;
@@ -133,7 +132,7 @@ impl Stage {
 
     /// How often the daemon's log tells of such an act.
     fn traces(&self, act: &Act) -> Result<usize> {
-        act.trace().map_or(Ok(0), |words| self.logs.count("uromd", &words))
+        act.trace.as_ref().map_or(Ok(0), |words| self.logs.count("uromd", words))
     }
 
     /// Starts the worker with these plugins, whose methods of these names panic.
@@ -179,7 +178,7 @@ impl Stage {
     }
 
     /// The bystander is as quick as before, if not the first time.
-    fn blocks(&mut self, time: Duration) -> Result<Duration> {
+    pub(super) fn blocks(&mut self, time: Duration) -> Result<Duration> {
         loop {
             let (took, paces) = self.block(time)?;
             println!("    the bystander beside it: {paces}");
@@ -209,7 +208,7 @@ impl Stage {
     }
 
     /// A daemon of its own ends the worker, and no other one.
-    fn is_ended(&mut self, limit: u32) -> Result<Duration> {
+    pub(super) fn is_ended(&mut self, limit: u32) -> Result<Duration> {
         let service = Service::start_with(&self.logs, |command| {
             command.args(["--plugin-timeout", &limit.to_string()])
         })?;
@@ -250,7 +249,7 @@ impl Stage {
         Ok(took)
     }
 
-    fn leaks(&mut self, commands: u32, each: u64) -> Result<Duration> {
+    pub(super) fn leaks(&mut self, commands: u32, each: u64) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         let begin = Instant::now();
         let before = vitals(worker)?;
@@ -266,7 +265,7 @@ impl Stage {
         Ok(took)
     }
 
-    fn panics_for(&mut self, call: &Call) -> Result<Duration> {
+    pub(super) fn panics_for(&mut self, call: &Call) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         let (end, took) = self.host.call(ONE, call.clone(), PATIENCE)?;
         let trouble = end.err().with_context(|| format!("{call:?} gave a value"))?;
@@ -280,7 +279,7 @@ impl Stage {
         Ok(took)
     }
 
-    fn panics_when_given_up(&mut self) -> Result<Duration> {
+    pub(super) fn panics_when_given_up(&mut self) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         self.times_out(Call::PanicWhenGivenUp)?;
         ensure!(self.answers(Call::Keep(9))? == 9, "another value");
@@ -289,7 +288,7 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    fn panics_at_start(&mut self, method: &str) -> Result<Duration> {
+    pub(super) fn panics_at_start(&mut self, method: &str) -> Result<Duration> {
         let begin = Instant::now();
         let trouble = self.try_start(&[UNRULY], method)?.err().context("the worker started")?;
         ensure!(
@@ -300,7 +299,7 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    fn panics_in(&mut self, method: &str) -> Result<Duration> {
+    pub(super) fn panics_in(&mut self, method: &str) -> Result<Duration> {
         let worker = self.start(&[UNRULY], method)?;
         let begin = Instant::now();
         // The other plugin of the worker is answered in any case.
@@ -329,7 +328,7 @@ impl Stage {
 
     /// The worker may die of it, or go round in circles: its host gets errors or the right values,
     /// and can leave it.
-    fn corrupts(&mut self, how: u64) -> Result<Duration> {
+    pub(super) fn corrupts(&mut self, how: u64) -> Result<Duration> {
         let worker = self.start(&[CORRUPT], "")?;
         let begin = Instant::now();
         for words in [[how, 0], [0, 1], [0, 2]] {
