@@ -1,8 +1,4 @@
 //! Any bytes in the place of a description.
 #![no_main]
 
-// Memory is limited.
-#[global_allocator]
-static ALLOCATOR: robustness::memory::Counting = robustness::memory::Counting;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| robustness::targets::description_read(input));
+urom_fuzz::target!(robustness::targets::description_read, robustness::CountingAllocator);

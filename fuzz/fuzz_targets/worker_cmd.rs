@@ -1,4 +1,4 @@
 //! Whole plugins under programs of a worker.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| robustness::targets::worker_cmd(input));
+urom_fuzz::target!(robustness::targets::worker_cmd, robustness::CountingAllocator);

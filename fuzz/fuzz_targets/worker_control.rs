@@ -1,8 +1,4 @@
 //! What the daemon and hosts may say to a worker.
 #![no_main]
 
-// Memory is limited.
-#[global_allocator]
-static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_service::fuzzing::worker_control(input));
+urom_fuzz::target!(urom_service::fuzzing::worker_control, urom_wire::fuzzing::Counting);

@@ -18,7 +18,6 @@ pub fn profile_directory() -> Result<PathBuf> {
     Ok(directory.to_owned())
 }
 
-/// Something that was built beside the running test.
 pub fn built(name: &str) -> Result<PathBuf> {
     let file = profile_directory()?.join(name);
     ensure!(
@@ -111,7 +110,6 @@ impl PluginDirectory {
             .with_context(|| format!("cannot add {} to the plugins", file.display()))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -1,5 +1,6 @@
 //! What the end-to-end tests and the benchmark share: the programs and plugins that were built
 //! beside them, and a `uromd` of their own.
+#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 mod built;
 pub mod c;

@@ -90,12 +90,10 @@ impl Uromd {
         &self.address
     }
 
-    /// Its process id.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(kill_process(self.pid(), signal)?)
     }
@@ -106,7 +104,6 @@ impl Uromd {
         self.wait()
     }
 
-    /// Waits for its end.
     pub fn wait(mut self) -> Result<ExitStatus> {
         Ok(self.child.wait()?)
     }

@@ -2,56 +2,14 @@
 
 mod embedded_support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::rc::Rc;
 
+use counting_allocator::{CountingAllocator, allocations_of};
 use embedded_support::{connect, soon, start, until};
 
-/// Counts what the current thread allocates: service and worker are threads of this process too.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count() {
-    COUNT.with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: everything is the system's allocator; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> usize {
-    let before = COUNT.get();
-    work();
-    COUNT.get() - before
-}
-
-#[test]
-fn the_count_counts() {
-    assert_eq!(allocations(|| drop(Box::new(1))), 1);
-}
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn neither_futures_nor_small_callbacks_allocate_in_steady_state() {
@@ -70,7 +28,7 @@ fn neither_futures_nor_small_callbacks_allocate_in_steady_state() {
         drop(graph.task_loopback(&worker, data).submit().unwrap());
     };
     (0..50).for_each(&mut round);
-    assert_eq!(allocations(|| (0..200).for_each(&mut round)), 0);
+    assert_eq!(allocations_of(|| (0..200).for_each(&mut round)), 0);
 
     let seen = Rc::new(Cell::new(0));
     let callback = |data| {
@@ -87,5 +45,5 @@ fn neither_futures_nor_small_callbacks_allocate_in_steady_state() {
         });
     };
     (1..50).for_each(&one);
-    assert_eq!(allocations(|| (50..500).for_each(&one)), 0);
+    assert_eq!(allocations_of(|| (50..500).for_each(&one)), 0);
 }

@@ -8,53 +8,13 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use common::Worker;
 use common::protocol::*;
+use counting_allocator::{CountingAllocator, allocations_of};
 use urom_pdk::DocaError;
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends may allocate when its counter is gone.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: all work is done by the system's allocator; counting neither allocates nor unwinds.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise is the same.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// How many allocations `body` makes on this thread.
-fn allocations(body: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.get();
-    body();
-    ALLOCATIONS.get() - before
-}
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Sends `rounds` lists of 100 commands and collects all their notifications.
 fn exchange(worker: &mut Worker, rounds: u64, bytes: &[u8]) {
@@ -74,21 +34,16 @@ fn exchange(worker: &mut Worker, rounds: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn the_counter_counts() {
-    assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(7u64)))), 1);
-}
-
-#[test]
 fn a_command_that_ends_at_once_allocates_nothing_from_the_first_on() {
     let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
-    assert_eq!(allocations(|| exchange(&mut worker, 10, &command(ECHO, 1))), 0);
+    assert_eq!(allocations_of(|| exchange(&mut worker, 10, &command(ECHO, 1))), 0);
 }
 
 #[test]
 fn a_command_that_waits_and_is_woken_allocates_nothing_once_there_are_slots() {
     let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
     exchange(&mut worker, 1, &command(YIELD, 3));
-    assert_eq!(allocations(|| exchange(&mut worker, 10, &command(YIELD, 3))), 0);
+    assert_eq!(allocations_of(|| exchange(&mut worker, 10, &command(YIELD, 3))), 0);
 }
 
 #[test]
@@ -98,5 +53,5 @@ fn holding_the_bytes_of_a_command_allocates_nothing() {
         Ok(held.clone().len() as u64)
     }));
     let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
-    assert_eq!(allocations(|| exchange(&mut worker, 10, &command(ACT, 1))), 0);
+    assert_eq!(allocations_of(|| exchange(&mut worker, 10, &command(ACT, 1))), 0);
 }

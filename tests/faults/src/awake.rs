@@ -1,11 +1,8 @@
-//! Keeps a virtual machine's timers going while a suite runs, and says how late they were.
+//! Keeps a virtual machine's timers going while a suite runs, and measures how late they are.
 //!
-//! On some virtual machines a processor with nothing to do now and then seems to miss its timer,
-//! and whoever sleeps there gets up seconds late, unless something else wakes the processor. No
-//! process can tell that from being stopped, so what the suites allow for noticing a loss would be
-//! spent by the machine. A thread on every processor that is woken a hundred times a second leaves
-//! no timer alone for long; how late these threads themselves get up shows what the machine did
-//! meanwhile.
+//! An idle processor of some virtual machines misses its timer, and a process that sleeps there
+//! wakes seconds late, as if it had been stopped. A thread on each processor that wakes a hundred
+//! times a second prevents that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +12,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// How long the threads sleep at a time.
 const NAP: Duration = Duration::from_millis(10);
 
 /// The threads, until they are [ended](Awake::end) or dropped.
@@ -28,12 +24,11 @@ pub(crate) struct Awake {
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
-    /// The longest that any of them slept over its time, in nanoseconds.
+    /// The longest oversleep, in nanoseconds.
     late: AtomicU64,
 }
 
 impl Awake {
-    /// Starts a thread on every processor that this process may use.
     pub(crate) fn begin() -> Result<Awake> {
         let processors = sched_getaffinity(None)
             .context("the system does not say which processors there are")?;
@@ -71,7 +66,6 @@ impl Drop for Awake {
 fn nap(processor: usize, shared: &Shared) {
     let mut set = CpuSet::new();
     set.set(processor);
-    // One that may not stay there is awake elsewhere, which is better than nothing.
     let _ = sched_setaffinity(None, &set);
     while !shared.over.load(Ordering::Relaxed) {
         let begin = Instant::now();

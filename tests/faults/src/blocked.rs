@@ -1,4 +1,4 @@
-//! What hosts are told whose receive queue is blocked: see `urom-wire/src/queue_probe.rs`.
+//! The error for a blocked receive queue: see `urom-wire/src/queue_probe.rs`.
 
 use anyhow::{Result, ensure};
 
@@ -6,12 +6,11 @@ use crate::host::{Tally, Trouble};
 
 const BLOCKED: &str = "blocks UCX's receive queue for all others; start the worker again";
 
-/// Whether an error says that a queue was blocked and the worker has to be started again.
 pub(crate) fn is_blocked(trouble: &Trouble) -> bool {
     trouble.text.contains(BLOCKED)
 }
 
-/// Checks a load whose worker nobody broke: it may have been lost for one reason.
+/// Checks that a load whose worker was not broken ended for a blocked queue.
 pub(crate) fn names_the_queue(tally: &Tally, worker: u64) -> Result<()> {
     ensure!(!tally.errors.is_empty(), "nothing failed, and yet it ended: {tally:?}");
     tally.errors.iter().try_for_each(|(trouble, _)| {

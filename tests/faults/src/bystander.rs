@@ -1,4 +1,4 @@
-//! A host that nothing is done to: while others are broken, its answers come nearly as quickly.
+//! A host that nothing is done to: its answers come nearly as quickly while others are broken.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,23 +9,20 @@ use crate::host::Pace;
 use crate::process::HostProcess;
 use crate::suite::Figure;
 
-/// How long the usual pace is measured.
 const USUAL: Duration = Duration::from_secs(1);
 
-/// How many answers are waited for at a time, and how long at most.
 const A_FEW: u64 = 200;
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How long no answer may take, whatever else this machine has to do.
+/// The longest that an answer may take.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// A load that sleeps is woken so soon. Whether it does, or is quick enough to find an answer while
-/// it looks, depends on what else this machine has to do: half of its answers take some 2 or some
-/// 60 us.
+/// The time to wake a load that sleeps. Whether it sleeps or polls depends on the machine's other
+/// work, so half of its answers take 2 us or 60 us.
 const WOKEN: Duration = Duration::from_micros(60);
 
-/// How often a fault is played before the bystander counts as kept waiting. A fault does that each
-/// time; what else this machine has to do does not.
+/// How often a fault is played before the bystander counts as kept waiting: the machine's other
+/// work may slow it down once.
 pub(crate) const TRIES: u32 = 3;
 
 /// How often faults were played again in a run of a suite.
@@ -36,13 +33,10 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// For a run in which it may be so often: what keeps a bystander waiting now and then shows in
-    /// how often it is.
     pub(crate) fn at_most(most: u32) -> Repeats {
         Repeats { most, made: 0 }
     }
 
-    /// A fault is played again, because of `error`.
     pub(crate) fn add(&mut self, error: anyhow::Error) -> Result<()> {
         if self.made == self.most {
             return Err(error.context(format!(
@@ -83,7 +77,6 @@ impl fmt::Display for Paces {
     }
 }
 
-/// The pace of a load that nothing disturbs, as it is now.
 pub(crate) fn usual_pace(bystander: &mut HostProcess, worker: u64) -> Result<Pace> {
     bystander.pace(worker)?;
     pace_until(bystander, worker, Instant::now() + USUAL)
@@ -98,8 +91,7 @@ pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant)
 }
 
 impl Paces {
-    /// Whether half of the answers take at most `factor` times as long as before, as many of them
-    /// come as follows from that, and none is kept back.
+    /// Checks the median against `factor` times the one before, the rate, and the longest answer.
     pub(crate) fn check(&self, factor: u32) -> Result<()> {
         let Paces { before, beside } = self;
         let usual = before.median.max(WOKEN);

@@ -7,9 +7,10 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::Pid;
 use urom_tests::PluginDirectory;
 
-use crate::host::{MARKS, Order, Tally, Word};
-use crate::process::{FAULTY, HostProcess, Logs, Service, Transports};
+use crate::host::{MARKS, Order, Said};
+use crate::service::{FAULTY, Logs, Service};
 use crate::suite::{Extent, Figure, Outcome};
+use crate::transports::Transports;
 use crate::vitals::resident;
 
 const WORKER: u64 = 1;
@@ -36,7 +37,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
 
 fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     let plugins = PluginDirectory::with(&[FAULTY, PLUGIN])?;
-    let service = Service::start_with(plugins, Transports::All, logs, |command| command)?;
+    let service = Service::with(plugins, Transports::All, logs, |command| command)?;
     let mut host = service.host("host")?;
     let worker = host
         .try_start_with(WORKER, &[PLUGIN.to_owned()], &[])?
@@ -46,7 +47,12 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     let begin = Instant::now();
     host.tell(&Order::Loopbacks { worker: WORKER, commands, in_flight: IN_FLIGHT, seed })?;
     let tally = loop {
-        match next(&mut host)? {
+        let next = host.hear_of(WORKER, MARK_LIMIT, "hundredth", |said| match said {
+            Said::Marked => Some(None),
+            Said::Over(tally) => Some(Some(tally.clone())),
+            _ => None,
+        })?;
+        match next {
             None => watched.iter_mut().try_for_each(Watched::look)?,
             Some(tally) => break tally,
         }
@@ -67,14 +73,6 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     let mut figures = vec![Figure::new("endurance/loopbacks", "", commands as f64, note)];
     figures.extend(watched.iter().map(Watched::figure));
     Ok(figures)
-}
-
-fn next(host: &mut HostProcess) -> Result<Option<Tally>> {
-    host.hear(MARK_LIMIT, "hundredth of the loopbacks", |word| match word {
-        Word::Marked { .. } => Some(None),
-        Word::Over { tally, .. } => Some(Some(tally.clone())),
-        _ => None,
-    })
 }
 
 /// A process, and what it had in memory at each mark.

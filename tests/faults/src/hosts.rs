@@ -2,32 +2,31 @@
 //! worker or a daemon with them go on.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use rustix::process::Pid;
-use urom_tests::{PluginDirectory, profile_directory};
+use urom_tests::PluginDirectory;
 
 use crate::blocked::names_the_queue;
 use crate::bystander::{Paces, Repeats, TRIES, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::measure::Times;
-use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Service, Transports};
+use crate::process::{END, HostProcess, PATIENCE, Program};
 use crate::rude::{Manner, Outcry};
+use crate::service::{FAULTY, Logs, Service};
 use crate::suite::{Extent, Figure, Outcome};
+use crate::transports::Transports;
 use crate::vitals::{Vitals, peak, returns, unsent, vitals, watch_peak};
 
 const WORKER: u64 = 1;
 
-/// A worker that the other host starts beside a rude one, to see that the daemon answers.
+/// A worker that the other host starts beside a rude one.
 const ANOTHER: u64 = 2;
 
-/// How long that may take: three busy processes are there already.
+/// How long that start may take.
 const STARTS: Duration = Duration::from_secs(3);
 
 /// Within which time a host that floods a worker has to be thrown out.
@@ -36,35 +35,31 @@ const BUDGET: Duration = Duration::from_secs(5);
 /// How many answers show that the other host goes on.
 const A_FEW: u64 = 500;
 
-/// How long the other host is watched beside a rude one at least: for as long as one goes on that
-/// was thrown out.
+/// How long the other host is watched beside a rude one, which goes on after it was thrown out.
 const BESIDE: Duration = Duration::from_secs(1);
 
-/// How many times as long its answers may take, or how many fewer come. Both hosts use the same
-/// worker, and these three busy processes may have two processors: beside a flood a third of the
-/// answers come, and where other programs are as busy a tenth.
+/// How many times as long its answers may take: both hosts use the same worker, and the three busy
+/// processes may have two processors.
 const SLOWER: u32 = 20;
 
-/// By how much one may grow while somebody is rude, in KiB: floods are of hundreds of MiB.
+/// By how much one may grow meanwhile, in KiB: floods are of hundreds of MiB.
 const HIGH_WATER: u64 = 16 * 1024;
 
 /// By how much it may be larger afterwards, in KiB: the C library gives memory back as it likes.
 const TOLERANCE: u64 = 3 * 1024;
 
-/// How many bytes of answers wait in the kernel at least, when nobody reads them.
-const FULL: u64 = 256 * 1024;
+/// The least bytes of unread answers in the kernel.
+const FULL: u32 = 256 * 1024;
 
-/// How much of them UCX is asked to let the kernel keep for a rude host.
 const ROOM: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
 
 /// How many bytes a host of [`hoard`] may leave unread. Its answers take some 11 MiB.
 const UNREAD: u64 = 2 << 20;
 
-/// By how much a worker may be larger for each of them, in KiB: for some commands and answers
-/// besides.
+/// By how much a worker may be larger for each of them, in KiB.
 const HOARD: u64 = 3 * 1024;
 
-/// How often a run may play a manner again: one fault in ten that keeps others waiting is over it.
+/// How often a run may play a manner again.
 const REPEATS: u32 = 4;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -181,8 +176,7 @@ impl Scene {
     fn with(transports: Transports, args: &[&str]) -> Result<Scene> {
         let logs = Logs::new()?;
         let plugins = PluginDirectory::with(&[FAULTY])?;
-        let service =
-            Service::start_with(plugins, transports, &logs, |command| command.args(args))?;
+        let service = Service::with(plugins, transports, &logs, |command| command.args(args))?;
         let mut good = service.host("good")?;
         let worker = good.start_worker(WORKER)?;
         let before = Vec::new();
@@ -202,9 +196,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Gets answers for the good host, after a rude one was killed. If that was while it sent over
-    /// shared memory, the good one is told that the receive queue is blocked, and starts the worker
-    /// again.
+    /// Gets answers for the good host after a rude one was killed, which blocks the receive queue if
+    /// it was sending over shared memory: then the good host starts the worker again.
     fn goes_on(&mut self) -> Result<()> {
         let Some(tally) = self.good.pass_or_over(END, WORKER, A_FEW)? else { return Ok(()) };
         names_the_queue(&tally, WORKER)?;
@@ -226,8 +219,7 @@ impl Scene {
         [("the worker", self.worker), ("the daemon", self.service.pid())]
     }
 
-    /// Lets a host be rude; how long it took until it was thrown out, or the other host had its
-    /// answers beside it. The other is nearly as quick as before, if not the first time.
+    /// Lets a host be rude; the time until it was thrown out or the other host had its answers.
     fn play(&mut self, manner: Manner, repeats: &mut Repeats) -> Result<Duration> {
         for tries in 1.. {
             let (took, paces) = self.attend(manner)?;
@@ -280,8 +272,8 @@ impl Scene {
             ensure!(unsent >= FULL, "the worker could send all answers but {unsent} bytes");
         }
         if verdict(manner).is_none() {
-            let said: Vec<_> = rude.words.try_iter().collect();
-            ensure!(said.is_empty(), "that is no offence, and yet it says {said:?}");
+            let said: Option<Outcry> = rude.0.hear(Duration::ZERO)?;
+            ensure!(said.is_none(), "that is no offence, and yet it says {said:?}");
         }
         for ((name, pid), before) in victims.into_iter().zip(resident) {
             let most = peak(pid)?;
@@ -305,34 +297,16 @@ impl Scene {
     }
 }
 
-/// A rude host. Dropping it kills it.
-struct Rude {
-    child: Child,
-    words: mpsc::Receiver<Outcry>,
-}
+/// A rude host.
+struct Rude(Program);
 
 impl Rude {
     /// Starts one, and waits until it is let in.
     fn start(address: &str, manner: Manner, transports: Transports, log: File) -> Result<Rude> {
-        let program = profile_directory()?.join("urom-faults");
-        let mut command = Command::new(&program);
-        command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
-        command.stdout(Stdio::piped()).stderr(log).envs(transports.variables());
-        command.env(ROOM.0, ROOM.1);
-        let mut child =
-            command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        let output = BufReader::new(child.stdout.take().context("a rude host has no output")?);
-        let (say, words) = mpsc::channel();
-        std::thread::spawn(move || {
-            let outcries = output.lines().map_while(Result::ok);
-            let outcries = outcries.filter_map(|line| serde_json::from_str(&line).ok());
-            for outcry in outcries {
-                if say.send(outcry).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut rude = Rude { child, words };
+        let mut rude = Rude(Program::start(&[], transports, log, |command| {
+            command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
+            command.env(ROOM.0, ROOM.1)
+        })?);
         match rude.hear(PATIENCE)? {
             Outcry::Begins => Ok(rude),
             other => bail!("the rude host was not let in: {other:?}"),
@@ -340,9 +314,8 @@ impl Rude {
     }
 
     fn hear(&mut self, limit: Duration) -> Result<Outcry> {
-        self.words
-            .recv_timeout(limit)
-            .map_err(|error| anyhow!("the rude host says nothing ({error}) within {limit:?}"))
+        let heard = self.0.hear(limit).context("the rude host")?;
+        heard.with_context(|| format!("the rude host says nothing within {limit:?}"))
     }
 
     /// Why it was thrown out, unless it is stuck.
@@ -352,13 +325,5 @@ impl Rude {
             Outcry::Stuck => Ok(None),
             Outcry::Begins => bail!("it begins twice"),
         }
-    }
-}
-
-impl Drop for Rude {
-    fn drop(&mut self) {
-        // It may have ended already; either way nothing of it is left.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -91,7 +91,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         let begin = Instant::now();
         let outcome = suite.run(&extent);
         let failure = match &outcome {
-            Ok(outcome) => outcome.check(suite).err().map(|error| error.to_string()),
+            Ok(outcome) => outcome.check(suite.name).err().map(|error| error.to_string()),
             Err(error) => Some(format!("{error:#}")),
         };
         match (&failure, &outcome) {

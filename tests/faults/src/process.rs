@@ -1,22 +1,20 @@
-//! The processes of a suite: a daemon with its plugins and logs, and hosts that obey orders.
+//! The processes of this package's own program: hosts that obey orders, and others.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use urom_tests::{PluginDirectory, Uromd, profile_directory};
+use serde::de::DeserializeOwned;
+use urom_tests::profile_directory;
 
-use crate::host::{Call, Kind, Order, Pace, Tally, Trouble, Word};
-
-/// The plugin that every worker has.
-pub(crate) const FAULTY: &str = "worker_faulty";
+use crate::host::{Call, Kind, Order, Pace, Said, Tally, Trouble, Word};
+use crate::transports::Transports;
 
 /// How long a process may take to end, or to release what it no longer needs.
 pub(crate) const END: Duration = Duration::from_secs(10);
@@ -24,162 +22,59 @@ pub(crate) const END: Duration = Duration::from_secs(10);
 /// How long anything may take that nobody broke.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transports {
-    /// Whatever it likes best: shared memory.
-    All,
-    Tcp,
-}
-
-impl Transports {
-    pub(crate) fn variables(self) -> Vec<(&'static str, &'static str)> {
-        // Standard output, where UCX logs by default, is for a host's words.
-        let mut variables = vec![("UCX_LOG_FILE", "stderr")];
-        // By default UCX patches the C library in every process, which takes 0.4 s. Without that,
-        // releases before 1.22 crash when a peer goes away during a long message.
-        let (major, minor) = (ucx::version().major, ucx::version().minor);
-        variables.extend(((major, minor) >= (1, 22)).then_some(("UCX_MEM_EVENTS", "n")));
-        variables.extend(HEAP);
-        variables.extend((self == Transports::Tcp).then_some(("UCX_TLS", "tcp")));
-        variables
-    }
-}
-
-/// Makes the C library give back freed memory at once, so that a process's memory is what it holds.
-/// By default the library keeps some MiB, and more with each thread that ever ran.
-const HEAP: [(&str, &str); 4] = [
-    ("MALLOC_ARENA_MAX", "1"),
-    ("MALLOC_MMAP_THRESHOLD_", "65536"),
-    ("MALLOC_TRIM_THRESHOLD_", "65536"),
-    ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"),
-];
-
-/// Sets the transports and the heap of a daemon and of its workers, which inherit only what
-/// `--worker-env` names.
-pub(crate) fn set_up_daemon(command: &mut Command, transports: Transports) -> &mut Command {
-    for (name, value) in HEAP {
-        command.arg("--worker-env").arg(format!("{name}={value}"));
-    }
-    command.envs(transports.variables())
-}
-
-/// A daemon with its plugins.
-pub(crate) struct Service {
-    pub(crate) daemon: Uromd,
-    _plugins: PluginDirectory,
-    transports: Transports,
-    logs: Logs,
-}
-
-impl Service {
-    /// A service with the faulty plugin.
-    pub(crate) fn start(transports: Transports, logs: &Logs) -> Result<Service> {
-        Service::start_with(PluginDirectory::with(&[FAULTY])?, transports, logs, |command| command)
-    }
-
-    /// A service with these plugins, after `set` has added arguments and variables.
-    pub(crate) fn start_with(
-        plugins: PluginDirectory,
-        transports: Transports,
-        logs: &Logs,
-        set: impl FnOnce(&mut Command) -> &mut Command,
-    ) -> Result<Service> {
-        let log = logs.file("uromd")?;
-        let daemon = Uromd::start_with(plugins.variable(), |command| {
-            set(set_up_daemon(command, transports).stderr(log))
-        })?;
-        Ok(Service { daemon, _plugins: plugins, transports, logs: logs.clone() })
-    }
-
-    /// A new host that is connected.
-    pub(crate) fn host(&self, name: &str) -> Result<HostProcess> {
-        self.host_with(name, |command| command)
-    }
-
-    /// The same, after `set` has added variables.
-    pub(crate) fn host_with(
-        &self,
-        name: &str,
-        set: impl FnOnce(&mut Command) -> &mut Command,
-    ) -> Result<HostProcess> {
-        let log = self.logs.file(name)?;
-        let mut host = HostProcess::start(name, &[], self.transports, log, set)?;
-        host.connect(self.address())?;
-        Ok(host)
-    }
-
-    pub(crate) fn address(&self) -> &str {
-        self.daemon.address()
-    }
-
-    pub(crate) fn pid(&self) -> Pid {
-        self.daemon.pid()
-    }
-
-    /// Stops the daemon, which must end in order.
-    pub(crate) fn end(self) -> Result<()> {
-        let status = self.daemon.stop()?;
-        ensure!(status.success(), "the daemon ended with {status}");
-        Ok(())
-    }
-}
-
 pub(crate) fn signal(pid: Pid, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signalling process {pid:?}"))
 }
 
-/// Where the processes of a suite write what they log.
-#[derive(Debug, Clone)]
-pub(crate) struct Logs {
-    directory: Arc<tempfile::TempDir>,
+/// A process of this package's program, which prints lines of JSON. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Program {
+    child: Child,
+    lines: mpsc::Receiver<String>,
 }
 
-impl Logs {
-    pub(crate) fn new() -> Result<Logs> {
-        Ok(Logs { directory: Arc::new(tempfile::tempdir()?) })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    /// A file for the log of one process, opened to append.
-    pub(crate) fn file(&self, name: &str) -> Result<File> {
-        Ok(File::options().create(true).append(true).open(self.path(name))?)
-    }
-
-    /// How many lines of one log have these words.
-    pub(crate) fn count(&self, name: &str, words: &str) -> Result<usize> {
-        let text =
-            std::fs::read(self.path(name)).with_context(|| format!("reading the log of {name}"))?;
-        Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
-    }
-
-    /// The longest turn of a daemon's loop and its longest sleep, as its log tells at the end.
-    pub(crate) fn turns(&self, name: &str) -> Result<[Duration; 2]> {
-        let text = std::fs::read_to_string(self.path(name))?;
-        let told = text.lines().rev().find_map(|line| {
-            let rest = line.split_once("the longest turn of the loop took ")?.1;
-            let (turn, rest) = rest.split_once(" us of CPU time, and none slept for more than ")?;
-            Some([turn.parse().ok()?, rest.strip_suffix(" us")?.parse().ok()?])
+impl Program {
+    /// Starts it with `launcher` before it, after `set` has added arguments and variables.
+    pub(crate) fn start(
+        launcher: &[&str],
+        transports: Transports,
+        log: File,
+        set: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Program> {
+        let program = profile_directory()?.join("urom-faults");
+        let mut words = launcher.iter().map(OsStr::new).chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().context("a program")?);
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let mut child = set(command.envs(transports.variables()))
+            .spawn()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let output = BufReader::new(child.stdout.take().context("it has no output")?);
+        let (say, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| say.send(line)).ok();
         });
-        let times: [u64; 2] =
-            told.with_context(|| format!("the log of {name} does not tell of turns"))?;
-        Ok(times.map(Duration::from_micros))
+        Ok(Program { child, lines })
     }
 
-    /// The last lines of every log, for the message about a failure.
-    pub(crate) fn tails(&self) -> String {
-        const LINES: usize = 40;
-        let files = std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten();
-        let tail = |path: PathBuf| {
-            let text =
-                String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
-            let lines: Vec<&str> = text.lines().collect();
-            let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
-            format!("--- {}\n{last}", path.file_name().unwrap_or_default().display())
-        };
-        files.map(|file| tail(file.path())).collect::<Vec<_>>().join("\n")
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// The next word; `None` when there is none within `limit`.
+    pub(crate) fn hear<W: DeserializeOwned>(&mut self, limit: Duration) -> Result<Option<W>> {
+        match self.lines.recv_timeout(limit) {
+            Ok(line) => Ok(Some(serde_json::from_str(&line).context(line)?)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => bail!("it ended ({:?})", self.child.wait()),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended already; either way nothing of it is left.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -203,20 +98,18 @@ pub(crate) fn in_time<T>(heard: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// A host. Dropping it kills it.
+/// A host.
 #[derive(Debug)]
 pub(crate) struct HostProcess {
     name: String,
-    child: Child,
+    program: Program,
     orders: ChildStdin,
-    words: mpsc::Receiver<String>,
     /// What was said and nobody asked for yet.
     said: Vec<Word>,
 }
 
 impl HostProcess {
-    /// Starts this package's program as a host, with `launcher` before it, after `set` has added
-    /// variables.
+    /// Starts a host as a [`Program`].
     pub(crate) fn start(
         name: &str,
         launcher: &[&str],
@@ -224,31 +117,14 @@ impl HostProcess {
         log: File,
         set: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<HostProcess> {
-        let program = profile_directory()?.join("urom-faults");
-        ensure!(
-            program.exists(),
-            "{} is not there: cargo builds it with this package",
-            program.display()
-        );
-        let words =
-            launcher.iter().map(OsStr::new).chain([program.as_os_str(), OsStr::new("host")]);
-        let words: Vec<&OsStr> = words.collect();
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        set(command.envs(transports.variables()));
-        let mut child =
-            command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        let orders = child.stdin.take().context("a host has no input")?;
-        let output = BufReader::new(child.stdout.take().context("a host has no output")?);
-        let (say, words) = mpsc::channel();
-        std::thread::spawn(move || {
-            output.lines().map_while(Result::ok).try_for_each(|line| say.send(line)).ok();
-        });
-        Ok(HostProcess { name: name.to_owned(), child, orders, words, said: Vec::new() })
+        let mut program =
+            Program::start(launcher, transports, log, |command| set(command.arg("host")))?;
+        let orders = program.child.stdin.take().context("a host has no input")?;
+        Ok(HostProcess { name: name.to_owned(), program, orders, said: Vec::new() })
     }
 
     pub(crate) fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
+        self.program.pid()
     }
 
     pub(crate) fn tell(&mut self, order: &Order) -> Result<()> {
@@ -264,30 +140,22 @@ impl HostProcess {
         what: &str,
         mut pick: impl FnMut(&Word) -> Option<T>,
     ) -> Result<T> {
-        if let Some((at, found)) =
-            self.said.iter().enumerate().find_map(|(at, word)| pick(word).map(|found| (at, found)))
-        {
+        let kept = self.said.iter().enumerate().find_map(|(at, word)| Some((at, pick(word)?)));
+        if let Some((at, found)) = kept {
             self.said.remove(at);
             return Ok(found);
         }
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let line = match self.words.recv_timeout(left) {
-                Ok(line) => line,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    let text = format!(
-                        "{}: no {what} within {limit:?}; it said {:?}",
-                        self.name, self.said
-                    );
-                    return Err(NotYet(text).into());
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    bail!("{}: it ended ({:?}) instead of {what}", self.name, self.child.wait())
-                }
-            };
-            let word = serde_json::from_str(&line)
-                .with_context(|| format!("{} says {line}", self.name))?;
+            let heard = self.program.hear(left);
+            let heard = heard.with_context(|| format!("{}: no {what}", self.name))?;
+            let word = heard.ok_or_else(|| {
+                NotYet(format!(
+                    "{}: no {what} within {limit:?}; it said {:?}",
+                    self.name, self.said
+                ))
+            })?;
             if let Word::Never(what) = word {
                 bail!("{}: {what}", self.name);
             }
@@ -296,6 +164,20 @@ impl HostProcess {
                 None => self.said.push(word),
             }
         }
+    }
+
+    /// The first word about a worker that `pick` takes.
+    pub(crate) fn hear_of<T>(
+        &mut self,
+        worker: u64,
+        limit: Duration,
+        what: &str,
+        mut pick: impl FnMut(&Said) -> Option<T>,
+    ) -> Result<T> {
+        self.hear(limit, &format!("{what} of worker {worker}"), |word| match word {
+            Word::Of(id, said) if *id == worker => pick(said),
+            _ => None,
+        })
     }
 
     /// Connects; what went wrong if it did.
@@ -329,21 +211,30 @@ impl HostProcess {
         plugins: &[String],
         env: &[(&str, &str)],
     ) -> Result<Result<Pid, Trouble>> {
-        let env =
-            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.tell(&Order::Start { worker, plugins: plugins.to_vec(), env })?;
+        self.ask_for_worker(worker, plugins, env)?;
         self.started(PATIENCE, worker)
     }
 
+    /// Has a worker started or joined, with more plugins than the faulty one, and with variables.
+    pub(crate) fn ask_for_worker(
+        &mut self,
+        worker: u64,
+        plugins: &[String],
+        env: &[(&str, &str)],
+    ) -> Result<()> {
+        let env =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        self.tell(&Order::Start { worker, plugins: plugins.to_vec(), env })
+    }
+
     pub(crate) fn started(&mut self, limit: Duration, worker: u64) -> Result<Result<Pid, Trouble>> {
-        let process = self.hear(limit, "worker", |word| match word {
-            Word::Started { worker: id, process } if *id == worker => Some(process.clone()),
+        let process = self.hear_of(worker, limit, "start", |said| match said {
+            Said::Started(process) => Some(process.clone()),
             _ => None,
         })?;
-        process.map_or_else(
-            |trouble| Ok(Err(trouble)),
-            |pid| Ok(Ok(Pid::from_raw(pid).context("a worker has no process")?)),
-        )
+        process
+            .map(|pid| Pid::from_raw(pid).context("a worker has no process"))
+            .map_or_else(|trouble| Ok(Err(trouble)), |pid| Ok(Ok(pid?)))
     }
 
     pub(crate) fn start_worker(&mut self, worker: u64) -> Result<Pid> {
@@ -379,8 +270,8 @@ impl HostProcess {
 
     /// Waits until the commands that were counted before were answered.
     pub(crate) fn passed(&mut self, limit: Duration, worker: u64, commands: u64) -> Result<()> {
-        self.hear(limit, &format!("{commands} answers of worker {worker}"), |word| {
-            matches!(word, Word::Marked { worker: id } if *id == worker).then_some(())
+        self.hear_of(worker, limit, &format!("{commands} answers"), |said| {
+            matches!(said, Said::Marked).then_some(())
         })
     }
 
@@ -393,10 +284,10 @@ impl HostProcess {
         commands: u64,
     ) -> Result<Option<Tally>> {
         self.tell(&Order::Mark { worker, commands })?;
-        let what = format!("{commands} answers of worker {worker}, or end of its tasks");
-        let tally = self.hear(limit, &what, |word| match word {
-            Word::Marked { worker: id } if *id == worker => Some(None),
-            Word::Over { worker: id, tally } if *id == worker => Some(Some(tally.clone())),
+        let what = format!("{commands} answers, or end of the tasks,");
+        let tally = self.hear_of(worker, limit, &what, |said| match said {
+            Said::Marked => Some(None),
+            Said::Over(tally) => Some(Some(tally.clone())),
             _ => None,
         })?;
         tally.map(|tally| self.without_violations(worker, tally)).transpose()
@@ -405,28 +296,23 @@ impl HostProcess {
     /// How quickly a load's commands were answered since this was asked the last time.
     pub(crate) fn pace(&mut self, worker: u64) -> Result<Pace> {
         self.tell(&Order::Pace { worker })?;
-        self.hear(PATIENCE, &format!("pace of worker {worker}"), |word| match word {
-            Word::Paced { worker: id, pace } if *id == worker => Some(*pace),
+        self.hear_of(worker, PATIENCE, "pace", |said| match said {
+            Said::Paced(pace) => Some(*pace),
             _ => None,
         })
     }
 
     fn without_violations(&self, worker: u64, tally: Tally) -> Result<Tally> {
-        ensure!(
-            tally.violations.is_empty(),
-            "{}, worker {worker}: {:?}",
-            self.name,
-            tally.violations
-        );
+        let Tally { violations, .. } = &tally;
+        ensure!(violations.is_empty(), "{}, worker {worker}: {violations:?}", self.name);
         Ok(tally)
     }
 
     pub(crate) fn over(&mut self, worker: u64, limit: Duration) -> Result<Tally> {
-        let tally =
-            self.hear(limit, &format!("end of all tasks of worker {worker}"), |word| match word {
-                Word::Over { worker: id, tally } if *id == worker => Some(tally.clone()),
-                _ => None,
-            })?;
+        let tally = self.hear_of(worker, limit, "end of all tasks", |said| match said {
+            Said::Over(tally) => Some(tally.clone()),
+            _ => None,
+        })?;
         self.without_violations(worker, tally)
     }
 
@@ -446,10 +332,9 @@ impl HostProcess {
         limit: Duration,
     ) -> Result<(Result<u64, Trouble>, Duration)> {
         self.tell(&Order::Call { worker, call, limit })?;
-        self.hear(limit.saturating_add(PATIENCE), "end of a call", |word| match word {
-            Word::Called { worker: id, end, took } if *id == worker => {
-                Some((end.clone(), Duration::from_nanos(*took)))
-            }
+        let limit = limit.saturating_add(PATIENCE);
+        self.hear_of(worker, limit, "end of a call", |said| match said {
+            Said::Called { end, took } => Some((end.clone(), Duration::from_nanos(*took))),
             _ => None,
         })
     }
@@ -457,11 +342,10 @@ impl HostProcess {
     /// Stops a worker, lost or not.
     pub(crate) fn leave(&mut self, worker: u64) -> Result<()> {
         self.tell(&Order::Leave { worker })?;
-        let result =
-            self.hear(PATIENCE, &format!("leave of worker {worker}"), |word| match word {
-                Word::Left { worker: id, result } if *id == worker => Some(result.clone()),
-                _ => None,
-            })?;
+        let result = self.hear_of(worker, PATIENCE, "leave", |said| match said {
+            Said::Left(result) => Some(result.clone()),
+            _ => None,
+        })?;
         result.map_err(|trouble| {
             anyhow!("{} cannot leave worker {worker}: {}", self.name, trouble.text)
         })
@@ -478,14 +362,6 @@ impl HostProcess {
     pub(crate) fn is_quiet(&self) -> Result<()> {
         ensure!(self.said.is_empty(), "{} said {:?}", self.name, self.said);
         Ok(())
-    }
-}
-
-impl Drop for HostProcess {
-    fn drop(&mut self) {
-        // It may have ended already; either way nothing of it is left.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

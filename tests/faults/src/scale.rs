@@ -11,9 +11,11 @@ use urom_tests::PluginDirectory;
 use urom_tests::c::{Source, prefix};
 
 use crate::ending::wait_for_end;
-use crate::host::{Call, Kind, Order, Pace};
-use crate::process::{FAULTY, HostProcess, Logs, Service, Transports};
+use crate::host::{Call, Kind, Pace};
+use crate::process::HostProcess;
+use crate::service::{FAULTY, Logs, Service};
 use crate::suite::{Extent, Figure, Outcome};
+use crate::transports::Transports;
 use crate::vitals::{returns, vitals};
 
 /// How long any of it may take on a machine that has other things to do.
@@ -67,7 +69,7 @@ fn workers(count: u64, logs: &Logs) -> Result<Figure> {
     let begin = Instant::now();
     let of = |worker: u64| (worker % HOSTS) as usize;
     for worker in 1..=count {
-        hosts[of(worker)].tell(&Order::Start { worker, plugins: Vec::new(), env: Vec::new() })?;
+        hosts[of(worker)].ask_for_worker(worker, &[], &[])?;
     }
     let started = |worker: u64| {
         let result = hosts[of(worker)].started(LONG, worker)?;
@@ -111,7 +113,7 @@ fn plugins(logs: &Logs) -> Result<Figure> {
         // A copy each: a link to a library that is loaded already would be that library again.
         fs::copy(&plugin, directory.path().join(format!("{name}.so")))?;
     }
-    let service = Service::start_with(directory, Transports::All, logs, |command| command)?;
+    let service = Service::with(directory, Transports::All, logs, |command| command)?;
     let mut host = host("host", &service)?;
     let worker = host.try_start_with(1, &names, &[])?.map_err(|trouble| {
         anyhow!("a worker with {MAX_PLUGINS} plugins does not start: {}", trouble.text)

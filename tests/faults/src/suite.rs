@@ -1,98 +1,10 @@
-//! What a suite is, and the list of them.
+//! What every suite is given and gives.
 
 use std::fmt;
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
-
-use crate::awake::Awake;
-use crate::{chaos, endurance, hosts, network, plugins, scale, stalls, throng, turnover};
-
-/// One way of breaking things.
-#[derive(Debug, Clone, Copy)]
-pub struct Suite {
-    /// How it is named on the command line.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub about: &'static str,
-    /// Carries it out.
-    body: fn(&Extent) -> Result<Outcome>,
-}
-
-impl Suite {
-    /// Runs it, on a machine that is kept awake.
-    pub fn run(&self, extent: &Extent) -> Result<Outcome> {
-        let awake = Awake::begin()?;
-        let outcome = (self.body)(extent);
-        let late = awake.end();
-        let late = Figure::new(
-            format!("{}/timer-late", self.name),
-            "s",
-            late.as_secs_f64(),
-            "the most that this machine was late with a timer",
-        );
-        match outcome {
-            Ok(Outcome::Passed { done, mut figures }) => {
-                figures.push(late);
-                Ok(Outcome::Passed { done, figures })
-            }
-            other => {
-                println!("  {late}");
-                other
-            }
-        }
-    }
-}
-
-/// All of them, in the order in which they run.
-pub const SUITES: &[Suite] = &[
-    Suite {
-        name: "chaos",
-        about: "kills, crashes and stops workers, daemons and hosts under load",
-        body: chaos::run,
-    },
-    Suite {
-        name: "network",
-        about: "cuts, restores, throttles and disturbs the link between host and service",
-        body: network::run,
-    },
-    Suite {
-        name: "hosts",
-        about: "hosts that flood a worker or the daemon, or stop reading",
-        body: hosts::run,
-    },
-    Suite {
-        name: "plugins",
-        about: "plugins that block, leak, panic in every method and corrupt their lists",
-        body: plugins::run,
-    },
-    Suite {
-        name: "stalls",
-        about: "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
-        body: stalls::run,
-    },
-    Suite {
-        name: "turnover",
-        about: "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
-        body: turnover::run,
-    },
-    Suite {
-        name: "scale",
-        about: "as many workers, plugins and hosts as there may be, all of them used",
-        body: scale::run,
-    },
-    Suite {
-        name: "throng",
-        about: "a thousand hosts that come to one daemon at once, beside hosts at work, and what each costs",
-        body: throng::run,
-    },
-    Suite {
-        name: "endurance",
-        about: "a hundred million loopbacks, every value checked, in memory that does not grow",
-        body: endurance::run,
-    },
-];
 
 /// Runs so many lanes of a suite at the same time.
 pub(crate) fn in_lanes<T: Send>(
@@ -175,13 +87,13 @@ impl Outcome {
     }
 
     /// Whether everything was in time, and a suite may be left out here: not in CI.
-    pub fn check(&self, suite: &Suite) -> Result<()> {
+    pub fn check(&self, suite: &str) -> Result<()> {
         let late: Vec<String> = self.late().into_iter().map(Figure::to_string).collect();
         ensure!(late.is_empty(), "noticed too late:\n{}", late.join("\n"));
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
         match self {
             Outcome::LeftOut(reason) if in_ci => {
-                bail!("{} was left out, and CI is set, where nothing is: {reason}", suite.name)
+                bail!("{suite} was left out, and CI is set, where nothing is: {reason}")
             }
             _ => Ok(()),
         }

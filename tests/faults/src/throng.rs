@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use urom_tests::PluginDirectory;
 use urom_wire::key::Key;
 
-use crate::host::{Kind, Order};
-use crate::process::{FAULTY, Logs, Service, Transports};
+use crate::crowd::Crowd;
+use crate::host::Kind;
 use crate::scale::{HOSTS, LONG};
-use crate::stalls::crowd::Crowd;
-use crate::stalls::key_file;
+use crate::service::{Logs, Service, key_file};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::vitals;
 
@@ -40,8 +38,7 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let what = if keyed { "with-a-key" } else { "without-a-key" };
     let keys = TempDir::new()?;
     let file = key_file(&keys)?;
-    let plugins = PluginDirectory::with(&[FAULTY])?;
-    let service = Service::start_with(plugins, Transports::All, logs, |command| {
+    let service = Service::start_with(logs, |command| {
         // The daemon logs the turns of its loop at this level.
         command.args(["--log-level", "60", "--max-hosts", "2048"]);
         if keyed { command.arg("--key-file").arg(&file) } else { command }
@@ -57,11 +54,7 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let before = vitals(daemon)?;
     let keeper = |worker: u64| (worker % HOSTS) as usize;
     for worker in 1..=workers {
-        keepers[keeper(worker)].tell(&Order::Start {
-            worker,
-            plugins: Vec::new(),
-            env: Vec::new(),
-        })?;
+        keepers[keeper(worker)].ask_for_worker(worker, &[], &[])?;
     }
     for worker in 1..=workers {
         let started = keepers[keeper(worker)].started(LONG, worker)?;

@@ -10,8 +10,10 @@ use rustix::process::{Pid, Signal};
 
 use crate::ending::wait_for_end;
 use crate::host::Kind;
-use crate::process::{END, HostProcess, Logs, Service, Transports, signal};
+use crate::process::{END, HostProcess, signal};
+use crate::service::{Logs, Service};
 use crate::suite::{Extent, Figure, Outcome};
+use crate::transports::Transports;
 use crate::vitals::{attached, descriptors, has_thread, until, vitals};
 
 const WORKER: u64 = 1;
@@ -21,25 +23,20 @@ const IN_FLIGHT: u32 = 32;
 /// How many answers show that the host that stays goes on.
 const A_FEW: u64 = 500;
 
-/// The thread that tries the worker's receive queue after a loss. It has a UCX of its own.
+/// The thread that tries the worker's receive queue after a loss.
 const PROBE: &str = "urom-probe";
 
-/// With so many losses everybody makes what is made for the first ones: over shared memory a worker
-/// grows by some 600 KiB, most of it for the first test of its receive queue.
+/// In so many losses everything is allocated that is allocated once.
 const WARM_UP: u64 = 16;
 
 /// How many hosts die one after the other over each transport, in the short form and in full.
 const HOSTS: [u32; 2] = [64, 200];
 
-/// What a worker may keep of each host, and a host of each worker, in KiB. UCX keeps that it has
-/// met a peer, until the worker ends: a program of nothing but UCX, in which 100 peers get messages
-/// of 200 bytes and are killed, grows by 0.1 KiB for each over shared memory, and by 0.15 KiB over
-/// TCP.
+/// What a worker may keep of each host, and a host of each worker, in KiB: UCX itself keeps up to
+/// 0.15 KiB of each peer.
 const EACH: u64 = 1;
 
-/// What may come to that, however many hosts there were, in KiB: the holes in a heap depend on who
-/// was answered when. The daemon has no UCX, and so no more than that: it grows by some 170 KiB
-/// with a thousand hosts, and by nothing with the next five hundred.
+/// What may come to that, in KiB: holes in the heap.
 const HOLES: u64 = 256;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -69,9 +66,8 @@ fn turn_over(
 ) -> Result<[Figure; 2]> {
     let mut scene = Scene::new(transports, logs)?;
     for host in 1..=hosts {
-        // One in two dies while its commands are on their way, but not over shared memory: there
-        // that may block the worker's receive queue, and the next hosts would be those of another
-        // worker. The suite `chaos` does it.
+        // One in two dies while its commands are on their way, but not over shared memory, where
+        // that may block the worker's receive queue: the suite `chaos` does that.
         let idle = host % 2 == 0 || transports == Transports::All;
         scene.lose(random.u64(1..300), idle).with_context(|| format!("host {host} of {hosts}"))?;
     }

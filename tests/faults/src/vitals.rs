@@ -1,11 +1,13 @@
-//! What a process holds: its descriptors and its memory, as the kernel counts them.
+//! What a process holds, as the kernel counts it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use procfs::net::{TcpNetEntry, tcp};
+use procfs::process::{ClearRefs, FDTarget, MMapPath, Process, Status};
+use procfs::{Current, SharedMemorySegments};
 use rustix::process::Pid;
 
 /// How often the kernel is asked: it tells nobody when a process opens or closes something.
@@ -24,44 +26,33 @@ impl fmt::Display for Vitals {
     }
 }
 
-pub(crate) fn file(pid: Pid, name: &str) -> PathBuf {
-    PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
+fn process(pid: Pid) -> Result<Process> {
+    Process::new(pid.as_raw_nonzero().get()).with_context(|| format!("process {pid:?}"))
+}
+
+/// A size of memory in KiB, which a process that has ended does not have.
+fn memory(pid: Pid, pick: impl Fn(Status) -> Option<u64>) -> Result<u64> {
+    pick(process(pid)?.status()?).with_context(|| format!("process {pid:?} has ended"))
 }
 
 pub(crate) fn vitals(pid: Pid) -> Result<Vitals> {
-    let status = std::fs::read_to_string(file(pid, "status"))?;
-    let memory = kilobytes(&status, "RssAnon:");
-    let memory = memory.with_context(|| format!("process {pid:?} is gone, or has no RssAnon"))?;
-    Ok(Vitals { descriptors: descriptors(pid)?, memory })
+    Ok(Vitals { descriptors: descriptors(pid)?, memory: memory(pid, |status| status.rssanon)? })
 }
 
 /// What a process has in memory that is no file, in KiB: `RssAnon` and `RssShmem`.
 pub(crate) fn resident(pid: Pid) -> Result<u64> {
-    let status = std::fs::read_to_string(file(pid, "status"))?;
-    let [own, shared] = ["RssAnon:", "RssShmem:"].map(|name| kilobytes(&status, name));
-    let sum = own.zip(shared).map(|(own, shared)| own + shared);
-    sum.with_context(|| format!("process {pid:?} is gone, or has no RssAnon"))
+    memory(pid, |status| Some(status.rssanon? + status.rssshmem?))
 }
 
 /// Begins to watch for a process's peak of memory; what it has now, in KiB, files and all.
 pub(crate) fn watch_peak(pid: Pid) -> Result<u64> {
-    // 5 sets VmHWM back to what is resident now: see proc_pid_clear_refs(5).
-    std::fs::write(file(pid, "clear_refs"), "5")
-        .context("cannot set the peak of a process back")?;
+    process(pid)?.clear_refs(ClearRefs::PeakRSS)?;
     peak(pid)
 }
 
 /// The most it had since (`VmHWM`), in KiB.
 pub(crate) fn peak(pid: Pid) -> Result<u64> {
-    let status = std::fs::read_to_string(file(pid, "status"))?;
-    kilobytes(&status, "VmHWM:")
-        .with_context(|| format!("process {pid:?} is gone, or has no VmHWM"))
-}
-
-/// The value of a line of `status`.
-fn kilobytes(status: &str, name: &str) -> Option<u64> {
-    let text = status.lines().find_map(|line| line.strip_prefix(name))?;
-    text.trim().strip_suffix(" kB")?.parse().ok()
+    memory(pid, |status| status.vmhwm)
 }
 
 /// Waits until what was opened since `before` is closed, and checks the growth, in KiB.
@@ -82,97 +73,77 @@ pub(crate) fn returns(
     Ok(())
 }
 
-/// The pieces of UCX's shared memory that a process has attached: device and number.
+/// The pieces of UCX's shared memory that a process has attached: numbers of System V's, and files.
 pub(crate) fn attached(pid: Pid) -> Result<BTreeSet<String>> {
-    let maps = std::fs::read_to_string(file(pid, "maps"))?;
-    let pieces = maps.lines().filter(|line| line.contains("/ucx_shm_") || line.contains("/SYSV"));
-    Ok(pieces.map(|line| line.split_whitespace().skip(3).take(2).collect()).collect())
+    let pieces = process(pid)?.maps()?.0.into_iter().filter_map(|map| match map.pathname {
+        MMapPath::Vsys(_) => Some(map.inode.to_string()),
+        MMapPath::Path(file) => Some(file.display().to_string()).filter(|file| is_piece(file)),
+        _ => None,
+    });
+    Ok(pieces.collect())
+}
+
+fn is_piece(file: &str) -> bool {
+    file.contains("/ucx_shm_")
 }
 
 /// The pieces of UCX's shared memory that a process has attached of processes that are gone.
 pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<String>> {
-    let numbers: Vec<String> = living.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
-    // Of System V's the kernel says who made them: number second, process fifth in the line.
-    let table = std::fs::read_to_string("/proc/sysvipc/shm")?;
-    let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let made = lines
-        .filter(|words| words.get(4).is_some_and(|maker| numbers.iter().any(|pid| pid == maker)));
-    let mut made: BTreeSet<String> = made.map(|words| words[1].to_owned()).collect();
-    // Of the others who made them keeps a descriptor, by which peers attach them.
+    let is_living = |maker| living.iter().any(|pid| pid.as_raw_nonzero().get() == maker);
+    let segments = SharedMemorySegments::current()?.0.into_iter();
+    let mut made: BTreeSet<String> = segments
+        .filter(|segment| is_living(segment.cpid))
+        .map(|segment| segment.shmid.to_string())
+        .collect();
+    // Of a file, its maker keeps a descriptor, by which peers attach it.
     for pid in living {
-        made.extend(open_files(*pid)?.filter(|file| file.contains("/ucx_shm_")));
-    }
-    let maps = std::fs::read_to_string(file(pid, "maps"))?;
-    let pieces = maps.lines().filter_map(|line| {
-        // Behind the address, the rights and the offset: device, inode and name.
-        let (number, name) = line.split_once(':')?.1.split_once(' ')?.1.trim().split_once(' ')?;
-        match name.trim() {
-            name if name.contains("/SYSV") => Some(number.to_owned()),
-            name if name.contains("/ucx_shm_") => Some(name.to_owned()),
+        made.extend(open(*pid)?.filter_map(|target| match target {
+            FDTarget::Path(file) => Some(file.display().to_string()).filter(|file| is_piece(file)),
             _ => None,
-        }
-    });
-    let orphaned: BTreeSet<String> = pieces.filter(|piece| !made.contains(piece)).collect();
-    Ok(orphaned.into_iter().collect())
+        }));
+    }
+    Ok(attached(pid)?.difference(&made).cloned().collect())
 }
 
-/// What a process has open, by names; what is closed meanwhile is left out.
-fn open_files(pid: Pid) -> Result<impl Iterator<Item = String>> {
-    let entries = std::fs::read_dir(file(pid, "fd"))?;
-    Ok(entries.filter_map(|entry| {
-        Some(std::fs::read_link(entry.ok()?.path()).ok()?.display().to_string())
-    }))
+/// What a process has open; what is closed meanwhile is left out.
+fn open(pid: Pid) -> Result<impl Iterator<Item = FDTarget>> {
+    Ok(process(pid)?.fd()?.filter_map(|fd| Some(fd.ok()?.target)))
 }
 
 /// How many descriptors a process has open.
 pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
-    Ok(std::fs::read_dir(file(pid, "fd"))?.count())
-}
-
-/// The most unsent bytes of a process's TCP connections (IPv4): the other end has no room.
-pub(crate) fn unsent(pid: Pid) -> Result<u64> {
-    let queues = sockets(pid)?.into_iter().filter_map(|words| {
-        // As hexadecimal "sending:received".
-        u64::from_str_radix(words.get(4)?.split_once(':')?.0, 16).ok()
-    });
-    Ok(queues.max().unwrap_or(0))
-}
-
-/// A process's TCP sockets (IPv4), each with both ends and its state as the kernel writes them.
-pub(crate) fn connections(pid: Pid) -> Result<Vec<String>> {
-    Ok(sockets(pid)?.into_iter().map(|words| words[1..4].join(" ")).collect())
-}
-
-/// A process's lines of the kernel's table of TCP sockets (IPv4), in words: see proc_net(5).
-fn sockets(pid: Pid) -> Result<Vec<Vec<String>>> {
-    let own: BTreeSet<String> = open_files(pid)?.collect();
-    let table = std::fs::read_to_string("/proc/net/tcp")?;
-    let lines =
-        table.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-    // The tenth word is the socket's inode.
-    let is_own = |words: &Vec<String>| {
-        words.get(9).is_some_and(|inode| own.contains(&format!("socket:[{inode}]")))
-    };
-    Ok(lines.filter(is_own).collect())
-}
-
-/// Whether a process has a thread of this name.
-pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
-    let threads = std::fs::read_dir(file(pid, "task"))?;
-    // One that has ended since has no name.
-    let names =
-        threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
-    Ok(names.into_iter().any(|found| found.trim_end() == name))
+    Ok(process(pid)?.fd_count()?)
 }
 
 /// What they are, without the numbers that tell one from the other, and how many of each.
 pub(crate) fn kinds(pid: Pid) -> Result<BTreeMap<String, usize>> {
     let mut kinds = BTreeMap::new();
-    for target in open_files(pid)? {
-        let kind = target.split(['[', '_']).next().unwrap_or_default().to_owned();
+    for target in open(pid)? {
+        let mut kind = format!("{target:?}");
+        kind.retain(|letter| !letter.is_ascii_digit());
         *kinds.entry(kind).or_default() += 1;
     }
     Ok(kinds)
+}
+
+/// The most unsent bytes of a process's TCP connections (IPv4): the other end has no room.
+pub(crate) fn unsent(pid: Pid) -> Result<u32> {
+    Ok(connections(pid)?.iter().map(|socket| socket.tx_queue).max().unwrap_or(0))
+}
+
+/// A process's TCP sockets (IPv4).
+pub(crate) fn connections(pid: Pid) -> Result<Vec<TcpNetEntry>> {
+    let own: BTreeSet<u64> = open(pid)?
+        .filter_map(|target| if let FDTarget::Socket(inode) = target { Some(inode) } else { None })
+        .collect();
+    Ok(tcp()?.into_iter().filter(|socket| own.contains(&socket.inode)).collect())
+}
+
+/// Whether a process has a thread of this name.
+pub(crate) fn has_thread(pid: Pid, name: &str) -> Result<bool> {
+    // One that has ended since has no name.
+    let mut threads = process(pid)?.tasks()?.flatten();
+    Ok(threads.any(|thread| thread.stat().is_ok_and(|stat| stat.comm == name)))
 }
 
 /// Waits until something about a process holds; the time that took.

@@ -12,7 +12,7 @@ macro_rules! short {
             let extent = Extent { length: Length::Short, rounds: None, commands: None, seed };
             let outcome = suite.run(&extent)?;
             println!("{}: {outcome:?}", suite.name);
-            outcome.check(suite)
+            outcome.check(suite.name)
         }
     )*};
 }

@@ -12,19 +12,14 @@ use crate::incoming::{self, Arrived};
 /// What reading gives: the bytes that writing it again makes.
 pub type Again = Result<Vec<u8>, DecodeError>;
 
-/// One protocol.
 pub struct Subject {
-    /// Its description.
     pub description: &'static describe::Protocol,
-    /// Reads a command of any kind.
     pub command: fn(&[u8]) -> Again,
     /// Reads a command of one kind, in the description's order.
     pub commands: &'static [fn(&[u8]) -> Again],
-    /// Reads a notification of any kind.
     pub notification: fn(&[u8]) -> Again,
     /// Reads one kind of notification, as the answer to a command whose echoed field is this.
     pub replies: &'static [fn(&[u8], u64) -> Again],
-    /// The bytes of the answer to what cannot be served.
     pub refusal: fn(&[u8]) -> Vec<u8>,
 }
 
@@ -33,7 +28,6 @@ pub static SUBJECTS: [&Subject; 4] = [&GRAPH, &SANDBOX, &RDMO, &UCC];
 
 /// A command as a structure of its own, and how it is read.
 pub trait Sent: Request {
-    /// The protocol it belongs to.
     const SUBJECT: &'static Subject;
     /// `bytes` are read as this very value, by itself and as one of its protocol's commands.
     fn is_read_from(&self, bytes: &[u8]);
@@ -41,9 +35,7 @@ pub trait Sent: Request {
 
 /// A notification as a structure of its own. Every echoed field is one number.
 pub trait Answered: Reply + Clone + Debug + PartialEq {
-    /// The protocol it belongs to.
     const SUBJECT: &'static Subject;
-    /// The echoed field.
     fn echo(value: u64) -> Self::Echo;
 }
 

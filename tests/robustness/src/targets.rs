@@ -1,8 +1,9 @@
 //! The bodies of the fuzz targets, by name.
 
+use counting_allocator::within;
+
 use crate::check;
 use crate::description;
-use crate::memory::within;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
 
@@ -11,10 +12,8 @@ use crate::subject::{SUBJECTS, Subject};
 const MEMORY: usize = 64 << 10;
 const GROWTH: usize = 64;
 
-/// What is done with an input.
 pub type Body = fn(&[u8]);
 
-/// Every target, and its body.
 pub const ALL: [(&str, Body); 4] = [
     ("command_decode", command_decode),
     ("description_read", description_read),

@@ -12,7 +12,6 @@ use crate::command::run;
 const FLAGS: [&str; 7] =
     ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API="];
 
-/// Compiles and links `source` into `output`.
 pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<()> {
     let mut command = Command::new("cc");
     // Libraries come after what needs them.

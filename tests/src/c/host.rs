@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,6 @@ pub(super) fn launcher() -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// A host program that is to be run.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Host {
@@ -40,26 +39,12 @@ pub struct Host {
     limit: Duration,
 }
 
-/// What a program left behind.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// How it ended.
     pub status: ExitStatus,
-    /// Its standard output.
     pub stdout: String,
     /// Its standard error: its log, and what a sanitizer found.
     pub stderr: String,
-}
-
-/// A program at work, in a process group of its own. Dropping it kills the whole group.
-#[derive(Debug)]
-pub struct Running {
-    child: Child,
-    name: String,
-    deadline: Instant,
-    limit: Duration,
-    stdout: Option<JoinHandle<Vec<u8>>>,
-    stderr: Option<JoinHandle<Vec<u8>>>,
 }
 
 impl Host {
@@ -73,7 +58,6 @@ impl Host {
         }
     }
 
-    /// With one more argument.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Host {
         self.arguments.push(argument.as_ref().to_owned());
         self
@@ -91,113 +75,78 @@ impl Host {
         self.env("ASAN_OPTIONS", "detect_leaks=0").env("VALGRIND_OPTS", "--leak-check=no")
     }
 
-    /// With another time limit than a minute.
     pub fn limit(mut self, limit: Duration) -> Host {
         self.limit = limit;
         self
     }
 
-    /// Starts it, its standard input and outputs piped.
-    pub fn start(&self, service: &Service) -> Result<Running> {
+    /// Starts it with nothing to read and waits for its end, whatever that is. Kills what hangs.
+    pub fn run(&self, service: &Service) -> Result<Output> {
         let launcher = launcher();
-        let slower = if launcher.is_some() { SLOWER } else { 1 };
-        let mut words = launcher.unwrap_or_default().into_iter();
-        let mut command = match words.next() {
-            None => Command::new(&self.program),
-            Some(first) => {
-                let mut command = Command::new(first);
-                command.args(words).arg(&self.program);
-                command
-            }
-        };
-        let limit = self.limit * slower;
+        let limit = self.limit * if launcher.is_some() { SLOWER } else { 1 };
+        let mut words = launcher.unwrap_or_default().into_iter().map(OsString::from);
+        let mut words = words.by_ref().chain([self.program.clone().into_os_string()]);
+        let mut command = Command::new(words.next().context("a program")?);
+        command.args(words).args(&self.arguments);
         VARIABLES.iter().for_each(|name| {
             command.env_remove(name);
         });
-        command
-            .args(&self.arguments)
-            .envs(service.environment())
-            .envs(self.variables.iter().cloned());
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        let mut child =
-            command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
-        let (stdout, stderr) = (child.stdout.take().map(reader), child.stderr.take().map(reader));
-        let name = self.program.display().to_string();
-        Ok(Running { child, name, deadline: Instant::now() + limit, limit, stdout, stderr })
-    }
-
-    /// Starts it with nothing to read and waits for its end, whatever that is.
-    pub fn run(&self, service: &Service) -> Result<Output> {
-        self.start(service)?.finish()
-    }
-}
-
-impl Running {
-    /// Its process id.
-    pub fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
-    }
-
-    /// Its standard input, once. Closed when the program is waited for, unless it was taken.
-    pub fn input(&mut self) -> Option<ChildStdin> {
-        self.child.stdin.take()
-    }
-
-    /// Sends a signal to it alone.
-    pub fn signal(&self, signal: Signal) -> Result<()> {
-        Ok(rustix::process::kill_process(self.pid(), signal)?)
-    }
-
-    /// Waits for its end, whatever that is. Kills what hangs.
-    pub fn finish(mut self) -> Result<Output> {
-        drop(self.child.stdin.take());
-        let ended = self.wait()?;
+        command.envs(service.environment()).envs(self.variables.iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let name = self.program.display();
+        let child = command.process_group(0).spawn();
+        let mut group = Group(child.with_context(|| format!("cannot start {name}"))?);
+        let stdout = group.0.stdout.take().map(reader);
+        let stderr = group.0.stderr.take().map(reader);
+        let ended = group.ends(limit).with_context(|| format!("cannot wait for {name}"))?;
         // What it started holds the pipes open.
-        self.kill();
-        let status = self.child.wait().with_context(|| format!("cannot wait for {}", self.name))?;
+        let status = group.kill()?;
         let text = |thread: Option<JoinHandle<Vec<u8>>>| {
             let bytes = thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let output =
-            Output { status, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) };
-        ensure!(ended, "{} did not end within {:?}\n{}", self.name, self.limit, output.words());
+        let output = Output { status, stdout: text(stdout), stderr: text(stderr) };
+        ensure!(ended, "{name} did not end within {limit:?}\n{}", output.words());
         Ok(output)
     }
+}
 
-    /// Whether it ended before the deadline.
-    fn wait(&mut self) -> Result<bool> {
-        let handle = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())
-            .with_context(|| format!("cannot watch {}", self.name))?;
+/// A program in a process group of its own. Dropping it kills the whole group.
+struct Group(Child);
+
+impl Group {
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    /// Whether the program ends within `limit`.
+    fn ends(&self, limit: Duration) -> Result<bool> {
+        let handle = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())?;
+        let deadline = Instant::now() + limit;
         loop {
-            let left = self.deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             let mut watched = [PollFd::new(&handle, PollFlags::IN)];
             match rustix::event::poll(&mut watched, Some(&Timespec::try_from(left)?)) {
                 Ok(0) if left.is_zero() => return Ok(false),
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(true),
-                Err(error) => {
-                    return Err(error).with_context(|| format!("cannot wait for {}", self.name));
-                }
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn kill(&mut self) {
-        // The group keeps its number from another process until the child was waited for.
+    /// Kills what is left. The group keeps its number until the program was waited for.
+    fn kill(&mut self) -> Result<ExitStatus> {
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
+        Ok(self.0.wait()?)
     }
 }
 
-impl Drop for Running {
+impl Drop for Group {
     fn drop(&mut self) {
-        if self.stdout.is_some() {
-            self.kill();
-            let _ = self.child.wait();
+        // After a wait the number may be another's.
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            let _ = self.kill();
         }
     }
 }

@@ -64,22 +64,18 @@ impl Prefix {
         Prefix { root: root.into() }
     }
 
-    /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The libraries.
     pub fn lib(&self) -> PathBuf {
         self.root.join("lib")
     }
 
-    /// The headers.
     pub fn include(&self) -> PathBuf {
         self.root.join("include")
     }
 
-    /// The daemon.
     pub fn uromd(&self) -> PathBuf {
         self.root.join("bin/uromd")
     }

@@ -90,30 +90,11 @@ impl Service {
         Ok(Service { prefix: prefix()?, kind: Kind::Embedded, plugins })
     }
 
-    /// The daemon, if it is one.
     pub fn uromd(&self) -> Option<&Uromd> {
         match &self.kind {
             Kind::Daemon { uromd, .. } => Some(uromd),
             Kind::Embedded => None,
         }
-    }
-
-    /// The daemon, to be stopped or killed while programs use it.
-    pub fn uromd_mut(&mut self) -> Option<&mut Uromd> {
-        match &mut self.kind {
-            Kind::Daemon { uromd, .. } => Some(uromd),
-            Kind::Embedded => None,
-        }
-    }
-
-    /// The plugins it serves.
-    pub fn plugins(&self) -> &PluginDirectory {
-        &self.plugins
-    }
-
-    /// The prefix its programs belong to.
-    pub fn prefix(&self) -> &Prefix {
-        &self.prefix
     }
 
     /// What a user sets for a program that is to use it.

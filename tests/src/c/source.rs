@@ -41,7 +41,6 @@ impl Source {
         Source { file, prefix: None, asan: false, ucx: false, flags: Vec::new() }
     }
 
-    /// With the address sanitizer.
     pub fn asan(mut self) -> Source {
         self.asan = true;
         self
@@ -54,7 +53,6 @@ impl Source {
         std::iter::once(self).chain(sanitized).collect()
     }
 
-    /// Calls UCX itself.
     pub fn ucx(mut self) -> Source {
         self.ucx = true;
         self

@@ -177,14 +177,6 @@ fn a_program_that_lacks_a_library_is_told_of_the_function_that_is_missing() -> R
     Ok(())
 }
 
-#[test]
-fn a_program_needs_the_three_libraries_that_it_would_need_of_docas() -> Result<()> {
-    // Many compilers tell the linker to leave out what is not used.
-    let program = Source::new("service_start.c").flag("-Wl,--no-as-needed").program()?;
-    assert_eq!(needed_of_doca(&program)?, LIBRARIES);
-    Ok(())
-}
-
 fn compiles(file: &Path, flags: &[String]) -> Result<()> {
     for (name, language) in [("cc", ["-std=c11", "-x", "c"]), ("c++", ["-std=c++17", "-x", "c++"])]
     {
@@ -234,14 +226,6 @@ fn ucx_may_be_included_before_and_after_docas_headers() -> Result<()> {
 }
 
 #[test]
-fn a_plugin_needs_libdoca_common_alone() -> Result<()> {
-    let plugin = Source::new("quiet_plugin.c").plugin("worker_quiet")?;
-    assert_eq!(plugin.file_name().context("it has a name")?, "worker_quiet.so");
-    assert_eq!(needed_of_doca(&plugin)?, ["libdoca_common.so.2"]);
-    Ok(())
-}
-
-#[test]
 fn a_program_that_calls_ucx_is_given_it_by_pkg_config() -> Result<()> {
     let program = Source::new("ucx_version.c").ucx().flag("-Wl,--no-as-needed").program()?;
     let needed = entries(&program, "NEEDED")?;
@@ -265,16 +249,5 @@ fn what_does_not_compile_says_where() -> Result<()> {
     let unasked = Source::new("service_start.c").flag("-UDOCA_ALLOW_EXPERIMENTAL_API");
     let error = unasked.program().err().context("it does not ask")?.to_string();
     ensure!(error.contains("doca_urom_service_create") && error.contains("deprecated"), "{error}");
-    Ok(())
-}
-
-#[test]
-fn a_program_may_be_cpp() -> Result<()> {
-    let prefix = prefix()?;
-    let output = tempfile::NamedTempFile::new()?;
-    let mut command = compiler("c++");
-    command.args(["-std=c++17", "-x", "c++", "-o"]).arg(output.path());
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c/service_start.c"));
-    run(command.args(prefix.pkg_config(&["--cflags", "--libs"], &["doca-urom", "doca-argp"])?))?;
     Ok(())
 }

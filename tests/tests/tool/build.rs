@@ -165,6 +165,9 @@ fn what_was_built_is_refused_once_a_source_was_changed() -> Result<()> {
             "run `cargo urom build --debug`".to_owned(),
         ];
         assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+        assert!(said.matches("run `").count() == 1 && !said.contains("log"), "{said}");
+        let said = run(tool_with(["run"])?.arg(&file).current_dir(workspace.path()))?.bad()?;
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
         // Copied elsewhere, as to a DPU, nothing is known of its sources.
         let elsewhere = tempfile::tempdir()?;
         let copy = elsewhere.path().join("worker_aging.so");

@@ -120,20 +120,6 @@ fn a_name_is_enough() -> Result<()> {
 }
 
 #[test]
-fn cargo_takes_what_was_made_for_a_workspace() -> Result<()> {
-    let place = Place::new()?;
-    place.make(&["calc", "--ucx", "--c-header"])?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
-    let output = run(cargo.current_dir(place.0.path().join("calc")))?;
-    assert_eq!(output.code, Some(0), "{output:?}");
-    for part in ["protocol", "plugin", "host"] {
-        assert!(output.out.contains(&format!("\"calc-{part}\"")), "{output:?}");
-    }
-    Ok(())
-}
-
-#[test]
 fn options_add_what_they_are_named_after() -> Result<()> {
     let place = Place::new()?;
     let plain = place.make(&["plain"])?;

@@ -1,7 +1,6 @@
 //! Commands and their answers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use anyhow::{Result, bail};
@@ -55,26 +54,6 @@ pub(crate) fn sixty_four_in_flight_complete_in_order(provider: &Provider) -> Res
         // One completion for each progress that says so, in the order of submission.
         assert_eq!(order.take(), (round * 64..round * 64 + 64).collect::<Vec<_>>());
     }
-    Ok(())
-}
-
-pub(crate) fn a_hundred_thousand_values_come_back_right(provider: &Provider) -> Result<()> {
-    let (_service, graph, worker) = provider.graph()?;
-    let mut in_flight = VecDeque::new();
-    let value = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    for i in 0..100_000 {
-        if in_flight.len() == 64
-            && let Some((sent, task)) = in_flight.pop_front()
-        {
-            check(sent, task)?;
-        }
-        in_flight.push_back((value(i), graph.task_loopback(&worker, value(i)).submit()?));
-    }
-    in_flight.into_iter().try_for_each(|(sent, task)| check(sent, task))
-}
-
-fn check(sent: u64, task: urom_host::Completion<graph_protocol::LoopbackDone>) -> Result<()> {
-    assert_eq!(task.wait()?.data, sent);
     Ok(())
 }
 
@@ -160,28 +139,6 @@ pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(
     let [("awake", Ok(7)), ("asleep", Ok(took))] = answers[..] else { bail!("{answers:?}") };
     // A worker pauses up to a millisecond between its calls; the machine may do more.
     anyhow::ensure!((50_000..1_050_000).contains(&took), "{took} us instead of 50000");
-    Ok(())
-}
-
-pub(crate) fn bytes_that_are_no_command_are_invalid(provider: &Provider) -> Result<()> {
-    let (_service, graph, worker) = provider.graph()?;
-    for bytes in [
-        &[][..],
-        &[0; 8],
-        &[0; 15],
-        &[0; 17],
-        &[0; 40],
-        &[9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
-    ] {
-        let answer = worker.command(&graph, bytes)?.wait()?;
-        assert_eq!(answer.status, DocaError::INVALID_VALUE, "{bytes:?}");
-        assert_eq!(
-            answer.bytes.map(|bytes| bytes.len()),
-            Some(16),
-            "a whole notification comes back for {bytes:?}"
-        );
-    }
-    assert_eq!(graph.task_loopback(&worker, 1).submit()?.wait()?.data, 1);
     Ok(())
 }
 

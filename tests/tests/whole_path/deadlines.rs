@@ -323,27 +323,12 @@ pub(crate) fn a_worker_with_late_tasks_stops_and_can_be_dropped(provider: &Provi
     Ok(())
 }
 
-pub(crate) fn deadlines_fire_while_the_worker_is_blocked(provider: &Provider) -> Result<()> {
-    let (service, faulty, worker) = provider.faulty()?;
-    let start = Instant::now();
-    let blocks = faulty.task_stall(&worker, 1500).submit()?;
-    let waits = faulty.task_echo(&worker, 1).deadline(SHORT).submit()?;
-    assert!(has_timed_out(waits.wait()));
-    assert!(start.elapsed() < Duration::from_millis(1400), "only after {:?}", start.elapsed());
-    assert!(!blocks.is_complete());
-    blocks.wait()?;
-    progress_until(&service, || worker.late_answers() == 1)
-}
-
 pub(crate) fn process(faulty: &Client<Host>, worker: &Worker) -> Result<Pid> {
     let pid = faulty.task_pid(worker).submit()?.wait()?.pid;
     Pid::from_raw(pid.try_into()?).context("a worker without a process")
 }
 
 pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) -> Result<()> {
-    if !provider.has_processes() {
-        return Ok(());
-    }
     let (service, faulty, worker) = provider.faulty()?;
     let pid = process(&faulty, &worker)?;
     kill_process(pid, Signal::STOP)?;

@@ -198,9 +198,6 @@ pub(crate) fn waiting_for_a_domain_neither_hangs_nor_spins(provider: &Provider) 
 pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
     provider: &Provider,
 ) -> Result<()> {
-    if !provider.has_processes() {
-        return Ok(());
-    }
     let (service, faulty, worker) = provider.faulty()?;
     let mut group = InProcess::group(2);
     let mut starts =

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Signal, kill_process};
 use urom_host::{DocaError, block_on_for};
 
@@ -60,7 +60,7 @@ pub(crate) fn a_question_that_is_given_up_disturbs_no_other(provider: &Provider)
 pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
     provider: &Provider,
 ) -> Result<()> {
-    let Some(daemon) = provider.pid() else { return Ok(()) };
+    let daemon = provider.pid().context("a daemon")?;
     let (service, _faulty, worker) = provider.faulty()?;
     kill_process(daemon, Signal::STOP)?;
     let start = Instant::now();

@@ -36,7 +36,7 @@ pub(crate) fn a_dropped_future_frees_its_task(provider: &Provider) -> Result<()>
 pub(crate) fn a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight(
     provider: &Provider,
 ) -> Result<()> {
-    let Some(daemon) = provider.pid() else { return Ok(()) };
+    let daemon = provider.pid().context("a daemon")?;
     let (_service, faulty, worker) = provider.faulty()?;
     let pending = faulty.task_hang(&worker).submit()?;
     kill_process(daemon, Signal::TERM)?;

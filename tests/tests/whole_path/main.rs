@@ -51,13 +51,11 @@ on_every_provider! {
         a_loopback_returns_what_was_sent,
         a_callback_gets_the_answer_inside_progress,
         sixty_four_in_flight_complete_in_order,
-        a_hundred_thousand_values_come_back_right,
         commands_of_many_tasks_can_be_submitted_from_callbacks,
         a_panic_in_a_handler_is_one_error_and_the_plugin_lives,
         a_handler_keeps_its_own_code,
         a_handler_that_waits_is_woken,
         a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody,
-        bytes_that_are_no_command_are_invalid,
         two_plugins_in_one_worker_answer_side_by_side,
     }
     workers::{
@@ -69,7 +67,6 @@ on_every_provider! {
         cpus_reach_the_worker,
         a_group_without_workers_is_empty,
         the_service_keeps_going_when_a_host_leaves,
-        a_worker_is_shown_as_what_it_is,
     }
     refusals::{
         a_payload_over_the_limit_is_too_big_and_the_task_stays_with_the_caller,
@@ -89,7 +86,6 @@ on_every_provider! {
         a_domain_is_on_the_engine_of_its_workers,
         a_setting_that_is_refused_is_explained,
         waiting_for_a_domain_neither_hangs_nor_spins,
-        a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next,
     }
     deadlines::{
         a_deadline_ends_a_future_and_its_answer_goes_to_nobody,
@@ -104,24 +100,17 @@ on_every_provider! {
         a_callback_may_cancel_a_future_and_another_callback,
         late_tasks_that_use_a_worker_up_are_named,
         a_worker_with_late_tasks_stops_and_can_be_dropped,
-        deadlines_fire_while_the_worker_is_blocked,
-        deadlines_fire_while_the_worker_is_stopped,
     }
     given_up::{
         answers_to_dropped_futures_are_counted_apart,
         a_question_that_is_given_up_disturbs_no_other,
-        a_question_is_given_up_while_the_daemon_is_stopped,
     }
     restarts::{
         a_worker_that_runs_is_not_restarted,
-        a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
-        a_worker_that_another_host_has_started_again_is_joined,
-        a_restart_without_a_service_says_so,
     }
     losses::{
         a_task_that_never_ends_is_answered_when_its_worker_stops,
         a_dropped_future_frees_its_task,
-        a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight,
     }
     messages::{
         a_message_waits_for_its_receive,
@@ -151,10 +140,43 @@ on_every_provider! {
     }
     hostile::{
         bad_commands_among_good_ones_harm_nobody,
-        lengths_that_wrap_are_invalid,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
         a_message_that_no_answer_can_carry_is_too_big,
         an_answer_that_is_late_and_too_long_is_counted,
+    }
+}
+
+// A thread cannot be killed or stopped.
+macro_rules! on_processes {
+    ($($tests:tt)*) => {
+        on_provider! { processes: Provider::uromd(in_rust()?); $($tests)* }
+        on_provider! {
+            processes_and_loaded_library: Provider::uromd(in_rust()?)?.loaded(); $($tests)*
+        }
+    };
+}
+
+on_processes! {
+    workers::{
+        a_worker_is_shown_as_what_it_is,
+    }
+    domains::{
+        a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next,
+    }
+    deadlines::{
+        deadlines_fire_while_the_worker_is_stopped,
+    }
+    given_up::{
+        a_question_is_given_up_while_the_daemon_is_stopped,
+    }
+    restarts::{
+        a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
+        a_worker_that_another_host_has_started_again_is_joined,
+        a_worker_that_is_stopped_is_restarted_with_its_environment,
+        a_restart_without_a_service_says_so,
+    }
+    losses::{
+        a_daemon_that_is_told_to_stop_ends_the_tasks_in_flight,
     }
 }
 
@@ -171,9 +193,6 @@ on_two_providers! {
     health::{
         a_plugin_that_does_not_return_is_named_until_it_does,
     }
-    restarts::{
-        a_worker_that_is_stopped_is_restarted_with_its_environment,
-    }
 }
 
 on_two_providers! {
@@ -183,7 +202,6 @@ on_two_providers! {
         a_callback_gets_the_answer_inside_progress,
         sixty_four_in_flight_complete_in_order,
         commands_of_many_tasks_can_be_submitted_from_callbacks,
-        bytes_that_are_no_command_are_invalid,
     }
     workers::{
         four_workers_in_two_groups_from_four_threads,
@@ -206,7 +224,6 @@ on_two_providers! {
     }
     hostile::{
         bad_commands_among_good_ones_harm_nobody,
-        lengths_that_wrap_are_invalid,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
     }
 }

@@ -144,3 +144,14 @@ pub(crate) fn reader(service: &Service) -> Result<Reader<Host>> {
 pub(crate) fn sandbox(service: &Service) -> Result<Sandbox<Host>> {
     Ok(service.plugin::<sandbox_protocol::Protocol>()?)
 }
+
+/// A variable of the worker's environment.
+pub(crate) fn variable(
+    faulty: &Faulty<Host>,
+    worker: &Worker,
+    name: &str,
+) -> Result<Option<String>> {
+    let found = faulty.task_env(worker, faulty_protocol::env_name(name)).submit()?.wait()?;
+    let value = found.value.get(..found.len as usize);
+    Ok(value.map(|value| String::from_utf8_lossy(value).into_owned()))
+}

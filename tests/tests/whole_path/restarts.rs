@@ -9,7 +9,7 @@ use urom_abi::WorkerId;
 use urom_host::{DocaError, Host, State, Worker};
 
 use crate::deadlines::{process, progress_until};
-use crate::provider::{Provider, faulty};
+use crate::provider::{Provider, faulty, variable};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -30,9 +30,6 @@ pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result
 pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
     provider: &Provider,
 ) -> Result<()> {
-    if !provider.has_processes() {
-        return Ok(());
-    }
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
     let settings =
@@ -52,11 +49,7 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
             (id, 3, 8, 0)
         );
         assert!(process(&faulty, &again)? != pid);
-        let value = faulty
-            .task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK"))
-            .submit()?
-            .wait()?;
-        assert_eq!(&value.value[..4], b"kept");
+        assert_eq!(variable(&faulty, &again, "UROM_TEST_MARK")?.as_deref(), Some("kept"));
         // The old one stays what it was.
         assert_eq!(
             faulty.task_echo(&worker, 1).submit().map(drop).map_err(|e| e.code()),
@@ -71,9 +64,6 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
 pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
     provider: &Provider,
 ) -> Result<()> {
-    if !provider.has_processes() {
-        return Ok(());
-    }
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
     let worker = service.worker().env("UROM_TEST_MARK", "kept").plugin(&faulty).start().wait()?;
@@ -84,14 +74,12 @@ pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
     assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
     let again = worker.restart().wait()?;
     assert!(again.id() == worker.id() && process(&faulty, &again)? != pid);
-    let value =
-        faulty.task_env(&again, faulty_protocol::env_name("UROM_TEST_MARK")).submit()?.wait()?;
-    assert_eq!(&value.value[..4], b"kept");
+    assert_eq!(variable(&faulty, &again, "UROM_TEST_MARK")?.as_deref(), Some("kept"));
     Ok(())
 }
 
 pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result<()> {
-    let Some(daemon) = provider.pid() else { return Ok(()) };
+    let daemon = provider.pid().context("a daemon")?;
     let (_service, faulty, worker) = provider.faulty()?;
     let lost = faulty.task_await(&worker, 1, 1).submit()?;
     kill_process(daemon, Signal::KILL)?;
@@ -117,9 +105,6 @@ fn kill(faulty: &Client<Host>, worker: &Worker) -> Result<()> {
 pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
     provider: &Provider,
 ) -> Result<()> {
-    if !provider.has_processes() {
-        return Ok(());
-    }
     let (one, other) = (provider.connect()?, provider.connect()?);
     let (first, second) = (faulty(&one)?, faulty(&other)?);
     let mark = "UROM_TEST_MARK";
@@ -136,8 +121,11 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
     for round in 0..2 {
         a = a.restart().wait()?;
         assert_eq!(process(&first, &a)?, process(&second, &b)?, "one worker for both");
-        let value = first.task_env(&a, faulty_protocol::env_name(mark)).submit()?.wait()?.value;
-        assert_eq!(&value[..5], b"other", "the environment is that of who came first");
+        assert_eq!(
+            variable(&first, &a, mark)?.as_deref(),
+            Some("other"),
+            "the environment is that of who came first"
+        );
         assert_eq!(second.task_echo(&b, round).submit()?.wait()?.data, round);
         // Next time, too: what `a` was started with makes no difference to that.
         kill(&first, &a)?;
@@ -151,7 +139,6 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
     // Alone again, it has its own environment.
     b.stop().wait()?;
     a = a.restart().wait()?;
-    let value = first.task_env(&a, faulty_protocol::env_name(mark)).submit()?.wait()?.value;
-    assert_eq!(&value[..5], b"one's");
+    assert_eq!(variable(&first, &a, mark)?.as_deref(), Some("one's"));
     Ok(())
 }

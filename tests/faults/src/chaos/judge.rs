@@ -1,17 +1,13 @@
 //! Whether an error says what happened.
 //!
-//! A control stream says who is gone and how: it is closed by a process that has ended, and silent
-//! when one was stopped. What is found out by sending names less than that, and is let pass: UCX
-//! breaks a connection over TCP without a word of why, and may do so before the stream is read.
-//!
-//! That a queue is blocked is never the cause here: whoever loses a worker knows why, and only then
-//! tries its queue, for the sake of other workers.
+//! A control stream is closed when its process has ended, and silent when it was stopped. Over TCP,
+//! UCX may break the connection first and gives no reason. A blocked queue is never the cause here.
 
 use anyhow::{Result, ensure};
 
 use super::plan::{Blow, Victim};
 use crate::host::{Tally, Trouble};
-use crate::process::Transports;
+use crate::transports::Transports;
 
 /// How a stream ends whose other side is gone, and one whose other side says nothing.
 const ENDED: [&str; 2] = ["the connection was closed by the other side", "the connection broke: "];

@@ -15,7 +15,9 @@ use crate::blocked::{is_blocked, names_the_queue};
 use crate::ending::{crash, wait_for_end};
 use crate::host::Kind;
 use crate::measure::{between, now};
-use crate::process::{END, HostProcess, Logs, PATIENCE, Service, Transports, in_time, signal};
+use crate::process::{END, HostProcess, PATIENCE, in_time, signal};
+use crate::service::{Logs, Service};
+use crate::transports::Transports;
 use crate::vitals::{descriptors, orphaned, until};
 
 /// The worker that is broken, and the one that is not.

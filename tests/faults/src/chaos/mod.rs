@@ -11,8 +11,8 @@ mod watch;
 use anyhow::{Context, Result, ensure};
 
 use crate::measure::Times;
-use crate::process::Transports;
 use crate::suite::{Extent, Figure, Outcome, in_lanes};
+use crate::transports::Transports;
 use lane::Lane;
 use plan::{Blow, Round};
 
@@ -21,9 +21,7 @@ const LANES: usize = 4;
 
 const FULL: u32 = 200;
 
-/// In one of how many losses over shared memory a queue may be blocked, besides [`BY_CHANCE`]: who
-/// is stopped at any moment is seldom between two instructions. Who takes each loss for it, or each
-/// of one kind, is found out.
+/// In one of how many losses over shared memory a queue may be blocked, besides [`BY_CHANCE`].
 const SELDOM: usize = 8;
 const BY_CHANCE: usize = 2;
 

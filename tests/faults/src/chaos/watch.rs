@@ -8,12 +8,8 @@ use rustix::process::Pid;
 use crate::process::END;
 use crate::vitals::{Vitals, connections, descriptors, kinds, orphaned, until, vitals};
 
-/// By how much what a process holds may differ from round to round in KiB: UCX keeps some of what
-/// it once needed, and how much depends on how many tasks were in flight. In a full run hosts and
-/// workers grow by up to 540 KiB, most of it when they first try whether a receive queue still
-/// moves, and the daemon by 44 KiB. Each lane's first daemon lives through 26 losses and its host
-/// `b` through 39 (a test counts them): a daemon that leaks 40 KiB for each shows, and so does a
-/// host with 27 KiB. Of less, the suite `turnover` tells.
+/// By how much a process may grow over all rounds, in KiB: UCX keeps some of what it once needed.
+/// The suite `turnover` finds smaller leaks.
 const TOLERANCE: u64 = 1024;
 
 pub(super) type Everybody = [(&'static str, Pid); 5];
@@ -31,8 +27,7 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     known: Vec<Watched>,
-    /// Those who had a queue blocked, and with it a UCX that they do not get rid of: it keeps what
-    /// it has attached.
+    /// Those with a blocked queue, whose UCX keeps what it has attached.
     stuck: Vec<Pid>,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use faulty_protocol::Client;
-use urom_host::{DocaError, Health, Host, Service, Worker};
+use urom_host::{DocaError, Host, Service, Worker};
 
 use super::words::{Call, Trouble};
 
@@ -40,10 +40,6 @@ pub(super) async fn call(
             unruly()?.task_leak(worker, bytes).deadline(limit).submit()?.await?.data
         }
         Call::LateAnswers => worker.late_answers(),
-        Call::Health => match worker.health() {
-            Health::Well => 0,
-            trouble => return Err(Trouble::new(DocaError::TIME_OUT, &format!("{trouble:?}"))),
-        },
     })
 }
 

@@ -12,7 +12,6 @@ use std::sync::OnceLock;
 use urom_abi::host::{Api, CmdTask, CmdTaskCallback, Data, Task};
 use urom_host::{DocaError, Library};
 
-use super::obey::say;
 use super::words::Word;
 
 #[derive(Default)]
@@ -86,7 +85,7 @@ unsafe extern "C" fn completed(task: *mut CmdTask, task_data: Data, ctx_data: Da
     match with(task.addr(), ends).flatten() {
         // SAFETY: the caller set it for exactly this call, which comes once.
         Some(callback) => unsafe { callback(task, task_data, ctx_data) },
-        None => say(&Word::Never("a task completed that was not in flight".to_owned())),
+        None => Word::Never("a task completed that was not in flight".to_owned()).say(),
     }
     if TWICE.take() {
         // SAFETY: as the library calls it; the caller's own callback is not called again.
@@ -99,7 +98,9 @@ mod tests {
     use anyhow::Result;
 
     use crate::host::{Call, Order};
-    use crate::process::{Logs, PATIENCE, Service, Transports};
+    use crate::process::PATIENCE;
+    use crate::service::{Logs, Service};
+    use crate::transports::Transports;
 
     #[test]
     fn a_task_that_completes_twice_is_seen() -> Result<()> {

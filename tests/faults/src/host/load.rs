@@ -7,9 +7,8 @@ use std::rc::Rc;
 use faulty_protocol::Client;
 use urom_host::{Host, Result, Worker};
 
-use super::obey::say;
 use super::pace::Meter;
-use super::words::{Kind, Tally, Trouble, Word};
+use super::words::{Kind, Said, Tally, Trouble, Word};
 use crate::measure::now;
 
 /// One in so many commands takes its time in the worker.
@@ -76,9 +75,6 @@ impl Ledger {
                 false
             }
             Err(error) => {
-                if self.errors.is_empty() {
-                    self.tally.first_error = self.tally.last_end;
-                }
                 *self.errors.entry(error.into()).or_default() += 1;
                 false
             }
@@ -157,7 +153,7 @@ impl Load {
         } else if self.mark.get() > 0 {
             self.mark.set(self.mark.get() - 1);
             if self.mark.get() == 0 {
-                say(&Word::Marked { worker: self.worker.id() });
+                Word::Of(self.worker.id(), Said::Marked).say();
             }
         }
         if self.halted.get() {
@@ -175,7 +171,7 @@ impl Load {
     /// Says how quickly commands were answered since it was asked the last time.
     pub(super) fn pace(&self) {
         let pace = self.meter.borrow_mut().take(self.ledger.borrow().oldest());
-        say(&Word::Paced { worker: self.worker.id(), pace });
+        Word::Of(self.worker.id(), Said::Paced(pace)).say();
     }
 
     pub(super) fn halt(&self) {
@@ -187,12 +183,12 @@ impl Load {
         let mut ledger = self.ledger.borrow_mut();
         if ledger.open.is_empty() && !self.over.replace(true) {
             ledger.tally.errors = std::mem::take(&mut ledger.errors).into_iter().collect();
-            say(&Word::Over { worker: self.worker.id(), tally: ledger.tally.clone() });
+            Word::Of(self.worker.id(), Said::Over(ledger.tally.clone())).say();
         } else if let (true, Some(violation)) = (self.over.get(), ledger.tally.violations.last()) {
             // Too late for the tally. Nobody waits for this word, and one that nobody waited for
             // fails the round.
             let tally = Tally { violations: vec![violation.clone()], ..Tally::default() };
-            say(&Word::Over { worker: self.worker.id(), tally });
+            Word::Of(self.worker.id(), Said::Over(tally)).say();
         }
     }
 }

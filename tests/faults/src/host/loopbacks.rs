@@ -7,8 +7,7 @@ use std::rc::Rc;
 use graph_protocol::{Client, LoopbackDone};
 use urom_host::{Host, Result, Worker};
 
-use super::obey::say;
-use super::words::{Tally, Trouble, Word};
+use super::words::{Said, Tally, Trouble, Word};
 use crate::measure::now;
 
 /// How often a run says how far it is.
@@ -84,7 +83,7 @@ impl Loopbacks {
         self.until_mark.set(self.until_mark.get() - 1);
         if self.until_mark.get() == 0 {
             self.until_mark.set(mark_length(self.commands));
-            say(&Word::Marked { worker: self.worker.id() });
+            Word::Of(self.worker.id(), Said::Marked).say();
         }
         self.submit();
         if self.open.get() == 0 {
@@ -108,7 +107,7 @@ impl Loopbacks {
         tally.errors = self.errors.take().into_iter().collect();
         tally.values = self.good.get();
         tally.last_end = now();
-        say(&Word::Over { worker: self.worker.id(), tally });
+        Word::Of(self.worker.id(), Said::Over(tally)).say();
     }
 }
 

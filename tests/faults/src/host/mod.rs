@@ -12,4 +12,4 @@ mod words;
 pub(crate) use loopbacks::MARKS;
 pub use obey::serve;
 pub(crate) use pace::Pace;
-pub(crate) use words::{Call, Kind, Order, Tally, Trouble, Word};
+pub(crate) use words::{Call, Kind, Order, Said, Tally, Trouble, Word};

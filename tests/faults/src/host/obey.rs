@@ -1,7 +1,7 @@
 //! The host's loop: orders in, words out.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::rc::Rc;
 
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use urom_host::{Host, Service, ServiceBuilder, Worker, block_on};
 use super::counted;
 use super::load::Load;
 use super::loopbacks::Loopbacks;
-use super::words::{Order, Trouble, Word};
+use super::words::{Order, Said, Trouble, Word};
 use crate::measure::now;
 
 const MAX_IN_FLIGHT: u32 = 64;
@@ -39,17 +39,6 @@ pub fn serve() -> Result<()> {
     })
 }
 
-/// Says a word. Nobody may listen any more, which ends this host as well.
-pub(super) fn say(word: &Word) {
-    let said = serde_json::to_string(word).map(|line| {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{line}").and_then(|()| out.flush())
-    });
-    if !matches!(said, Ok(Ok(()))) {
-        std::process::exit(1);
-    }
-}
-
 #[derive(Default)]
 struct Party {
     // In this order: a load keeps its worker, a worker its service.
@@ -62,11 +51,11 @@ impl Party {
     async fn obey(&mut self, order: Order) -> Result<()> {
         match order {
             Order::Connect { address } => {
-                say(&Word::Connected(self.connect(&address).map_err(Trouble::from)))
+                Word::Connected(self.connect(&address).map_err(Trouble::from)).say();
             }
             Order::Start { worker, plugins, env } => {
                 let process = self.start(worker, &plugins, env).await.map_err(Trouble::from);
-                say(&Word::Started { worker, process });
+                Word::Of(worker, Said::Started(process)).say();
             }
             Order::Call { worker, call, limit } => {
                 let (service, plugin) =
@@ -74,7 +63,7 @@ impl Party {
                 let party = self.workers.get(&worker).context("a call without a worker")?;
                 let begin = now();
                 let end = super::call::call(service, plugin, party, call, limit).await;
-                say(&Word::Called { worker, end, took: now() - begin });
+                Word::Of(worker, Said::Called { end, took: now() - begin }).say();
             }
             Order::Loopbacks { worker, commands, in_flight, seed } => {
                 let (service, _) = self.service.as_ref().context("loopbacks without a service")?;
@@ -100,12 +89,12 @@ impl Party {
                     Some(Err(_)) => anyhow::bail!("worker {worker} still has tasks"),
                     None => Ok(()),
                 };
-                say(&Word::Left { worker, result });
+                Word::Of(worker, Said::Left(result)).say();
             }
             Order::CompleteTwice => counted::complete_twice(),
             Order::Disconnect => {
                 drop(self.service.take());
-                say(&Word::Disconnected);
+                Word::Disconnected.say();
             }
         }
         Ok(())

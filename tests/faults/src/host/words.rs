@@ -1,5 +1,6 @@
 //! What a host is told, and what it answers: a line of JSON each.
 
+use std::io::Write;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -91,43 +92,46 @@ pub(crate) enum Call {
     Leak(u64),
     /// No command: how many answers came to tasks that had been given up.
     LateAnswers,
-    /// No command: what the worker says of its plugins. One that does not return is the trouble of
-    /// this call.
-    Health,
 }
 
+/// What a host says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Word {
+    Connected(Result<(), Trouble>),
+    Disconnected,
+    /// About a worker.
+    Of(u64, Said),
+    /// What must never be, and belongs to no load.
+    Never(String),
+}
+
+/// What a host says about a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Said {
     /// A call has ended, with a value (0 if it has none), after so many nanoseconds.
     Called {
-        worker: u64,
         end: Result<u64, Trouble>,
         took: u64,
     },
-    Connected(Result<(), Trouble>),
-    Started {
-        worker: u64,
-        process: Result<i32, Trouble>,
-    },
-    Marked {
-        worker: u64,
-    },
-    Paced {
-        worker: u64,
-        pace: Pace,
-    },
+    Started(Result<i32, Trouble>),
+    Marked,
+    Paced(Pace),
     /// Every task in flight has ended: after an order to halt, or because the worker was lost.
-    Over {
-        worker: u64,
-        tally: Tally,
-    },
-    Left {
-        worker: u64,
-        result: Result<(), Trouble>,
-    },
-    Disconnected,
-    /// What must never be, and belongs to no load.
-    Never(String),
+    Over(Tally),
+    Left(Result<(), Trouble>),
+}
+
+impl Word {
+    /// Says it. Nobody may listen any more, which ends this host as well.
+    pub(super) fn say(&self) {
+        let said = serde_json::to_string(self).map(|line| {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{line}").and_then(|()| out.flush())
+        });
+        if !matches!(said, Ok(Ok(()))) {
+            std::process::exit(1);
+        }
+    }
 }
 
 /// An error, as the host's program got it.
@@ -156,8 +160,7 @@ pub(crate) struct Tally {
     pub(crate) values: u64,
     /// With an error, each with how many of them there were.
     pub(crate) errors: Vec<(Trouble, u64)>,
-    /// When the first error and the last end came, in nanoseconds of the machine's clock.
-    pub(crate) first_error: u64,
+    /// When the last end came, in nanoseconds of the machine's clock.
     pub(crate) last_end: u64,
     /// What must never be: a task that ended twice, a wrong value.
     pub(crate) violations: Vec<String>,

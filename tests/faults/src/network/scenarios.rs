@@ -27,100 +27,64 @@ const TRIES: u32 = 3;
 /// How long a bad link is used: longer than anybody's patience.
 const LONG: Duration = Duration::from_millis(4500);
 
-/// What is done to a link.
-#[derive(Debug, Clone, Copy)]
-enum Act {
-    /// Cut while this kind of tasks is in flight, and restored when everybody has noticed.
-    Cut(Cut, Kind),
-    /// Cut under load, and restored at once.
-    Restored(Cut),
-    /// So much gets through.
-    Throttled(&'static str),
-    /// So many of a hundred packets are lost.
-    Lossy(u32),
-    /// The service's processes are killed while the link is cut: no packet tells of their end.
-    ServiceVanishes,
-    /// The host's process is.
-    HostVanishes,
-    /// The host connects where nothing answers.
-    ConnectThroughCut(Cut),
-    /// The host connects to a daemon that is stopped, and perhaps killed meanwhile.
-    ConnectToStopped { killed: bool },
-    /// The host starts a worker through a link that was just cut.
-    StartThroughCut,
-}
+/// What a figure is called for: a loss, or anything else.
+const LOSS: &str = "losses/cut-off";
+const NETWORK: &str = "network";
 
-#[derive(Debug, Clone)]
+/// What is done to a link, and what must come of it.
 pub(super) struct Scenario {
     pub(super) name: String,
     pub(super) budget: Option<Duration>,
-    act: Act,
+    class: &'static str,
+    play: Box<dyn Fn() -> Result<Duration> + Send + Sync>,
+}
+
+fn scenario(
+    class: &'static str,
+    budget: Option<Duration>,
+    name: impl Into<String>,
+    play: impl Fn(&mut Scene) -> Result<Duration> + Send + Sync + 'static,
+) -> Scenario {
+    Scenario { name: name.into(), budget, class, play: Box::new(move || with_scene(&play)) }
 }
 
 pub(super) fn all(times: u32) -> Vec<Scenario> {
-    let mut acts = Vec::new();
-    for cut in Cut::ALL {
-        acts.extend([Act::Cut(cut, Kind::Busy), Act::Cut(cut, Kind::Idle), Act::Restored(cut)]);
-    }
-    acts.extend(["10mbit", "1mbit", "256kbit"].map(Act::Throttled));
-    acts.extend([1, 5].map(Act::Lossy));
-    acts.extend([Act::ServiceVanishes, Act::HostVanishes, Act::StartThroughCut]);
-    acts.extend([Cut::AtHost, Cut::Silently].map(Act::ConnectThroughCut));
-    acts.extend([false, true].map(|killed| Act::ConnectToStopped { killed }));
-    let scenario = |act: &Act| {
-        let (name, budget) = match act {
-            Act::Cut(cut, kind) => (format!("cut {cut:?}, {kind:?}"), Some(BUDGET)),
-            Act::Restored(cut) => {
-                (format!("cut {cut:?} and restored before anybody noticed"), None)
-            }
-            Act::Throttled(rate) => (format!("throttled to {rate}"), None),
-            Act::Lossy(percent) => (format!("{percent} % of the packets lost"), None),
-            Act::ServiceVanishes => ("half-open, the service gone".to_owned(), Some(BUDGET)),
-            Act::HostVanishes => ("half-open, the host gone".to_owned(), Some(BUDGET)),
-            Act::ConnectThroughCut(cut) => {
-                (format!("connecting through a link cut {cut:?}"), Some(BUDGET))
-            }
-            Act::ConnectToStopped { killed: false } => {
-                ("connecting to a daemon that is stopped".to_owned(), Some(BUDGET))
-            }
-            Act::ConnectToStopped { killed: true } => {
-                ("connecting to a daemon that dies".to_owned(), Some(BUDGET))
-            }
-            Act::StartThroughCut => {
-                ("starting a worker through a cut link".to_owned(), Some(BUDGET))
-            }
-        };
-        Scenario { name, budget, act: *act }
-    };
-    (0..times).flat_map(|_| acts.iter().map(scenario)).collect()
+    (0..times).flat_map(|_| once()).collect()
 }
 
-impl Scenario {
-    /// The name of the figure for how long it took.
-    pub(super) fn figure(&self) -> String {
-        let class = match self.act {
-            Act::Cut(..) | Act::ServiceVanishes | Act::HostVanishes => "losses/cut-off",
-            _ => "network",
-        };
-        let words = self.name.split(|letter: char| !letter.is_ascii_alphanumeric());
-        let words: Vec<_> =
-            words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
-        format!("{class}/{}", words.join("-"))
+fn once() -> Vec<Scenario> {
+    let budget = Some(BUDGET);
+    let mut all = vec![
+        scenario(LOSS, budget, "half-open, the service gone", service_vanishes),
+        scenario(LOSS, budget, "half-open, the host gone", host_vanishes),
+        scenario(NETWORK, budget, "starting a worker through a cut link", start_through_cut),
+        scenario(NETWORK, budget, "connecting to a daemon that is stopped", connect_to_stopped),
+        scenario(NETWORK, budget, "connecting to a daemon that dies", connect_to_dying),
+    ];
+    for cut in Cut::ALL {
+        for kind in [Kind::Busy, Kind::Idle] {
+            let name = format!("cut {cut:?}, {kind:?}");
+            all.push(scenario(LOSS, budget, name, move |scene| lost(scene, cut, kind)));
+        }
+        let name = format!("cut {cut:?} and restored before anybody noticed");
+        let play = Box::new(move || restored_soon(cut));
+        all.push(Scenario { name, budget: None, class: NETWORK, play });
     }
-
-    /// Plays it; how long it took until it was noticed, or lasted when there was nothing to notice.
-    pub(super) fn play(&self) -> Result<Duration> {
-        match self.act {
-            Act::Cut(cut, kind) => with_scene(|scene| lost(scene, cut, kind)),
-            Act::Restored(cut) => restored_soon(cut),
-            Act::Throttled(rate) => with_scene(|scene| {
-                scene.link.throttle(rate)?;
-                let took = survives(scene)?;
-                let waited = scene.link.held_back()?;
-                ensure!(waited != [0, 0], "no packet had to wait, so nothing was throttled");
-                Ok(took)
-            }),
-            Act::Lossy(percent) => with_scene(|scene| {
+    for rate in ["10mbit", "1mbit", "256kbit"] {
+        all.push(scenario(NETWORK, None, format!("throttled to {rate}"), move |scene| {
+            scene.link.throttle(rate)?;
+            let took = survives(scene)?;
+            let waited = scene.link.held_back()?;
+            ensure!(waited != [0, 0], "no packet had to wait, so nothing was throttled");
+            Ok(took)
+        }));
+    }
+    for percent in [1, 5] {
+        all.push(scenario(
+            NETWORK,
+            None,
+            format!("{percent} % of the packets lost"),
+            move |scene| {
                 scene.link.lose(percent)?;
                 let took = survives(scene)?;
                 let lost = scene.link.dropped()?;
@@ -129,21 +93,34 @@ impl Scenario {
                     "lost at the host and at the service: {lost:?} packets"
                 );
                 Ok(took)
-            }),
-            Act::ServiceVanishes => with_scene(service_vanishes),
-            Act::HostVanishes => with_scene(host_vanishes),
-            Act::ConnectThroughCut(cut) => with_scene(|scene| {
-                scene.link.cut(cut)?;
-                let took = refused(scene)?;
-                scene.link.restore(cut)?;
-                reached(scene)?;
-                Ok(took)
-            }),
-            Act::ConnectToStopped { killed } => {
-                with_scene(|scene| connect_to_stopped(scene, killed))
-            }
-            Act::StartThroughCut => with_scene(start_through_cut),
-        }
+            },
+        ));
+    }
+    for cut in [Cut::AtHost, Cut::Silently] {
+        let name = format!("connecting through a link cut {cut:?}");
+        all.push(scenario(NETWORK, budget, name, move |scene| {
+            scene.link.cut(cut)?;
+            let took = refused(scene)?;
+            scene.link.restore(cut)?;
+            reached(scene)?;
+            Ok(took)
+        }));
+    }
+    all
+}
+
+impl Scenario {
+    /// The name of the figure for how long it took.
+    pub(super) fn figure(&self) -> String {
+        let words = self.name.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let words: Vec<_> =
+            words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
+        format!("{}/{}", self.class, words.join("-"))
+    }
+
+    /// Plays it; how long it took until it was noticed, or lasted when there was nothing to notice.
+    pub(super) fn play(&self) -> Result<Duration> {
+        (self.play)()
     }
 }
 
@@ -254,24 +231,22 @@ fn reached(scene: &mut Scene) -> Result<()> {
     scene.connect().map(drop)
 }
 
-fn connect_to_stopped(scene: &mut Scene, killed: bool) -> Result<Duration> {
-    let daemon = scene.daemon.pid();
-    signal(daemon, Signal::STOP)?;
-    if !killed {
-        let took = refused(scene)?;
-        signal(daemon, Signal::CONT)?;
-        reached(scene)?;
-        return Ok(took);
-    }
+fn connect_to_stopped(scene: &mut Scene) -> Result<Duration> {
+    signal(scene.daemon.pid(), Signal::STOP)?;
+    let took = refused(scene)?;
+    signal(scene.daemon.pid(), Signal::CONT)?;
+    reached(scene)?;
+    Ok(took)
+}
+
+fn connect_to_dying(scene: &mut Scene) -> Result<Duration> {
+    signal(scene.daemon.pid(), Signal::STOP)?;
     let begin = now();
     scene.host.tell(&Order::Connect { address: scene.daemon.address().to_owned() })?;
-    signal(daemon, Signal::KILL)?;
-    let trouble = scene.host.connected()?.err().context("connected to a dead daemon")?;
-    ensure!(
-        trouble.text.contains(scene.daemon.address()),
-        "an error that does not say where: {}",
-        trouble.text
-    );
+    signal(scene.daemon.pid(), Signal::KILL)?;
+    let Trouble { text, .. } =
+        scene.host.connected()?.err().context("connected to a dead daemon")?;
+    ensure!(text.contains(scene.daemon.address()), "an error that does not say where: {text}");
     Ok(between(begin, now()))
 }
 

@@ -11,8 +11,9 @@ use super::link::{Link, SERVICE};
 use crate::ending::wait_for_end;
 use crate::host::{Kind, Tally};
 use crate::measure::between;
-use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Transports, set_up_daemon};
-use crate::stalls::key_file;
+use crate::process::{END, HostProcess, PATIENCE};
+use crate::service::{FAULTY, Logs, key_file};
+use crate::transports::{Transports, set_up_daemon};
 use crate::vitals::{descriptors, until};
 
 /// Within which time a cut has to be noticed, and a connection that cannot be has to fail.

@@ -1,33 +1,13 @@
 //! What a plugin does wrong.
 
-use std::fmt;
+use std::iter::repeat_n;
 use std::time::Duration;
 
+use anyhow::Result;
+
+use super::stage::{Act, Stage};
 use crate::host::Call;
 use crate::suite::Length;
-
-/// What a plugin does wrong, and what is asked of it to that end.
-#[derive(Debug, Clone)]
-pub(super) enum Act {
-    /// Blocks its worker for so long.
-    Blocks(Duration),
-    /// Does not return, and its hosts have to leave.
-    NeverReturns,
-    /// Does not return, and its worker is ended after so many seconds.
-    IsEnded(u32),
-    /// Leaks this much memory in as many commands, in bytes.
-    Leaks { commands: u32, each: u64 },
-    /// Panics for a command, which fails: that, and no more.
-    PanicsFor(Call),
-    /// Panics for a command that is never answered, when it is given up.
-    PanicsWhenGivenUp,
-    /// Panics in this method when its worker starts, which then does not.
-    PanicsAtStart(&'static str),
-    /// Panics in this method of a worker that runs.
-    PanicsIn(&'static str),
-    /// Does to a list what `tests/c/corrupt_plugin.c` has this number and name for.
-    Corrupts(u64, &'static str),
-}
 
 /// What `tests/c/corrupt_plugin.c` can do.
 const CORRUPTIONS: [&str; 7] = [
@@ -43,74 +23,57 @@ const CORRUPTIONS: [&str; 7] = [
 /// How often a plugin panics in progress: in one start of four commands come before it.
 const STARTS: usize = 20;
 
+/// How many times a plugin leaks.
+const LEAKS: u32 = 256;
+
+/// What stands in the daemon's log.
+const COMMAND: &str = "the command asked for it";
+const STEP: &str = "whoever steps here asked for it";
+
+fn act(
+    class: &'static str,
+    name: impl Into<String>,
+    trace: Option<&str>,
+    play: impl Fn(&mut Stage) -> Result<Duration> + 'static,
+) -> Act {
+    Act { class, name: name.into(), trace: trace.map(str::to_owned), play: Box::new(play) }
+}
+
 pub(super) fn all(length: Length) -> Vec<Act> {
     let (block, each, starts, limits) = match length {
         Length::Short => (Duration::from_secs(2), 64 << 10, 1, &[2][..]),
         Length::Full => (Duration::from_secs(10), 1 << 20, STARTS, &[1, 7][..]),
     };
-    let mut acts = vec![Act::Blocks(block), Act::NeverReturns];
-    acts.extend(limits.iter().copied().map(Act::IsEnded));
-    acts.push(Act::Leaks { commands: 256, each });
-    acts.extend([Call::PanicAtOnce, Call::PanicLater, Call::PanicAfterwards].map(Act::PanicsFor));
-    acts.push(Act::PanicsWhenGivenUp);
-    acts.extend(["open", "address"].map(Act::PanicsAtStart));
-    acts.extend(std::iter::repeat_n(Act::PanicsIn("progress"), starts));
-    acts.push(Act::PanicsIn("close"));
-    acts.extend((1..).zip(CORRUPTIONS).map(|(how, name)| Act::Corrupts(how, name)));
+    let name = format!("a plugin blocks for {block:?}");
+    let mut acts = vec![act("blocks", name, None, move |stage| stage.blocks(block))];
+    for limit in limits.iter().copied() {
+        let name = format!("a plugin never returns and is ended after {limit} s");
+        let trace = Some("(--plugin-timeout)");
+        acts.push(act("blocks", name, trace, move |stage| stage.is_ended(limit)));
+    }
+    let name = format!("a plugin leaks {LEAKS} times {} KiB", each >> 10);
+    acts.push(act("leaks", name, None, move |stage| stage.leaks(LEAKS, each)));
+    for (call, trace) in
+        [(Call::PanicAtOnce, COMMAND), (Call::PanicLater, COMMAND), (Call::PanicAfterwards, STEP)]
+    {
+        let name = format!("a plugin panics: {call:?}");
+        acts.push(act("panics", name, Some(trace), move |stage| stage.panics_for(&call)));
+    }
+    let name = "a plugin panics when a command is given up";
+    acts.push(act("panics", name, Some(STEP), Stage::panics_when_given_up));
+    let methods = ["open", "address"].into_iter().chain(repeat_n("progress", starts));
+    for method in methods.chain(["close"]) {
+        let trace = format!("the environment asked {method} for it");
+        let name = format!("a plugin panics in {method}");
+        acts.push(act("panics", name, Some(&trace), move |stage| match method {
+            "open" | "address" => stage.panics_at_start(method),
+            _ => stage.panics_in(method),
+        }));
+    }
+    for (how, what) in (1..).zip(CORRUPTIONS) {
+        let (name, trace) =
+            (format!("a plugin corrupts a list: {what}"), format!("corrupts a list: {how}"));
+        acts.push(act("corrupts", name, Some(&trace), move |stage| stage.corrupts(how)));
+    }
     acts
-}
-
-impl Act {
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Act::Blocks(_) | Act::NeverReturns | Act::IsEnded(_) => "blocks",
-            Act::Leaks { .. } => "leaks",
-            Act::PanicsFor(_)
-            | Act::PanicsWhenGivenUp
-            | Act::PanicsAtStart(_)
-            | Act::PanicsIn(_) => "panics",
-            Act::Corrupts(..) => "corrupts",
-        }
-    }
-}
-
-impl Act {
-    /// What stands in the daemon's log once the plugin did it; of some acts the answers tell.
-    pub(super) fn trace(&self) -> Option<String> {
-        match self {
-            Act::Blocks(_) | Act::Leaks { .. } => None,
-            Act::NeverReturns => Some(
-                "plugin `worker_faulty` has not returned from `worker_cmd` for 5 s: hosts"
-                    .to_owned(),
-            ),
-            Act::IsEnded(_) => Some("(--plugin-timeout)".to_owned()),
-            Act::PanicsFor(Call::PanicAfterwards) | Act::PanicsWhenGivenUp => {
-                Some("whoever steps here asked for it".to_owned())
-            }
-            Act::PanicsFor(_) => Some("the command asked for it".to_owned()),
-            Act::PanicsAtStart(method) | Act::PanicsIn(method) => {
-                Some(format!("the environment asked {method} for it"))
-            }
-            Act::Corrupts(how, _) => Some(format!("corrupts a list: {how}")),
-        }
-    }
-}
-
-impl fmt::Display for Act {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Act::Blocks(time) => write!(f, "a plugin blocks for {time:?}"),
-            Act::NeverReturns => write!(f, "a plugin never returns"),
-            Act::IsEnded(limit) => write!(f, "a plugin never returns and is ended after {limit} s"),
-            Act::Leaks { commands, each } => {
-                write!(f, "a plugin leaks {commands} times {} KiB", each >> 10)
-            }
-            Act::PanicsFor(call) => write!(f, "a plugin panics: {call:?}"),
-            Act::PanicsWhenGivenUp => write!(f, "a plugin panics when a command is given up"),
-            Act::PanicsAtStart(method) | Act::PanicsIn(method) => {
-                write!(f, "a plugin panics in {method}")
-            }
-            Act::Corrupts(_, how) => write!(f, "a plugin corrupts a list: {how}"),
-        }
-    }
 }

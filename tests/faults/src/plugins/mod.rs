@@ -16,9 +16,10 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let mut stage = Stage::new()?;
     let acts = acts::all(extent.length);
     for act in &acts {
-        let took = stage.play(act).with_context(|| format!("{act}\n{}\n{act}", stage.logs()))?;
-        println!("  {act}: {:.3} s", took.as_secs_f64());
-        times.add(format!("plugins/{}", act.name()), None, took);
+        let name = &act.name;
+        let took = stage.play(act).with_context(|| format!("{name}\n{}\n{name}", stage.logs()))?;
+        println!("  {name}: {:.3} s", took.as_secs_f64());
+        times.add(format!("plugins/{}", act.class), None, took);
     }
     let mut figures = times.figures();
     figures.push(stage.repeats.figure("plugins"));

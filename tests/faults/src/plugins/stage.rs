@@ -10,17 +10,15 @@ use urom_host::DocaError;
 use urom_tests::PluginDirectory;
 use urom_tests::c::{Source, prefix};
 
-use super::acts::Act;
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
-use crate::process::{END, FAULTY, HostProcess, Logs, PATIENCE, Service, Transports};
+use crate::process::{END, HostProcess, PATIENCE};
+use crate::service::{FAULTY, Logs, Service};
+use crate::transports::Transports;
 use crate::vitals::{Vitals, returns, vitals};
 
-/// How many answers may come before the own progress of a plugin whose worker had no turn yet when
-/// the first commands came: UCX finds several in one look then. The plugin's progress has every
-/// second call whatever is ready, and what is ready is sent (`urom-pdk/tests/commands.rs` has
-/// both). Mostly it has had its turn before.
+/// How many answers may come before the plugin's own progress, which has every second turn.
 const ANSWERED_BEFORE: usize = 2;
 
 const ONE: u64 = 1;
@@ -34,12 +32,7 @@ const DEADLINE: Duration = Duration::from_millis(300);
 
 const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
-/// After which time hosts are told of it: at least, and at most on a machine that has other things
-/// to do.
-const LONG: Duration = Duration::from_secs(5);
-const TOLD: Duration = Duration::from_secs(8);
-
-/// How late a deadline may fire on a machine that has other things to do.
+/// How late a deadline may fire.
 const LATE: Duration = Duration::from_secs(1);
 
 const A_FEW: u64 = 200;
@@ -52,6 +45,15 @@ const REPEATS: u32 = 1;
 
 /// What everybody but the worker may keep of an act, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 3 * 1024;
+
+/// What a plugin does wrong.
+pub(super) struct Act {
+    pub(super) class: &'static str,
+    pub(super) name: String,
+    /// What stands in the daemon's log once the plugin did it; of some acts the answers tell.
+    pub(super) trace: Option<String>,
+    pub(super) play: Box<dyn Fn(&mut Stage) -> Result<Duration>>,
+}
 
 pub(super) struct Stage {
     // In this order: what is started later goes first.
@@ -76,7 +78,7 @@ impl Stage {
         // Hosts set it for workers, in which it says what is to panic.
         let allowed = ["--worker-env-allow", PANICS];
         let service =
-            Service::start_with(plugins, Transports::All, &logs, |command| command.args(allowed))?;
+            Service::with(plugins, Transports::All, &logs, |command| command.args(allowed))?;
         let (host, mut bystander) = (service.host("host")?, service.host("bystander")?);
         let two = bystander.start_worker(TWO)?;
         bystander.load(TWO, Kind::Busy, 8, 1)?;
@@ -108,17 +110,7 @@ impl Stage {
 
     pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
         let traces = self.traces(act)?;
-        let took = match act {
-            Act::Blocks(time) => self.blocks(*time)?,
-            Act::NeverReturns => self.never_returns()?,
-            Act::IsEnded(limit) => self.is_ended(*limit)?,
-            Act::Leaks { commands, each } => self.leaks(*commands, *each)?,
-            Act::PanicsFor(call) => self.panics_for(call)?,
-            Act::PanicsWhenGivenUp => self.panics_when_given_up()?,
-            Act::PanicsAtStart(method) => self.panics_at_start(method)?,
-            Act::PanicsIn(method) => self.panics_in(method)?,
-            Act::Corrupts(how, _) => self.corrupts(*how)?,
-        };
+        let took = (act.play)(self)?;
         // The next worker works, and everybody else is where they were.
         let worker = self.start(&[UNRULY, CORRUPT], "")?;
         self.answers(Call::Echo(2))?;
@@ -126,7 +118,7 @@ impl Stage {
         self.answers(Call::Raw { plugin: CORRUPT.to_owned(), words: [0, 4] })?;
         self.leave(worker)?;
         ensure!(
-            self.traces(act)? > traces || act.trace().is_none(),
+            self.traces(act)? > traces || act.trace.is_none(),
             "the log does not tell that the plugin did it"
         );
         self.goes_on(END)?;
@@ -140,7 +132,7 @@ impl Stage {
 
     /// How often the daemon's log tells of such an act.
     fn traces(&self, act: &Act) -> Result<usize> {
-        act.trace().map_or(Ok(0), |words| self.logs.count("uromd", &words))
+        act.trace.as_ref().map_or(Ok(0), |words| self.logs.count("uromd", words))
     }
 
     /// Starts the worker with these plugins, whose methods of these names panic.
@@ -186,7 +178,7 @@ impl Stage {
     }
 
     /// The bystander is as quick as before, if not the first time.
-    fn blocks(&mut self, time: Duration) -> Result<Duration> {
+    pub(super) fn blocks(&mut self, time: Duration) -> Result<Duration> {
         loop {
             let (took, paces) = self.block(time)?;
             println!("    the bystander beside it: {paces}");
@@ -215,52 +207,10 @@ impl Stage {
         Ok((took, Paces { before, beside }))
     }
 
-    /// Two hosts of the worker are told, a third is not let in, and the bystander is answered.
-    fn never_returns(&mut self) -> Result<Duration> {
-        let worker = self.start(&[], "")?;
-        let mut second = self.service.host("second")?;
-        second.start_worker(ONE)?;
-        for host in [&mut self.host, &mut second] {
-            ensure!(health(host)? == Ok(0), "a worker that works says that it does not");
-        }
-        let begin = Instant::now();
-        self.times_out(Call::Stall(FOR_EVER))?;
-        let mut told = None;
-        for host in [&mut self.host, &mut second] {
-            let trouble = loop {
-                match health(host)? {
-                    Err(trouble) => break trouble,
-                    Ok(_) => {
-                        ensure!(begin.elapsed() < TOLD, "nobody is told of it within {TOLD:?}")
-                    }
-                }
-                std::thread::sleep(DEADLINE);
-            };
-            told.get_or_insert(begin.elapsed());
-            names_the_call(&trouble)?;
-        }
-        let took = told.context("nobody was told")?;
-        ensure!(took >= LONG, "it was told of after {took:?}");
-        let mut third = self.service.host("third")?;
-        let joins = Instant::now();
-        let trouble =
-            third.try_start(ONE)?.err().context("a worker that is blocked let a host in")?;
-        ensure!(joins.elapsed() < LATE, "the third host waited for {:?}", joins.elapsed());
-        ensure!(trouble.code == DocaError::TIME_OUT.0, "the third host: {}", trouble.text);
-        names_the_call(&trouble)?;
-        self.goes_on(END)?;
-        second.leave(ONE)?;
-        self.leave(worker)?;
-        Ok(took)
-    }
-
     /// A daemon of its own ends the worker, and no other one.
-    fn is_ended(&mut self, limit: u32) -> Result<Duration> {
-        let seconds = limit.to_string();
-        let limited = ["--plugin-timeout", &*seconds];
-        let plugins = PluginDirectory::with(&[FAULTY])?;
-        let service = Service::start_with(plugins, Transports::All, &self.logs, |command| {
-            command.args(limited)
+    pub(super) fn is_ended(&mut self, limit: u32) -> Result<Duration> {
+        let service = Service::start_with(&self.logs, |command| {
+            command.args(["--plugin-timeout", &limit.to_string()])
         })?;
         let mut hosts = [service.host("first")?, service.host("second")?];
         let [first, second] = &mut hosts;
@@ -299,7 +249,7 @@ impl Stage {
         Ok(took)
     }
 
-    fn leaks(&mut self, commands: u32, each: u64) -> Result<Duration> {
+    pub(super) fn leaks(&mut self, commands: u32, each: u64) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         let begin = Instant::now();
         let before = vitals(worker)?;
@@ -315,7 +265,7 @@ impl Stage {
         Ok(took)
     }
 
-    fn panics_for(&mut self, call: &Call) -> Result<Duration> {
+    pub(super) fn panics_for(&mut self, call: &Call) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         let (end, took) = self.host.call(ONE, call.clone(), PATIENCE)?;
         let trouble = end.err().with_context(|| format!("{call:?} gave a value"))?;
@@ -329,7 +279,7 @@ impl Stage {
         Ok(took)
     }
 
-    fn panics_when_given_up(&mut self) -> Result<Duration> {
+    pub(super) fn panics_when_given_up(&mut self) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
         self.times_out(Call::PanicWhenGivenUp)?;
         ensure!(self.answers(Call::Keep(9))? == 9, "another value");
@@ -338,7 +288,7 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    fn panics_at_start(&mut self, method: &str) -> Result<Duration> {
+    pub(super) fn panics_at_start(&mut self, method: &str) -> Result<Duration> {
         let begin = Instant::now();
         let trouble = self.try_start(&[UNRULY], method)?.err().context("the worker started")?;
         ensure!(
@@ -349,7 +299,7 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    fn panics_in(&mut self, method: &str) -> Result<Duration> {
+    pub(super) fn panics_in(&mut self, method: &str) -> Result<Duration> {
         let worker = self.start(&[UNRULY], method)?;
         let begin = Instant::now();
         // The other plugin of the worker is answered in any case.
@@ -378,7 +328,7 @@ impl Stage {
 
     /// The worker may die of it, or go round in circles: its host gets errors or the right values,
     /// and can leave it.
-    fn corrupts(&mut self, how: u64) -> Result<Duration> {
+    pub(super) fn corrupts(&mut self, how: u64) -> Result<Duration> {
         let worker = self.start(&[CORRUPT], "")?;
         let begin = Instant::now();
         for words in [[how, 0], [0, 1], [0, 2]] {
@@ -406,10 +356,6 @@ impl Stage {
         self.bystander.disconnect()?;
         self.service.end()
     }
-}
-
-fn health(host: &mut HostProcess) -> Result<Result<u64, Trouble>> {
-    Ok(host.call(ONE, Call::Health, PATIENCE)?.0)
 }
 
 fn names_the_call(trouble: &Trouble) -> Result<()> {

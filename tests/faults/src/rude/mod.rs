@@ -2,6 +2,8 @@
 //! worker or a daemon, or reads nothing. It is a process of its own and says on its standard output
 //! what comes of it.
 
+#[path = "../../../../urom-service/tests/service/support/link.rs"]
+#[allow(dead_code, reason = "the service's tests use all of it")]
 mod link;
 mod wire;
 
@@ -18,6 +20,7 @@ use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;
 use urom_wire::stream;
 
+use crate::process::PATIENCE;
 use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 
 /// Ways in which a host misbehaves.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use faulty_protocol::{AskForLong, Echo, Sleep};
@@ -14,12 +14,12 @@ use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
 use urom_wire::frame::{self, AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS};
-use urom_wire::hello::Role;
+use urom_wire::hello::{Hello, Role};
 use urom_wire::pass::Pass;
 use urom_wire::ucx_context::context;
 
-use super::Manner;
 use super::link::Link;
+use super::{Manner, PATIENCE};
 
 /// How many tasks a rude host asks to have in flight.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
@@ -30,9 +30,6 @@ const MANY_IN_FLIGHT: u16 = 48 * 1024;
 
 /// What a rude host is called in its frames.
 const CHANNEL: u16 = 0x4711;
-
-/// How long a worker may take to show that UCX carries.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// For how many microseconds a slow command is in flight.
 const SLOW: u32 = 10_000;
@@ -78,7 +75,8 @@ pub(super) struct Started {
 
 impl Daemon {
     pub(super) fn connect(address: SocketAddr) -> Result<Daemon> {
-        let link = Link::open(address, Role::Daemon, || HostToDaemon::Ping)?;
+        let link =
+            Link::open(address, Hello::new(Role::Host), Role::Daemon, None, || HostToDaemon::Ping)?;
         match link.receive()? {
             DaemonToHost::Welcome { plugins, .. } => Ok(Daemon { link, plugins }),
             other => bail!("{other:?} in place of a welcome"),
@@ -116,7 +114,9 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn attach(started: Started, ware: Ware) -> Result<Wire> {
-        let link = Link::open(started.address, Role::Worker, || HostToWorker::Ping)?;
+        let link = Link::open(started.address, Hello::new(Role::Host), Role::Worker, None, || {
+            HostToWorker::Ping
+        })?;
         let worker = context().build()?.worker()?;
         // What comes is thrown away.
         worker.set_am_handler(AM_NOTIFICATIONS, |_| {})?;

@@ -1,6 +1,5 @@
 //! What would stall a daemon that waits: slow files, an unread log, a crowd, a pause.
 
-pub(crate) mod crowd;
 mod held;
 
 use std::ffi::OsStr;
@@ -14,13 +13,13 @@ use tempfile::TempDir;
 use urom_tests::{PluginDirectory, Uromd};
 use urom_wire::key::Key;
 
-use self::crowd::Crowd;
+use crate::crowd::Crowd;
 use crate::ending::wait_for_end;
-use crate::host::{Call, Kind, Order};
-use crate::process::{
-    FAULTY, HostProcess, Logs, PATIENCE, Service, Transports, set_up_daemon, signal,
-};
+use crate::host::{Call, Kind};
+use crate::process::{HostProcess, PATIENCE, signal};
+use crate::service::{FAULTY, Logs, Service, key_file};
 use crate::suite::{Extent, Figure, Outcome};
+use crate::transports::{Transports, set_up_daemon};
 
 /// Longer than anybody's patience with a peer that is silent.
 const STALL: Duration = Duration::from_millis(4500);
@@ -50,8 +49,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
 
 /// Looking at a plugin's file takes longer than anybody's patience: only who wants that file waits.
 fn slow_files(logs: &Logs) -> Result<()> {
-    let (plugins, mut asked) = (PluginDirectory::with(&[FAULTY])?, None);
-    let service = Service::start_with(plugins, Transports::All, logs, |command| {
+    let mut asked = None;
+    let service = Service::start_with(logs, |command| {
         asked = Some(held::ask(command));
         command
     });
@@ -63,7 +62,7 @@ fn slow_files(logs: &Logs) -> Result<()> {
     host.pass(ONE, 100)?;
     let mut other = service.host("other")?;
     held.hold();
-    other.tell(&Order::Start { worker: TWO, plugins: Vec::new(), env: Vec::new() })?;
+    other.ask_for_worker(TWO, &[], &[])?;
     held.wait(PATIENCE)?;
     let begin = Instant::now();
     while begin.elapsed() < STALL {
@@ -101,11 +100,9 @@ fn slow_directory(logs: &Logs) -> Result<()> {
 
 /// Nobody reads what the daemon and its workers log, and they log much.
 fn unread_log(many: usize, logs: &Logs) -> Result<()> {
-    let plugins = PluginDirectory::with(&[FAULTY])?;
     let (_unread, log): (PipeReader, _) = std::io::pipe()?;
-    let service = Service::start_with(plugins, Transports::All, logs, |command| {
-        command.args(["--log-level", "70"]).stderr(log)
-    })?;
+    let service =
+        Service::start_with(logs, |command| command.args(["--log-level", "70"]).stderr(log))?;
     let address: SocketAddr = service.address().parse()?;
     for _ in 0..4 {
         Crowd::come(address, None, many, || Ok(()))?;
@@ -162,10 +159,7 @@ fn paused(logs: &Logs) -> Result<()> {
 fn crowd(many: usize, logs: &Logs) -> Result<Duration> {
     let keys = TempDir::new()?;
     let file = key_file(&keys)?;
-    let plugins = PluginDirectory::with(&[FAULTY])?;
-    let service = Service::start_with(plugins, Transports::All, logs, |command| {
-        command.arg("--key-file").arg(&file)
-    })?;
+    let service = Service::start_with(logs, |command| command.arg("--key-file").arg(&file))?;
     let key = Key::read(&file)?;
     signal(service.pid(), Signal::STOP)?;
     let go_on = || signal(service.pid(), Signal::CONT);
@@ -175,19 +169,10 @@ fn crowd(many: usize, logs: &Logs) -> Result<Duration> {
     Ok(took)
 }
 
-pub(crate) fn key_file(directory: &TempDir) -> Result<std::path::PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let file = directory.path().join("key");
-    std::fs::write(&file, [7; 32])?;
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
-    Ok(file)
-}
-
 /// The terminal's end stops daemon and workers in order, unless they were started to outlive it.
 fn hung_up(logs: &Logs) -> Result<()> {
     for outlives in [false, true] {
-        let plugins = PluginDirectory::with(&[FAULTY])?;
-        let service = Service::start_with(plugins, Transports::All, logs, |command| {
+        let service = Service::start_with(logs, |command| {
             if outlives {
                 use std::os::unix::process::CommandExt;
                 // SAFETY: between fork and exec the closure makes one plain system call.

@@ -7,8 +7,10 @@ use rustix::process::Signal;
 use super::{A_FEW, EACH, Grown, IN_FLIGHT, PROBE, WORKER};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
-use crate::process::{END, HostProcess, Logs, Service, Transports, signal};
+use crate::process::{END, HostProcess, signal};
+use crate::service::{Logs, Service};
 use crate::suite::Figure;
+use crate::transports::Transports;
 use crate::vitals::{has_thread, until};
 
 pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Result<[Figure; 2]> {

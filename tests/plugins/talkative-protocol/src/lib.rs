@@ -1,32 +1,23 @@
 //! Commands that make a plugin log.
+#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 use urom_abi::{urom_command, urom_notification};
 
-/// What a test can ask of the talkative plugin.
 #[urom_command(plugin = "worker_talkative", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command {
     /// Writes a line of each level through `urom_pdk::log`, `log` and `tracing`.
     #[urom(reply = Said)]
-    SayAll {
-        /// Stands in the lines.
-        number: u64,
-    },
+    SayAll { number: u64 },
     /// Writes a warning through `log` and `tracing` on a thread of the plugin's own.
     #[urom(reply = Said)]
-    SayElsewhere {
-        /// Stands in the lines.
-        number: u64,
-    },
-    /// Fails with `NOT_FOUND`.
+    SayElsewhere { number: u64 },
     #[urom(reply = Said)]
     Fail,
 }
 
-/// What the talkative plugin answers.
 #[urom_notification]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
-    /// The lines are written.
     Said,
 }

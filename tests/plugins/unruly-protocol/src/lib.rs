@@ -1,4 +1,5 @@
 //! Commands that make a plugin leak and panic.
+#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 use urom_abi::{urom_command, urom_notification};
 
@@ -6,16 +7,11 @@ use urom_abi::{urom_command, urom_notification};
 /// `progress` and `close`, with anything between them.
 pub const PANICS: &str = "UNRULY_PANICS";
 
-/// What a test can ask of the unruly plugin.
 #[urom_command(plugin = "worker_unruly", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command {
-    /// Asks for `data` back.
     #[urom(reply = Kept)]
-    Keep {
-        /// Any value.
-        data: u64,
-    },
+    Keep { data: u64 },
     /// Panics before anything is waited for: while commands are delivered.
     #[urom(reply = Kept)]
     PanicAtOnce,
@@ -30,17 +26,12 @@ pub enum Command {
     PanicWhenGivenUp,
     /// Takes memory and never gives it back.
     #[urom(reply = Kept)]
-    Leak {
-        /// How much, in bytes.
-        bytes: u64,
-    },
+    Leak { bytes: u64 },
 }
 
-/// What the unruly plugin answers.
 #[urom_notification]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
-    /// A value.
     Kept {
         /// What was sent with `Keep`, else what was leaked so far, in bytes.
         data: u64,

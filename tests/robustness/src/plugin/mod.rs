@@ -28,19 +28,9 @@ const MOST_COMMANDS: usize = 300;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Low bits 0 and 1, a behaviour, two bytes of length, and a command: it goes into the list.
-    Queue {
-        /// What its handler will do: see the module `script`.
-        behaviour: u8,
-        /// The command.
-        bytes: &'a [u8],
-    },
+    Queue { behaviour: u8, bytes: &'a [u8] },
     /// Low bits 2, then a behaviour: the last command again, as often as the high bits say.
-    Repeat {
-        /// What its handler will do.
-        behaviour: u8,
-        /// How often; at least once.
-        times: usize,
-    },
+    Repeat { behaviour: u8, times: usize },
     /// Low bits 3: the list goes to the plugin.
     Flush,
     /// Low bits 4: the plugin goes on, and every notification is packed, with room as the high bits
@@ -51,22 +41,11 @@ pub enum Step<'a> {
     },
     /// Low bits 5, then a choice: one of the waiting commands is woken, and let go on if the high
     /// bits are not 0.
-    Wake {
-        /// Which.
-        choice: usize,
-        /// Whether it goes on.
-        release: bool,
-    },
+    Wake { choice: usize, release: bool },
     /// Low bits 6: calls that only ask, or that are wrong; the high bits are room for an address.
-    Ask {
-        /// How many bytes.
-        room: usize,
-    },
+    Ask { room: usize },
     /// Low bits 7: held bytes are let go; with high bits 31 the plugin is closed and opened again.
-    LetGo {
-        /// How many.
-        count: usize,
-    },
+    LetGo { count: usize },
     /// See `LetGo`.
     Reopen,
 }
@@ -99,7 +78,6 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Runs a program.
 pub fn run(input: &[u8]) {
     let Some((choice, mut steps)) = input.split_first() else { return };
     let (subject, iface) = match choice % 3 {

@@ -52,7 +52,6 @@ impl Worker {
         assert_eq!(unsafe { open(ctx) }, DocaError::SUCCESS);
     }
 
-    /// Closes the plugin. A second call must do nothing.
     pub(super) fn close(&mut self) {
         let (ctx, close) = (self.ctx.as_ptr(), self.iface.close.expect("close"));
         // SAFETY: a context that was opened, or was closed since.

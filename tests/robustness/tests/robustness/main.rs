@@ -11,7 +11,7 @@ mod samples;
 
 // Memory is limited.
 #[global_allocator]
-static ALLOCATOR: robustness::memory::Counting = robustness::memory::Counting;
+static ALLOCATOR: robustness::CountingAllocator = robustness::CountingAllocator;
 
 /// Keeps the log of plugins, some 100,000 lines of it, from standard error. What tests say is on
 /// standard output; `UROM_LOUD=1` is for what ends the process.

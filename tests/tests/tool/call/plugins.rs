@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -211,54 +209,4 @@ fn a_service_that_is_not_there_or_lacks_the_plugin_is_named() -> Result<()> {
             "UROM_PLUGIN_PATH",
         ],
     )
-}
-
-/// A workspace with a plugin that was built an hour ago, where cargo or `cargo urom build` puts it,
-/// and the list of its one source.
-fn built(place: &Path, file: &str) -> Result<PathBuf> {
-    let (file, source) = (place.join(file), place.join("src/lib.rs"));
-    let directory = file.parent().context("a directory")?;
-    fs::create_dir_all(directory)?;
-    fs::create_dir_all(place.join("src"))?;
-    fs::write(place.join("Cargo.lock"), "")?;
-    fs::write(&source, "")?;
-    let name = file.file_name().and_then(|name| name.to_str()).context("a name")?;
-    copy_of("worker_graph", directory, name)?;
-    fs::write(file.with_extension("d"), format!("{}: {}\n", file.display(), source.display()))?;
-    let hour = Duration::from_secs(3600);
-    fs::File::options().append(true).open(&file)?.set_modified(SystemTime::now() - hour)?;
-    Ok(file)
-}
-
-#[test]
-fn a_file_that_is_older_than_its_source_is_refused_once_with_what_builds_it() -> Result<()> {
-    for (file, command) in [
-        ("target/debug/libworker_graph.so", "`cargo build --workspace`"),
-        ("target/release/urom/worker_graph.so", "`cargo urom build`"),
-        ("target/debug/urom/worker_graph.so", "`cargo urom build --debug`"),
-    ] {
-        let place = tempfile::tempdir()?;
-        let root = place.path().canonicalize()?;
-        let path = built(&root, file)?;
-        let old = format!("is older than its source {}", root.join("src/lib.rs").display());
-        let again = format!("run {command} in {}", root.display());
-        for path in [path.to_str().context("a path in UTF-8")?, file] {
-            let words = ["call", path, "loopback", "data=1"];
-            let said = run(tool_with(words)?.current_dir(&root))?;
-            ensure!(
-                said.err.matches("run `").count() == 1 && !said.err.contains("log"),
-                "{said:?}"
-            );
-            says(said, &[&old, &again])?;
-            says(run(tool_with(["run", path])?.current_dir(&root))?, &[&old, &again])?;
-        }
-        // Its description is as good as before.
-        let (daemon, _plugins) = daemon(&["worker_graph"])?;
-        let words = format!("{} loopback data=1 --service {}", path.display(), daemon.address());
-        call(&words)?.good()?;
-        // Built again.
-        fs::File::options().append(true).open(&path)?.set_modified(SystemTime::now())?;
-        call(&format!("{} loopback data=1", path.display()))?.good()?;
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use ucx::Status;
 use urom_host::{DocaError, Received, block_on_for};
 
-use super::{ALL, LIMIT, Pair, inline, join, pattern, wait_with};
+use super::{ALL, LIMIT, Pair, done, inline, join, pattern, wait_with};
 
 /// The most bytes an answer may have room for: the largest message limit of a service.
 const MOST: u64 = (1 << 24) - 1;
@@ -62,8 +62,7 @@ pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(pair: Pair) 
     for (tag, mask, expected) in
         [(0x2_0000, 0xf_0000, 0x2_0001_u64), (2, 0xffff, 0x1_0002), (0, 0, 0x1_0001)]
     {
-        let received = pair.sandbox.task_tag_recv(&pair.workers[1], 8, tag, mask).submit()?;
-        let received = block_on_for(LIMIT, received)??;
+        let received = done(pair.sandbox.task_tag_recv(&pair.workers[1], 8, tag, mask).submit())?;
         assert_eq!(
             (received.sender_tag, inline(&received)),
             (expected, &expected.to_le_bytes()[..])
@@ -180,8 +179,7 @@ pub(crate) fn what_was_sent_arrives_though_its_worker_stops(pair: Pair) -> Resul
     domain.stop()?;
     block_on_for(LIMIT, sender.stop())??;
     for tag in 0..100 {
-        let received =
-            block_on_for(LIMIT, sandbox.task_tag_recv(&receiver, 4000, tag, ALL).submit()?)??;
+        let received = done(sandbox.task_tag_recv(&receiver, 4000, tag, ALL).submit())?;
         assert_eq!(inline(&received), data, "{tag}");
     }
     Ok(())

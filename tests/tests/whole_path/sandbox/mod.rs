@@ -43,13 +43,11 @@ impl Pair {
     /// Sends from worker 0 to worker 1, and waits until it is reported.
     pub(crate) fn send<'a>(&self, tag: u64, data: impl Into<Data<'a>>) -> Result<TagSent> {
         let data: Data<'_> = data.into();
-        let task = self.sandbox.task_tag_send(&self.workers[0], 1, tag).data(data).submit()?;
-        Ok(block_on_for(LIMIT, task)??)
+        done(self.sandbox.task_tag_send(&self.workers[0], 1, tag).data(data).submit())
     }
 
     pub(crate) fn receive(&self, count: u64, tag: u64) -> Result<TagReceived> {
-        let task = self.sandbox.task_tag_recv(&self.workers[1], count, tag, ALL).submit()?;
-        Ok(block_on_for(LIMIT, task)??)
+        done(self.sandbox.task_tag_recv(&self.workers[1], count, tag, ALL).submit())
     }
 
     /// Waits until all sent before is at worker 1: messages of two workers keep their order.
@@ -67,6 +65,13 @@ impl Pair {
         assert_eq!(inline(&self.receive(100, TAG)?), b"still here");
         Ok(())
     }
+}
+
+/// Waits for a task that must succeed.
+pub(crate) fn done<T>(
+    task: urom_host::Result<impl Future<Output = urom_host::Result<T>>>,
+) -> Result<T> {
+    Ok(block_on_for(LIMIT, task?)??)
 }
 
 /// A domain of these workers alone, with the ids 0 and up.

@@ -9,7 +9,7 @@ use sandbox_protocol::{MapParams, TagReceived};
 use ucx::{Features, Memory, Status};
 use urom_host::{Completion, DocaError, Received, Registered, Worker, block_on_for};
 
-use super::{ALL, LIMIT, Pair, inline, pattern, wait_with};
+use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
 use crate::provider::{Given, Provider};
 
 /// How the host calls the first byte, wherever it is.
@@ -102,7 +102,7 @@ pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there
         let back = pair.sandbox.task_tag_recv(first, 4000, 8, ALL).submit()?;
         let send =
             pair.sandbox.task_tag_send(second, 0, 8).data(part(memory, BASE + 999, length as u64)?);
-        assert_eq!(block_on_for(LIMIT, send.submit()?)??.status, 0);
+        assert_eq!(done(send.submit())?.status, 0);
         assert_eq!(inline(&block_on_for(LIMIT, back)??), pattern(length), "{length}");
     }
     Ok(())

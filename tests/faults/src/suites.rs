@@ -1,0 +1,92 @@
+//! The list of suites.
+
+use anyhow::Result;
+
+use crate::awake::Awake;
+use crate::suite::{Extent, Figure, Outcome};
+use crate::{chaos, endurance, hosts, network, plugins, scale, stalls, throng, turnover};
+
+/// One way of breaking things.
+#[derive(Debug, Clone, Copy)]
+pub struct Suite {
+    /// How it is named on the command line.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Carries it out.
+    body: fn(&Extent) -> Result<Outcome>,
+}
+
+impl Suite {
+    /// Runs it, on a machine that is kept awake.
+    pub fn run(&self, extent: &Extent) -> Result<Outcome> {
+        let awake = Awake::begin()?;
+        let outcome = (self.body)(extent);
+        let late = awake.end();
+        let late = Figure::new(
+            format!("{}/timer-late", self.name),
+            "s",
+            late.as_secs_f64(),
+            "the most that this machine was late with a timer",
+        );
+        match outcome {
+            Ok(Outcome::Passed { done, mut figures }) => {
+                figures.push(late);
+                Ok(Outcome::Passed { done, figures })
+            }
+            other => {
+                println!("  {late}");
+                other
+            }
+        }
+    }
+}
+
+/// All of them, in the order in which they run.
+pub const SUITES: &[Suite] = &[
+    Suite {
+        name: "chaos",
+        about: "kills, crashes and stops workers, daemons and hosts under load",
+        body: chaos::run,
+    },
+    Suite {
+        name: "network",
+        about: "cuts, restores, throttles and disturbs the link between host and service",
+        body: network::run,
+    },
+    Suite {
+        name: "hosts",
+        about: "hosts that flood a worker or the daemon, or stop reading",
+        body: hosts::run,
+    },
+    Suite {
+        name: "plugins",
+        about: "plugins that block, leak, panic in every method and corrupt their lists",
+        body: plugins::run,
+    },
+    Suite {
+        name: "stalls",
+        about: "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
+        body: stalls::run,
+    },
+    Suite {
+        name: "turnover",
+        about: "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
+        body: turnover::run,
+    },
+    Suite {
+        name: "scale",
+        about: "as many workers, plugins and hosts as there may be, all of them used",
+        body: scale::run,
+    },
+    Suite {
+        name: "throng",
+        about: "a thousand hosts that come to one daemon at once, beside hosts at work, and what each costs",
+        body: throng::run,
+    },
+    Suite {
+        name: "endurance",
+        about: "a hundred million loopbacks, every value checked, in memory that does not grow",
+        body: endurance::run,
+    },
+];
