@@ -1,10 +1,32 @@
-//! Writing a description, in constants.
+//! Writing a description, as bytes or as one number, in constants.
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{
     Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol,
     StructField, Term, Type, Variant,
 };
+use crate::hash::Hash;
+
+impl Protocol {
+    /// A hash of name, version and every message: names, tags, types, offsets, payloads. Two builds
+    /// with the same fingerprint read each other's bytes alike. [`difference`](Self::difference)
+    /// names what two different ones disagree on.
+    ///
+    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave
+    /// out do not count. A structure or an enum that does not derive
+    /// [`Described`](crate::Described) counts by name, size and alignment. An expression of `len`
+    /// or `when` counts by its text and the values of its [constants](Constant): what a function in
+    /// it computes is not known.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        let mut writer = Writer { to: To::Hash(Hash::new()), at: 0, docs: false };
+        writer.protocol(self);
+        match writer.to {
+            To::Hash(hash) => hash.value(),
+            To::Nowhere | To::Bytes(_) => 0,
+        }
+    }
+}
 
 /// How many bytes [`write`](fn@write) writes.
 ///
@@ -12,7 +34,7 @@ use crate::describe::{
 /// As [`write`](fn@write).
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
-    let mut writer = Writer { out: None, at: 0, docs: true };
+    let mut writer = Writer { to: To::Nowhere, at: 0, docs: true };
     writer.all(0, protocol, build);
     writer.at
 }
@@ -25,7 +47,7 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 /// more; for a type that is nested more than 64 deep; for a constant of more than 64 bits.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
-    let mut writer = Writer { out: Some(out), at: 0, docs: true };
+    let mut writer = Writer { to: To::Bytes(out), at: 0, docs: true };
     writer.all(len.saturating_sub(HEADER_LEN), protocol, build);
     assert!(writer.at == len, "the place for a description has its very length");
     assert!(len <= MAX_LEN, "a description has at most 16 MiB");
@@ -48,20 +70,29 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
 /// As [`write`](fn@write).
 #[must_use]
 pub fn without_docs(protocol: &Protocol, build: &Build) -> Vec<u8> {
-    let mut counting = Writer { out: None, at: 0, docs: false };
+    let mut counting = Writer { to: To::Nowhere, at: 0, docs: false };
     counting.all(0, protocol, build);
     let len = counting.at;
     let mut bytes = vec![0; len];
-    let mut writer = Writer { out: Some(&mut bytes), at: 0, docs: false };
+    let mut writer = Writer { to: To::Bytes(&mut bytes), at: 0, docs: false };
     writer.all(len - HEADER_LEN, protocol, build);
     bytes
 }
 
-/// Writes, or only counts.
 struct Writer<'a> {
-    out: Option<&'a mut [u8]>,
+    to: To<'a>,
+    /// How many bytes were written or counted.
     at: usize,
     docs: bool,
+}
+
+/// What becomes of the description.
+enum To<'a> {
+    /// Its bytes are counted.
+    Nowhere,
+    Bytes(&'a mut [u8]),
+    /// What two builds must agree on is hashed.
+    Hash(Hash),
 }
 
 /// Calls a method for every element of a list, behind their number.
@@ -79,14 +110,18 @@ macro_rules! list {
 
 impl Writer<'_> {
     const fn all(&mut self, len: usize, protocol: &Protocol, build: &Build) {
-        self.bytes(&MAGIC);
-        self.bytes(&FORMAT.to_le_bytes());
+        self.put(&MAGIC, 0);
+        self.put(&FORMAT.to_le_bytes(), 0);
         self.length(len);
         self.text(build.kit);
         self.choice(match build.panic {
             Panic::Unwind => 0,
             Panic::Abort => 1,
         });
+        self.protocol(protocol);
+    }
+
+    const fn protocol(&mut self, protocol: &Protocol) {
         self.text(protocol.name);
         self.number(protocol.version);
         self.messages(&protocol.commands);
@@ -94,7 +129,9 @@ impl Writer<'_> {
     }
 
     const fn messages(&mut self, messages: &Messages) {
-        self.text(messages.name);
+        if !self.hashes() {
+            self.text(messages.name);
+        }
         self.docs(messages.docs);
         self.ty(&messages.tag, 0);
         self.length(messages.len);
@@ -114,7 +151,7 @@ impl Writer<'_> {
                 self.number(also);
             }
         }
-        self.optional(variant.reply);
+        self.perhaps(variant.reply);
         list!(self, variant.fields, field);
         list!(self, variant.payloads, payload);
     }
@@ -131,7 +168,7 @@ impl Writer<'_> {
         }
         self.ty(&field.ty, 0);
         self.length(field.offset);
-        self.choice(field.optional as u8);
+        self.optional(field.optional);
     }
 
     const fn payload(&mut self, payload: &Payload) {
@@ -147,6 +184,8 @@ impl Writer<'_> {
             Count::Given(length) => {
                 self.chosen(2, length.text);
                 match &length.term {
+                    // A text says as much as its structure.
+                    _ if self.hashes() => {}
                     None => self.choice(0),
                     Some(term) => {
                         self.choice(1);
@@ -155,7 +194,7 @@ impl Writer<'_> {
                 }
             }
         }
-        self.optional(payload.address);
+        self.perhaps(payload.address);
         match &payload.presence {
             Presence::Always => self.choice(0),
             Presence::ByAddress => self.choice(1),
@@ -163,6 +202,7 @@ impl Writer<'_> {
             Presence::When(condition) => {
                 self.chosen(3, condition.text);
                 match &condition.compares {
+                    _ if self.hashes() => {}
                     None => self.choice(0),
                     Some(of) => {
                         self.choice(1 + of.sign as u8);
@@ -173,7 +213,7 @@ impl Writer<'_> {
             }
         }
         list!(self, payload.constants, constant);
-        self.choice(payload.optional as u8);
+        self.optional(payload.optional);
     }
 
     const fn constant(&mut self, constant: &Constant) {
@@ -252,7 +292,9 @@ impl Writer<'_> {
     }
 
     const fn docs(&mut self, docs: &str) {
-        self.text(if self.docs { docs } else { "" });
+        if !self.hashes() {
+            self.text(if self.docs { docs } else { "" });
+        }
     }
 
     const fn value(&mut self, value: &EnumValue) {
@@ -262,7 +304,14 @@ impl Writer<'_> {
         self.number(value.value as u64);
     }
 
-    const fn optional(&mut self, text: Option<&str>) {
+    /// Whether a host may leave something out, which is of no concern to the other side.
+    const fn optional(&mut self, optional: bool) {
+        if !self.hashes() {
+            self.choice(optional as u8);
+        }
+    }
+
+    const fn perhaps(&mut self, text: Option<&str>) {
         match text {
             None => self.choice(0),
             Some(text) => self.chosen(1, text),
@@ -275,29 +324,43 @@ impl Writer<'_> {
     }
 
     const fn choice(&mut self, number: u8) {
-        self.bytes(&[number]);
-    }
-
-    const fn text(&mut self, text: &str) {
-        self.length(text.len());
-        self.bytes(text.as_bytes());
+        self.put(&[number], number as u64);
     }
 
     const fn length(&mut self, length: usize) {
         assert!(length <= u32::MAX as usize, "a length in a description has at most 32 bits");
-        self.bytes(&(length as u32).to_le_bytes());
+        self.put(&(length as u32).to_le_bytes(), length as u64);
     }
 
     const fn number(&mut self, number: u64) {
-        self.bytes(&number.to_le_bytes());
+        self.put(&number.to_le_bytes(), number);
     }
 
-    const fn bytes(&mut self, bytes: &[u8]) {
-        if let Some(out) = &mut self.out {
-            let (_, room) = out.split_at_mut(self.at);
-            let (room, _) = room.split_at_mut(bytes.len());
-            // As one step of the compiler's: loops over bytes meet its limit for constants.
-            room.copy_from_slice(bytes);
+    const fn text(&mut self, text: &str) {
+        match &mut self.to {
+            To::Hash(hash) => *hash = hash.text(text),
+            To::Nowhere | To::Bytes(_) => {
+                self.length(text.len());
+                self.put(text.as_bytes(), 0);
+            }
+        }
+    }
+
+    const fn hashes(&self) -> bool {
+        matches!(self.to, To::Hash(_))
+    }
+
+    /// Writes bytes, or hashes the number that they are.
+    const fn put(&mut self, bytes: &[u8], number: u64) {
+        match &mut self.to {
+            To::Nowhere => {}
+            To::Bytes(out) => {
+                let (_, room) = out.split_at_mut(self.at);
+                let (room, _) = room.split_at_mut(bytes.len());
+                // As one step of the compiler's: loops over bytes meet its limit for constants.
+                room.copy_from_slice(bytes);
+            }
+            To::Hash(hash) => *hash = hash.number(number),
         }
         self.at += bytes.len();
     }
