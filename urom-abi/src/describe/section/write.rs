@@ -1,4 +1,4 @@
-//! Writing a description, as bytes or as one number, in constants.
+//! Writing a description, in constants; and its fingerprint, a hash of what is written.
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{
@@ -7,34 +7,13 @@ use crate::describe::{
 };
 use crate::hash::Hash;
 
-impl Protocol {
-    /// A hash of name, version and every message: names, tags, types, offsets, payloads. Two builds
-    /// with the same fingerprint read each other's bytes alike. [`difference`](Self::difference)
-    /// names what two different ones disagree on.
-    ///
-    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave
-    /// out do not count. A structure or an enum that does not derive
-    /// [`Described`](crate::Described) counts by name, size and alignment. An expression of `len`
-    /// or `when` counts by its text and the values of its [constants](Constant): what a function in
-    /// it computes is not known.
-    #[must_use]
-    pub const fn fingerprint(&self) -> u64 {
-        let mut writer = Writer { to: To::Hash(Hash::new()), at: 0, docs: false };
-        writer.protocol(self);
-        match writer.to {
-            To::Hash(hash) => hash.value(),
-            To::Nowhere | To::Bytes(_) => 0,
-        }
-    }
-}
-
 /// How many bytes [`write`](fn@write) writes.
 ///
 /// # Panics
 /// As [`write`](fn@write).
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
-    let mut writer = Writer { to: To::Nowhere, at: 0, docs: true };
+    let mut writer = Writer { out: Out::Nothing, at: 0, docs: true };
     writer.all(0, protocol, build);
     writer.at
 }
@@ -47,7 +26,7 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 /// more; for a type that is nested more than 64 deep; for a constant of more than 64 bits.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
-    let mut writer = Writer { to: To::Bytes(out), at: 0, docs: true };
+    let mut writer = Writer { out: Out::Bytes(out), at: 0, docs: true };
     writer.all(len.saturating_sub(HEADER_LEN), protocol, build);
     assert!(writer.at == len, "the place for a description has its very length");
     assert!(len <= MAX_LEN, "a description has at most 16 MiB");
@@ -70,29 +49,49 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
 /// As [`write`](fn@write).
 #[must_use]
 pub fn without_docs(protocol: &Protocol, build: &Build) -> Vec<u8> {
-    let mut counting = Writer { to: To::Nowhere, at: 0, docs: false };
+    let mut counting = Writer { out: Out::Nothing, at: 0, docs: false };
     counting.all(0, protocol, build);
     let len = counting.at;
     let mut bytes = vec![0; len];
-    let mut writer = Writer { to: To::Bytes(&mut bytes), at: 0, docs: false };
+    let mut writer = Writer { out: Out::Bytes(&mut bytes), at: 0, docs: false };
     writer.all(len - HEADER_LEN, protocol, build);
     bytes
 }
 
-struct Writer<'a> {
-    to: To<'a>,
-    /// How many bytes were written or counted.
-    at: usize,
-    docs: bool,
+impl Protocol {
+    /// A hash of name, version and every message: names, tags, types, offsets, payloads. Two builds
+    /// with the same fingerprint read each other's bytes alike. [`difference`](Self::difference)
+    /// names what two different ones disagree on.
+    ///
+    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave
+    /// out do not count. A structure or an enum that does not derive
+    /// [`Described`](crate::describe::Described) counts by name, size and alignment. An expression
+    /// of `len` or `when` counts by its text and the values of its
+    /// [constants](crate::describe::Constant): what a function in it computes is not known.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        let mut writer = Writer { out: Out::Hash(Hash::new()), at: 0, docs: false };
+        writer.protocol(self);
+        match writer.out {
+            Out::Hash(hash) => hash.value(),
+            Out::Nothing | Out::Bytes(_) => 0,
+        }
+    }
 }
 
-/// What becomes of the description.
-enum To<'a> {
-    /// Its bytes are counted.
-    Nowhere,
+/// Where a description is written.
+enum Out<'a> {
+    /// Its bytes are only counted.
+    Nothing,
     Bytes(&'a mut [u8]),
-    /// What two builds must agree on is hashed.
+    /// Only what two builds must agree on.
     Hash(Hash),
+}
+
+struct Writer<'a> {
+    out: Out<'a>,
+    at: usize,
+    docs: bool,
 }
 
 /// Calls a method for every element of a list, behind their number.
@@ -110,8 +109,8 @@ macro_rules! list {
 
 impl Writer<'_> {
     const fn all(&mut self, len: usize, protocol: &Protocol, build: &Build) {
-        self.put(&MAGIC, 0);
-        self.put(&FORMAT.to_le_bytes(), 0);
+        self.bytes(&MAGIC);
+        self.bytes(&FORMAT.to_le_bytes());
         self.length(len);
         self.text(build.kit);
         self.choice(match build.panic {
@@ -128,8 +127,13 @@ impl Writer<'_> {
         self.messages(&protocol.notifications);
     }
 
+    /// Whether also that is written which does not change a message's bytes.
+    const fn is_whole(&self) -> bool {
+        !matches!(self.out, Out::Hash(_))
+    }
+
     const fn messages(&mut self, messages: &Messages) {
-        if !self.hashes() {
+        if self.is_whole() {
             self.text(messages.name);
         }
         self.docs(messages.docs);
@@ -151,7 +155,7 @@ impl Writer<'_> {
                 self.number(also);
             }
         }
-        self.perhaps(variant.reply);
+        self.optional(variant.reply);
         list!(self, variant.fields, field);
         list!(self, variant.payloads, payload);
     }
@@ -168,7 +172,7 @@ impl Writer<'_> {
         }
         self.ty(&field.ty, 0);
         self.length(field.offset);
-        self.optional(field.optional);
+        self.optional_at_host(field.optional);
     }
 
     const fn payload(&mut self, payload: &Payload) {
@@ -184,8 +188,8 @@ impl Writer<'_> {
             Count::Given(length) => {
                 self.chosen(2, length.text);
                 match &length.term {
-                    // A text says as much as its structure.
-                    _ if self.hashes() => {}
+                    // The text says as much.
+                    _ if !self.is_whole() => {}
                     None => self.choice(0),
                     Some(term) => {
                         self.choice(1);
@@ -194,7 +198,7 @@ impl Writer<'_> {
                 }
             }
         }
-        self.perhaps(payload.address);
+        self.optional(payload.address);
         match &payload.presence {
             Presence::Always => self.choice(0),
             Presence::ByAddress => self.choice(1),
@@ -202,7 +206,7 @@ impl Writer<'_> {
             Presence::When(condition) => {
                 self.chosen(3, condition.text);
                 match &condition.compares {
-                    _ if self.hashes() => {}
+                    _ if !self.is_whole() => {}
                     None => self.choice(0),
                     Some(of) => {
                         self.choice(1 + of.sign as u8);
@@ -213,7 +217,13 @@ impl Writer<'_> {
             }
         }
         list!(self, payload.constants, constant);
-        self.optional(payload.optional);
+        self.optional_at_host(payload.optional);
+    }
+
+    const fn optional_at_host(&mut self, optional: bool) {
+        if self.is_whole() {
+            self.choice(optional as u8);
+        }
     }
 
     const fn constant(&mut self, constant: &Constant) {
@@ -292,9 +302,7 @@ impl Writer<'_> {
     }
 
     const fn docs(&mut self, docs: &str) {
-        if !self.hashes() {
-            self.text(if self.docs { docs } else { "" });
-        }
+        self.text(if self.docs { docs } else { "" });
     }
 
     const fn value(&mut self, value: &EnumValue) {
@@ -304,14 +312,7 @@ impl Writer<'_> {
         self.number(value.value as u64);
     }
 
-    /// Whether a host may leave something out, which is of no concern to the other side.
-    const fn optional(&mut self, optional: bool) {
-        if !self.hashes() {
-            self.choice(optional as u8);
-        }
-    }
-
-    const fn perhaps(&mut self, text: Option<&str>) {
+    const fn optional(&mut self, text: Option<&str>) {
         match text {
             None => self.choice(0),
             Some(text) => self.chosen(1, text),
@@ -324,43 +325,33 @@ impl Writer<'_> {
     }
 
     const fn choice(&mut self, number: u8) {
-        self.put(&[number], number as u64);
+        self.bytes(&[number]);
+    }
+
+    const fn text(&mut self, text: &str) {
+        self.length(text.len());
+        self.bytes(text.as_bytes());
     }
 
     const fn length(&mut self, length: usize) {
         assert!(length <= u32::MAX as usize, "a length in a description has at most 32 bits");
-        self.put(&(length as u32).to_le_bytes(), length as u64);
+        self.bytes(&(length as u32).to_le_bytes());
     }
 
     const fn number(&mut self, number: u64) {
-        self.put(&number.to_le_bytes(), number);
+        self.bytes(&number.to_le_bytes());
     }
 
-    const fn text(&mut self, text: &str) {
-        match &mut self.to {
-            To::Hash(hash) => *hash = hash.text(text),
-            To::Nowhere | To::Bytes(_) => {
-                self.length(text.len());
-                self.put(text.as_bytes(), 0);
-            }
-        }
-    }
-
-    const fn hashes(&self) -> bool {
-        matches!(self.to, To::Hash(_))
-    }
-
-    /// Writes bytes, or hashes the number that they are.
-    const fn put(&mut self, bytes: &[u8], number: u64) {
-        match &mut self.to {
-            To::Nowhere => {}
-            To::Bytes(out) => {
+    const fn bytes(&mut self, bytes: &[u8]) {
+        match &mut self.out {
+            Out::Nothing => {}
+            Out::Bytes(out) => {
                 let (_, room) = out.split_at_mut(self.at);
                 let (room, _) = room.split_at_mut(bytes.len());
                 // As one step of the compiler's: loops over bytes meet its limit for constants.
                 room.copy_from_slice(bytes);
             }
-            To::Hash(hash) => *hash = hash.number(number),
+            Out::Hash(hash) => *hash = hash.bytes(bytes),
         }
         self.at += bytes.len();
     }
