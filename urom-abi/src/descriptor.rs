@@ -14,6 +14,8 @@ use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
 use crate::watch;
 
+// For the worker.
+#[doc(hidden)]
 pub use self::room::CommandRoom;
 
 mod sealed {
@@ -25,24 +27,19 @@ mod sealed {
 /// The two structures that can be descriptors: [`WorkerCmdDesc`] and [`WorkerNotifDesc`].
 pub trait Block: sealed::Sealed {
     /// The byte count that stands in the header.
-    fn len(&self) -> u64;
-
-    /// Whether the header says that no byte follows.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    fn stated_len(&self) -> u64;
 }
 
 impl Block for WorkerCmdDesc {
     #[inline]
-    fn len(&self) -> u64 {
+    fn stated_len(&self) -> u64 {
         self.worker_cmd.len
     }
 }
 
 impl Block for WorkerNotifDesc {
     #[inline]
-    fn len(&self) -> u64 {
+    fn stated_len(&self) -> u64 {
         self.worker_notif.len
     }
 }
@@ -202,7 +199,7 @@ impl<T: Block> Descriptor<T> {
     #[inline]
     fn payload_len(&self) -> usize {
         // SAFETY: an owned block holds an initialised header.
-        unsafe { self.block.as_ref() }.len() as usize
+        unsafe { self.block.as_ref() }.stated_len() as usize
     }
 
     /// Where the bytes behind the header begin. The pointer may be used for all of them as long as

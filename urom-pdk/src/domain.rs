@@ -180,17 +180,11 @@ pub struct DomainHandle {
 
 impl DomainHandle {
     /// See [`Domains::contains`].
-    ///
-    /// # Errors
-    /// Likewise.
     pub fn contains(&self, member: u64) -> Result<bool> {
         self.shared.enter()?.contains(member)
     }
 
     /// See [`Domains::address`].
-    ///
-    /// # Errors
-    /// Likewise.
     pub fn address(&self, member: u64) -> Result<Vec<u8>> {
         // SAFETY: the answer is copied before the look-up ends, and stays until then by the
         // contract of `OpenDomains::new`.
@@ -198,26 +192,17 @@ impl DomainHandle {
     }
 
     /// See [`Domains::segment`].
-    ///
-    /// # Errors
-    /// Likewise.
     pub fn segment(&self, member: u64, va: u64) -> Result<Segment> {
         self.shared.enter()?.segment(member, va)
     }
 
     /// See [`Domains::memory_handle`].
-    ///
-    /// # Errors
-    /// Likewise.
     pub fn memory_handle(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
         // SAFETY: as in `address`.
         unsafe { self.shared.enter()?.memory_handle(member, segment, <[u8]>::to_vec) }
     }
 
     /// See [`Domains::key`].
-    ///
-    /// # Errors
-    /// Likewise.
     pub fn key(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
         // SAFETY: as in `address`.
         unsafe { self.shared.enter()?.key(member, segment, <[u8]>::to_vec) }

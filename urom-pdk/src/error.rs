@@ -11,19 +11,40 @@ use urom_abi::wire::{DecodeError, EncodeError};
 /// The result of a handler. The error type is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Turns any error into an [`Error`] with a code and a sentence of its own.
+pub trait OrCode<T> {
+    /// The value, or an [`Error`] with this code and this message, whose source is the error.
+    ///
+    /// ```
+    /// use urom_pdk::prelude::*;
+    /// let error = "x".parse::<u32>().or_code(DocaError::BAD_CONFIG, "ranks is no number");
+    /// assert_eq!(
+    ///     error.unwrap_err().to_string(),
+    ///     "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)"
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    /// That error.
+    #[track_caller]
+    fn or_code(self, code: DocaError, message: impl Into<Cow<'static, str>>) -> Result<T>;
+}
+
+impl<T, E: Into<Box<dyn StdError + Send + Sync>>> OrCode<T> for std::result::Result<T, E> {
+    #[track_caller]
+    fn or_code(self, code: DocaError, message: impl Into<Cow<'static, str>>) -> Result<T> {
+        match self {
+            Ok(value) => Ok(value),
+            Err(error) => Err(Error::new(code, message).with_source(error)),
+        }
+    }
+}
+
 /// Why a handler could not do what it was asked.
 ///
 /// The [code](Error::code) becomes the status of the notification, and so of the task on the host.
 /// The message and the source stay on this side: they go to the log, with the line of code that
 /// made the error, by `?` or by a constructor.
-///
-/// ```
-/// use urom_pdk::{DocaError, Error};
-/// let parsed: Result<u32, _> = "x".parse::<u32>();
-/// let error = parsed.map_err(|e| Error::new(DocaError::BAD_CONFIG, "ranks is no number").with_source(e)).unwrap_err();
-/// assert_eq!(error.code(), DocaError::BAD_CONFIG);
-/// assert_eq!(error.to_string(), "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)");
-/// ```
 #[derive(Debug)]
 pub struct Error(Repr);
 

@@ -20,7 +20,8 @@ use urom_abi::wire::EncodeError;
 
 use crate::commands::Commands;
 use crate::failures::{Failure, Failures};
-use crate::guard::{self, Panic, catch, contain};
+use crate::guard::{self, catch};
+use crate::panic::{Panic, contain};
 use crate::pool::{CHUNK, Chunk, Pool};
 use crate::slot::Slot;
 use crate::{Context, DomainHandle, Error, Result, Side, time};
@@ -69,7 +70,9 @@ where
     F: Future<Output = Result<NotificationDesc>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    pub(crate) fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
+    /// # Safety
+    /// `serve` is [`Serve::serve`]: what it is given does not leave the future.
+    pub(crate) unsafe fn new(handler: T, serve: M, domains: DomainHandle) -> Self {
         Executor {
             serve,
             pool: Pool::new(),
@@ -167,8 +170,8 @@ where
         let home: &'static Home<T> = unsafe { self.home.as_ref() };
         let (slot, serve) = (self.pool.next(), &self.serve);
         let context = Context::new(command, &home.domains);
-        // SAFETY: a free slot is empty, slots do not move, and `serve` works for every lifetime, so
-        // it cannot keep what it is given in a place that outlives the future.
+        // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` what
+        // `serve` is given does not leave the future.
         unsafe { slot.begin(context, |context, bytes| serve(&home.handler, context, bytes)) };
         // SAFETY: no future runs now, and this one has not been polled yet.
         match unsafe { slot.poll() } {

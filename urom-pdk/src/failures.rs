@@ -8,10 +8,9 @@ use urom_abi::log::Level;
 use urom_abi::shared::SharedCommand;
 use urom_abi::{Count, DocaError};
 
-use crate::guard::Panic;
 use crate::lines::{Unsaid, Window};
-use crate::log::Place;
-use crate::{Error, log};
+use crate::panic::{Panic, Place};
+use crate::{Error, guard, log};
 
 pub(crate) enum Failure {
     Error(Error),
@@ -64,7 +63,7 @@ impl Failures {
                     format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
                 log::failure(Level::Error, panic.place(), text);
                 let method = variant.map(|name| method(handler, name));
-                panic.log_backtrace(method.as_deref());
+                guard::log_backtrace(&panic, method.as_deref());
             }
         }
     }

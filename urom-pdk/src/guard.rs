@@ -1,17 +1,13 @@
-//! Panics stop here: none crosses into C, and none takes another command with it. Each is logged
-//! once, by whoever caught it, with its place.
+//! The functions that C calls: none lets a panic out, and each panic is logged once, by whoever
+//! caught it, with its place.
 //!
-//! Rust tells the place of a panic to its hook only, which would print a line of its own. So
-//! [`install_hook`] puts one before it that, for the panics that end here, keeps the place and
-//! prints nothing.
+//! Rust's panic hook would print a line of its own. So [`install_hook`] puts one before it that,
+//! for the panics that end here, keeps the place and prints nothing.
 
 mod backtrace;
 
-use std::any::Any;
-use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::{Cell, RefCell};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Instant;
@@ -19,47 +15,8 @@ use std::time::Instant;
 use urom_abi::log::Level;
 
 use crate::lines::Window;
-use crate::log::{self, Place};
-
-/// The file of [`contain`], as it is in backtraces.
-pub(crate) const FILE: &str = file!();
-
-/// A panic that was caught; boxed, so that a result with it is small.
-#[derive(Debug)]
-pub(crate) struct Panic(Box<Kept>);
-
-impl Panic {
-    /// Where it happened, if the hook was told.
-    pub(crate) fn place(&self) -> Option<Place<'_>> {
-        self.0.place()
-    }
-}
-
-/// `panicked at src/lib.rs:12:5: what it said`.
-impl fmt::Display for Panic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Panic {
-    /// Logs where it came from, a line for each function of the plugin, where the environment asks
-    /// for that (`RUST_BACKTRACE`). The outermost one is `method`, when that is known. To be called
-    /// after the line about the panic.
-    pub(crate) fn log_backtrace(&self, method: Option<&str>) {
-        self.0.log_backtrace(method);
-    }
-}
-
-/// Runs `body`; a panic becomes an error, to be logged by the caller.
-///
-/// What `body` borrows may be left half-changed: callers discard it (a future that panicked is
-/// dropped, never polled). On the way without a panic this costs nothing, so commands may pass
-/// through it.
-#[inline]
-pub(crate) fn contain<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
-    catch_unwind(AssertUnwindSafe(body)).map_err(caught)
-}
+use crate::log;
+use crate::panic::{self, Panic, Seen, contain};
 
 /// As [`contain`], but a panic is logged under `label` and becomes `None`.
 #[inline]
@@ -131,7 +88,7 @@ pub(crate) fn report(label: &str, panic: &Panic) {
     });
     if let Some(unsaid) = unsaid {
         log::failure(Level::Error, panic.place(), format_args!("{label} {panic}{unsaid}"));
-        panic.log_backtrace(None);
+        log_backtrace(panic, None);
     }
 }
 
@@ -142,42 +99,15 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
     /// Which plugins this thread has opened, and whether one of their calls runs.
     static OPEN: RefCell<Vec<Arc<AtomicBool>>> = const { RefCell::new(Vec::new()) };
-    /// The last panic that the hook kept for whoever catches it.
-    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-#[derive(Debug)]
-struct Kept {
-    said: String,
-    /// The file, the line and the column; nothing where the hook saw another one.
-    place: Option<(String, u32, u32)>,
-    /// Disabled unless the environment asks for one (`RUST_BACKTRACE`).
-    backtrace: Backtrace,
-}
-
-impl Kept {
-    fn place(&self) -> Option<Place<'_>> {
-        self.place.as_ref().map(|(file, line, _)| Place::new(file, *line))
-    }
-}
-
-impl fmt::Display for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("panicked")?;
-        if let Some((file, line, column)) = &self.place {
-            write!(f, " at {file}:{line}:{column}")?;
-        }
-        write!(f, ": {}", self.said)
-    }
-}
-
-impl Kept {
-    fn log_backtrace(&self, method: Option<&str>) {
-        if self.backtrace.status() == BacktraceStatus::Captured {
-            for frame in backtrace::of_plugin(&self.backtrace.to_string(), method) {
-                log::failure(Level::Error, None, format_args!("  in {frame}"));
-            }
-        }
+/// Logs where a panic came from, a line for each function of the plugin, where the environment asks
+/// for that (`RUST_BACKTRACE`). The outermost one is `method`, when that is known. To be called
+/// after the line about the panic.
+pub(crate) fn log_backtrace(panic: &Panic, method: Option<&str>) {
+    let printed = panic.backtrace().unwrap_or_default();
+    for frame in backtrace::of_plugin(&printed, method) {
+        log::failure(Level::Error, None, format_args!("  in {frame}"));
     }
 }
 
@@ -202,67 +132,18 @@ pub(crate) fn install_hook() {
 /// Keeps a panic for whoever catches it; false when it should be printed, because it may be the
 /// process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
-    let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
-    let kept =
-        Kept { said: text_of(info.payload()).to_owned(), place, backtrace: Backtrace::capture() };
-    let earlier = KEPT.try_with(|place| place.replace(Some(kept)));
-    match earlier {
-        Ok(None) => true,
+    match panic::keep(info) {
+        Seen::Waits => true,
         // Nobody has caught the one before yet: this one comes from a destructor during its
         // unwinding, which ends the process. Or the handler caught it itself, and a line too many
         // does no harm.
-        Ok(Some(earlier)) => {
+        Seen::Replaces(earlier) => {
             log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
-            earlier.log_backtrace(None);
+            log_backtrace(&earlier, None);
             false
         }
-        Err(_) => false,
+        Seen::Nowhere => false,
     }
-}
-
-/// Everything about a panic that does not depend on where it was caught.
-#[cold]
-#[inline(never)]
-fn caught(payload: Box<dyn Any + Send>) -> Panic {
-    let said = text_of(&*payload);
-    let kept = forget_kept();
-    // Another one, when a panic was caught and went on later.
-    let kept = kept.filter(|kept| kept.said == said).unwrap_or_else(|| Kept {
-        said: said.to_owned(),
-        place: None,
-        backtrace: Backtrace::disabled(),
-    });
-    discard(payload);
-    Panic(Box::new(kept))
-}
-
-fn forget_kept() -> Option<Kept> {
-    KEPT.try_with(RefCell::take).ok().flatten()
-}
-
-fn text_of(payload: &(dyn Any + Send)) -> &str {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        text
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text
-    } else {
-        "a value that is no text"
-    }
-}
-
-/// Drops what a panic carried, which is foreign code and may panic in turn, and so on: in the end
-/// it is leaked.
-pub(crate) fn discard(mut payload: Box<dyn Any + Send>) {
-    for _ in 0..4 {
-        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            Ok(()) => return,
-            Err(next) => {
-                forget_kept();
-                payload = next;
-            }
-        }
-    }
-    std::mem::forget(payload);
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::commands::Commands;
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
 use crate::guard::{Calls, catch, guard, install_hook};
-use crate::log::Place;
+use crate::panic::Place;
 use crate::{Context, Error, OpenContext, Result, Side, log};
 
 /// What `urom_plugin_get_iface` does: fills all 56 bytes of `iface`.
@@ -31,30 +31,12 @@ pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
     iface: *mut PluginIface,
 ) -> DocaError {
     let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
-    let filled = methods::<T, P, _, _>(|handler, context, bytes| P::serve(handler, context, bytes));
+    let serve = |handler, context, bytes| P::serve(handler, context, bytes);
+    // SAFETY: this is `Serve::serve`.
+    let filled = unsafe { Instance::<T, P, _, _>::methods(serve) };
     // SAFETY: the caller says that `iface` is valid for writes.
     unsafe { iface.write(filled) };
     DocaError::SUCCESS
-}
-
-/// The methods of a plugin whose commands become futures by `serve`. They know its type, and so the
-/// future's: all that a command calls on its way is known when they are compiled.
-fn methods<T, P, F, M>(_serve: M) -> PluginIface
-where
-    T: 'static,
-    P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
-    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
-{
-    PluginIface {
-        api_version: API_VERSION,
-        open: Some(open::<T, P, F, M>),
-        close: Some(close::<T, P, F, M>),
-        addr: Some(addr::<T, P, F, M>),
-        worker_cmd: Some(worker_cmd::<T, P, F, M>),
-        progress: Some(progress::<T, P, F, M>),
-        notif_pack: Some(notif_pack),
-    }
 }
 
 /// What `urom_plugin_get_version` does: stores the protocol's version.
@@ -89,6 +71,159 @@ where
     F: Future<Output = Result<NotificationDesc>>,
     M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
+    /// The methods of a plugin whose commands become futures by `serve`. They know its type, and so
+    /// the future's: all that a command calls on its way is known when they are compiled.
+    ///
+    /// # Safety
+    /// `_serve` is [`Serve::serve`].
+    unsafe fn methods(_serve: M) -> PluginIface {
+        PluginIface {
+            api_version: API_VERSION,
+            open: Some(Self::open),
+            close: Some(Self::close),
+            addr: Some(Self::addr),
+            worker_cmd: Some(Self::worker_cmd),
+            progress: Some(Self::progress),
+            notif_pack: Some(notif_pack),
+        }
+    }
+
+    /// The instance behind a context, or `INVALID_VALUE` when there is neither or it is not open.
+    ///
+    /// # Safety
+    /// `ctx` is NULL or a context that this plugin's `open` and `close`
+    /// alone stored a `plugin_ctx` in, and no other reference to the instance exists.
+    unsafe fn of<'a>(ctx: *mut WorkerCtx) -> Result<&'a mut Self, DocaError> {
+        if ctx.is_null() {
+            return Err(DocaError::INVALID_VALUE);
+        }
+        // SAFETY: the caller says that it is a context.
+        let instance = unsafe { (*ctx).plugin_ctx }.cast::<Self>();
+        // SAFETY: what is not NULL is the box that `open` leaked, and the caller says that nobody
+        // else refers to it.
+        unsafe { instance.as_mut() }.ok_or(DocaError::INVALID_VALUE)
+    }
+
+    /// The function of [`methods`](Self::methods) again, which a C function cannot carry along.
+    ///
+    /// # Safety
+    /// There is a value of `M`.
+    unsafe fn serve() -> M {
+        const { assert!(size_of::<M>() == 0, "what makes futures has captured something") };
+        // SAFETY: it has no bytes, is `Copy`, and the caller says that there is one.
+        unsafe { std::mem::zeroed() }
+    }
+
+    /// `urom_plugin_iface::open`.
+    unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
+        install_hook();
+        guard("open", DocaError::UNEXPECTED, || {
+            let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
+            // SAFETY: a worker passes a context it allocated. It holds nothing of ours before
+            // `open`.
+            unsafe { (*ctx.as_ptr()).plugin_ctx = std::ptr::null_mut() };
+            log::begin(P::NAME);
+            // SAFETY: the context stays where it is until after `close`, and its look-ups are those
+            // of the ABI.
+            let domains = unsafe { OpenDomains::new(ctx) };
+            match P::open(&OpenContext::of::<P>(domains.handle())) {
+                Ok(handler) => {
+                    // SAFETY: this function is in the table of `methods`, which was given one.
+                    let serve = unsafe { Self::serve() };
+                    // SAFETY: it is `Serve::serve`, by the contract of `methods`.
+                    let executor = unsafe { Executor::new(handler, serve, domains.handle()) };
+                    let calls = Calls::of_this_thread();
+                    let instance = Instance::<T, P, F, M> {
+                        calls,
+                        executor,
+                        address: None,
+                        _domains: domains,
+                    };
+                    let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
+                    // SAFETY: as above.
+                    unsafe { (*ctx.as_ptr()).plugin_ctx = instance };
+                    DocaError::SUCCESS
+                }
+                Err(error) => failed("open", error),
+            }
+        })
+    }
+
+    /// `urom_plugin_iface::close`.
+    unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
+        guard("close", (), || {
+            if ctx.is_null() {
+                return;
+            }
+            // SAFETY: a worker passes the context it passed to `open`.
+            let instance = unsafe { (*ctx).plugin_ctx }.cast::<Self>();
+            if instance.is_null() {
+                return;
+            }
+            // SAFETY: as above.
+            unsafe { (*ctx).plugin_ctx = std::ptr::null_mut() };
+            // SAFETY: it is the box that `open` leaked, and calls of a worker never overlap.
+            drop(unsafe { Box::from_raw(instance) });
+        });
+    }
+
+    /// `urom_plugin_iface::addr`: the handler's address in its [frame](urom_abi::address), which
+    /// [`Domains::address`](crate::Domains::address) takes off again. A handler without an address
+    /// has an empty frame, so that a look-up of it can be read.
+    unsafe extern "C" fn addr(
+        ctx: *mut WorkerCtx,
+        addr: *mut c_void,
+        addr_len: *mut usize,
+    ) -> DocaError {
+        guard("addr", DocaError::UNEXPECTED, || {
+            // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+            let instance = match unsafe { Self::of(ctx) } {
+                Ok(instance) => instance,
+                Err(code) => return code,
+            };
+            match instance.address() {
+                // SAFETY: the contract of the ABI is that of `copy_out`.
+                Ok(address) => DocaError::of(unsafe { copy_out(address, addr.cast(), addr_len) }),
+                Err(error) => failed("addr", error),
+            }
+        })
+    }
+
+    /// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is
+    /// told in its notification, not in the code.
+    unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError {
+        // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+        let Self { calls, executor, .. } = match unsafe { Self::of(ctx) } {
+            Ok(instance) if !cmd_list.is_null() => instance,
+            _ => return DocaError::INVALID_VALUE,
+        };
+        calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
+            // SAFETY: a worker passes the head of a well-formed list of commands, which is the
+            // plugin's for the call.
+            executor.accept(unsafe { Commands::on(cmd_list) });
+            DocaError::SUCCESS
+        })
+    }
+
+    /// `urom_plugin_iface::progress`.
+    unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError {
+        // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
+        let Self { calls, executor, .. } = match unsafe { Self::of(ctx) } {
+            Ok(instance) if !notif_list.is_null() => instance,
+            _ => return DocaError::INVALID_VALUE,
+        };
+        calls.guard("progress", DocaError::UNEXPECTED, || {
+            let finished = executor.progress();
+            if finished.is_empty() {
+                return DocaError::EMPTY;
+            }
+            // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the
+            // call; ours is another.
+            unsafe { list::append(notif_list, finished.as_raw()) };
+            DocaError::SUCCESS
+        })
+    }
+
     fn address(&mut self) -> Result<&[u8]> {
         let address = match self.address.take() {
             Some(address) => address,
@@ -105,165 +240,6 @@ where
         };
         Ok(self.address.insert(address))
     }
-}
-
-/// The instance behind a context, or `INVALID_VALUE` when there is neither or it is not open.
-///
-/// # Safety
-/// `I` is the instance's type. `ctx` is NULL or a context that this plugin's `open` and `close`
-/// alone stored a `plugin_ctx` in, and no other reference to the instance exists.
-unsafe fn instance<'a, I>(ctx: *mut WorkerCtx) -> Result<&'a mut I, DocaError> {
-    if ctx.is_null() {
-        return Err(DocaError::INVALID_VALUE);
-    }
-    // SAFETY: the caller says that it is a context.
-    let instance = unsafe { (*ctx).plugin_ctx }.cast::<I>();
-    // SAFETY: what is not NULL is the box that `open` leaked, and the caller says that nobody else
-    // refers to it.
-    unsafe { instance.as_mut() }.ok_or(DocaError::INVALID_VALUE)
-}
-
-/// The function of [`methods`] again, which a C function cannot carry along.
-fn serve<M: Copy>() -> M {
-    const { assert!(size_of::<M>() == 0, "what makes futures of commands has captured something") };
-    // SAFETY: it has no bytes, is `Copy`, and there is one: the one that `methods` was given.
-    unsafe { std::mem::zeroed() }
-}
-
-/// Turns a body that uses `?` into a code.
-fn code(result: Result<(), DocaError>) -> DocaError {
-    DocaError::of(result)
-}
-
-/// `urom_plugin_iface::open`.
-unsafe extern "C" fn open<T, P, F, M>(ctx: *mut WorkerCtx) -> DocaError
-where
-    T: 'static,
-    P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
-    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
-{
-    install_hook();
-    guard("open", DocaError::UNEXPECTED, || {
-        let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
-        // SAFETY: a worker passes a context it allocated. It holds nothing of ours before `open`.
-        unsafe { (*ctx.as_ptr()).plugin_ctx = std::ptr::null_mut() };
-        log::begin(P::NAME);
-        // SAFETY: the context stays where it is until after `close`, and its look-ups are those of
-        // the ABI.
-        let domains = unsafe { OpenDomains::new(ctx) };
-        match P::open(&OpenContext::of::<P>(domains.handle())) {
-            Ok(handler) => {
-                let executor = Executor::<T, P, F, M>::new(handler, serve(), domains.handle());
-                let calls = Calls::of_this_thread();
-                let instance = Instance { calls, executor, address: None, _domains: domains };
-                let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
-                // SAFETY: as above.
-                unsafe { (*ctx.as_ptr()).plugin_ctx = instance };
-                DocaError::SUCCESS
-            }
-            Err(error) => failed("open", error),
-        }
-    })
-}
-
-/// `urom_plugin_iface::close`.
-unsafe extern "C" fn close<T, P, F, M>(ctx: *mut WorkerCtx) {
-    guard("close", (), || {
-        if ctx.is_null() {
-            return;
-        }
-        // SAFETY: a worker passes the context it passed to `open`.
-        let instance = unsafe { (*ctx).plugin_ctx }.cast::<Instance<T, P, F, M>>();
-        if instance.is_null() {
-            return;
-        }
-        // SAFETY: as above.
-        unsafe { (*ctx).plugin_ctx = std::ptr::null_mut() };
-        // SAFETY: it is the box that `open` leaked, and calls of a worker never overlap.
-        drop(unsafe { Box::from_raw(instance) });
-    });
-}
-
-/// `urom_plugin_iface::addr`: the handler's address in its [frame](urom_abi::address), which
-/// [`Domains::address`](crate::Domains::address) takes off again. A handler without an address has
-/// an empty frame, so that a look-up of it can be read.
-unsafe extern "C" fn addr<T, P, F, M>(
-    ctx: *mut WorkerCtx,
-    addr: *mut c_void,
-    addr_len: *mut usize,
-) -> DocaError
-where
-    T: 'static,
-    P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
-    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
-{
-    guard("addr", DocaError::UNEXPECTED, || {
-        // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
-        let instance = match unsafe { instance::<Instance<T, P, F, M>>(ctx) } {
-            Ok(instance) => instance,
-            Err(code) => return code,
-        };
-        match instance.address() {
-            // SAFETY: the contract of the ABI is that of `copy_out`.
-            Ok(address) => code(unsafe { copy_out(address, addr.cast(), addr_len) }),
-            Err(error) => failed("addr", error),
-        }
-    })
-}
-
-/// `urom_plugin_iface::worker_cmd`. Takes every command off the list: what is wrong with one is
-/// told in its notification, not in the code.
-unsafe extern "C" fn worker_cmd<T, P, F, M>(
-    ctx: *mut WorkerCtx,
-    cmd_list: *mut ListLink,
-) -> DocaError
-where
-    T: 'static,
-    P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
-    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
-{
-    // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
-    let Instance::<T, P, F, M> { calls, executor, .. } = match unsafe { instance(ctx) } {
-        Ok(instance) if !cmd_list.is_null() => instance,
-        _ => return DocaError::INVALID_VALUE,
-    };
-    calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
-        // SAFETY: a worker passes the head of a well-formed list of commands, which is the plugin's
-        // for the call.
-        executor.accept(unsafe { Commands::on(cmd_list) });
-        DocaError::SUCCESS
-    })
-}
-
-/// `urom_plugin_iface::progress`.
-unsafe extern "C" fn progress<T, P, F, M>(
-    ctx: *mut WorkerCtx,
-    notif_list: *mut ListLink,
-) -> DocaError
-where
-    T: 'static,
-    P: Protocol + Serve<Side, T>,
-    F: Future<Output = Result<NotificationDesc>>,
-    M: Copy + Fn(&'static T, &'static Context, &'static [u8]) -> F,
-{
-    // SAFETY: the contract of the ABI is that of `instance`, and calls never overlap.
-    let Instance::<T, P, F, M> { calls, executor, .. } = match unsafe { instance(ctx) } {
-        Ok(instance) if !notif_list.is_null() => instance,
-        _ => return DocaError::INVALID_VALUE,
-    };
-    calls.guard("progress", DocaError::UNEXPECTED, || {
-        let finished = executor.progress();
-        if finished.is_empty() {
-            return DocaError::EMPTY;
-        }
-        // SAFETY: a worker passes the head of a well-formed list, which is the plugin's for the
-        // call; ours is another.
-        unsafe { list::append(notif_list, finished.as_raw()) };
-        DocaError::SUCCESS
-    })
 }
 
 /// `urom_plugin_iface::notif_pack`. Nothing in it can panic.
@@ -283,7 +259,7 @@ unsafe extern "C" fn notif_pack(
     // was written to them.
     let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
     // SAFETY: the contract of the ABI is that of `copy_out`.
-    code(unsafe { copy_out(whole, packed.cast(), packed_len) })
+    DocaError::of(unsafe { copy_out(whole, packed.cast(), packed_len) })
 }
 
 /// Copies `bytes` to `to`. `len` holds the room there on entry and the bytes needed on return.

@@ -154,6 +154,7 @@ mod guard;
 mod held;
 mod iface;
 mod lines;
+mod panic;
 mod pool;
 mod side;
 mod slot;
@@ -161,7 +162,7 @@ mod sync;
 mod woken;
 
 pub use domain::{DomainHandle, Domains, Segment};
-pub use error::{Error, Result};
+pub use error::{Error, OrCode, Result};
 pub use held::Held;
 pub use side::{Context, OpenContext, Side};
 pub use urom_abi::DocaError;
@@ -170,7 +171,7 @@ pub use urom_pdk_derive::urom_plugin;
 
 /// What nearly every plugin uses: `use urom_pdk::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
+    pub use crate::{Context, DocaError, Error, OpenContext, OrCode, Result, urom_plugin};
 }
 
 /// What generated code calls. Not for anyone else: it changes without notice.

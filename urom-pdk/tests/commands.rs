@@ -70,24 +70,18 @@ fn one_list_gives_one_notification_for_each_command_in_the_order_they_ended() {
 }
 
 #[test]
-fn an_error_whose_code_is_success_is_not_taken_for_one() {
+fn an_error_is_answered_with_its_code_and_never_with_success() {
     let mut worker = open();
-    worker.send(1, 1, &command(FAIL, 0));
-    assert_eq!(only(worker.progress(), 1, 1).0, DocaError::UNEXPECTED);
-}
-
-#[test]
-fn an_error_that_panics_when_shown_and_when_dropped_is_still_an_answer() {
-    let mut worker = open();
-    worker.send(1, 1, &command(FAIL_NASTILY, 0));
-    assert_eq!(only(worker.progress(), 1, 1), (DocaError::DRIVER, (FAIL_NASTILY, 0)));
-}
-
-#[test]
-fn a_code_that_doca_does_not_know_reaches_the_host() {
-    let mut worker = open();
-    worker.send(1, 1, &command(FAIL, 4711));
-    assert_eq!(only(worker.progress(), 1, 1).0, DocaError(4711));
+    let unknown = DocaError(4711);
+    for (tag, value, status) in [
+        (FAIL, 0, DocaError::UNEXPECTED),
+        (FAIL, unknown.0.into(), unknown),
+        // It panics when it is shown and when it is dropped.
+        (FAIL_NASTILY, 0, DocaError::DRIVER),
+    ] {
+        worker.send(1, 1, &command(tag, value));
+        assert_eq!(only(worker.progress(), 1, 1), (status, (tag, 0)));
+    }
 }
 
 #[test]

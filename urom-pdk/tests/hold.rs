@@ -72,25 +72,6 @@ fn a_command_that_is_held_is_answered_later_when_there_is_no_memory() {
 }
 
 #[test]
-fn bytes_from_elsewhere_are_an_invalid_value() {
-    let (mut worker, kept) = holding(|cx, bytes| {
-        let copy = bytes.to_vec();
-        cx.hold(&copy)
-    });
-    worker.send(1, 1, &command(ACT, 0));
-    assert_eq!(status(&mut worker), DocaError::INVALID_VALUE);
-    assert!(kept.borrow().is_empty());
-}
-
-#[test]
-fn an_empty_slice_is_held() {
-    let (mut worker, kept) = holding(|cx, bytes| cx.hold(&bytes[16..]));
-    worker.send(1, 1, &command(ACT, 0));
-    assert_eq!(status(&mut worker), DocaError::SUCCESS);
-    assert!(kept.take().remove(0).is_empty());
-}
-
-#[test]
 #[cfg_attr(miri, ignore = "Miri finds leaks by itself, and has no mallinfo2")]
 #[cfg(target_env = "gnu")]
 fn no_command_is_leaked_and_none_is_freed_early() {

@@ -7,6 +7,7 @@
 ///
 /// The types are named as in [`host`](crate::host): whoever calls this imports them, and
 /// `DocaError`, `PluginInfo`, `CpuSet`, `c_char`, `c_int` and `c_void`.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! host_functions {
     ($callback:ident) => {
@@ -216,6 +217,7 @@ macro_rules! host_functions {
 
 /// Calls a macro with every function of [`Extensions`](crate::host::Extensions), as
 /// [`host_functions!`](crate::host_functions) does.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! host_extensions {
     ($callback:ident) => {

@@ -15,6 +15,8 @@ use crate::error::DocaError;
 use crate::plugin::PLUGIN_NAME_CAPACITY;
 
 mod functions;
+// Between this project's two libraries.
+#[doc(hidden)]
 pub mod join;
 mod table;
 

@@ -1,81 +1,38 @@
-//! The protocols of DOCA's samples and of UCC, as their C headers have them.
+//! The protocols of DOCA's samples and of UCC: their definitions have the structures of their C
+//! headers.
 
 use urom_abi::describe::{
-    Comparison, Condition, Count, Described, Field, FieldKind, Given, Messages, Payload, Presence,
-    Protocol, Sign, Struct, StructField, Term, Type, Variant,
+    Comparison, Condition, Count, Field, FieldKind, Given, Payload, Presence, Protocol, Sign, Term,
+    Type, Variant,
 };
+use urom_abi::protocol::Protocol as _;
 
 use crate::holds;
 
-const U64: Type = u64::TYPE;
-
-/// `stride <= 0`.
-const NOT_FORWARDS: Presence = Presence::When(Condition {
-    text: "stride <= 0",
-    compares: Some(Comparison {
-        left: Term::Field("stride"),
-        sign: Sign::AtMost,
-        right: Term::Number(0),
-    }),
-});
-
 pub(crate) const fn field(name: &'static str, kind: FieldKind, ty: Type, offset: usize) -> Field {
     Field { name, docs: "", kind, ty, offset, optional: false }
-}
-
-const fn word(name: &'static str, offset: usize) -> Field {
-    field(name, FieldKind::Plain, U64, offset)
-}
-
-const fn address(name: &'static str, of: &'static str, offset: usize) -> Field {
-    field(name, FieldKind::Address { of }, U64, offset)
-}
-
-const fn length(name: &'static str, of: &'static str, offset: usize) -> Field {
-    field(name, FieldKind::Length { of }, U64, offset)
 }
 
 pub(crate) const fn variant(name: &'static str, tag: u64, fields: &'static [Field]) -> Variant {
     Variant { name, docs: "", tag, also: None, reply: None, fields, payloads: &[] }
 }
 
-pub(crate) const fn bytes(
-    name: &'static str,
-    count: Count,
-    address: Option<&'static str>,
-) -> Payload {
-    Payload {
-        name,
-        docs: "",
-        ty: u8::TYPE,
-        count,
-        address,
-        presence: Presence::Always,
-        constants: &[],
-        optional: false,
+mod graph {
+    use urom_abi::{urom_command, urom_notification};
+
+    #[urom_command(plugin = "worker_graph", version = 1)]
+    pub(crate) enum Command {
+        #[urom(reply = LoopbackDone)]
+        Loopback { data: u64 },
+    }
+
+    #[urom_notification]
+    pub(crate) enum Notification {
+        LoopbackDone { data: u64 },
     }
 }
 
-pub(crate) const GRAPH: Protocol = {
-    const DATA: &[Field] = &[word("data", 8)];
-    const LOOPBACK: Variant = variant("Loopback", 0, DATA);
-    const DONE: Variant = variant("LoopbackDone", 0, DATA);
-    const MESSAGES: Messages = Messages {
-        name: "Command",
-        docs: " What a host can ask of the graph plugin.",
-        tag: U64,
-        len: 16,
-        union_at: 8,
-        header: &[],
-        variants: &[Variant { reply: Some("LoopbackDone"), ..LOOPBACK }],
-    };
-    Protocol {
-        name: "worker_graph",
-        version: 1,
-        commands: MESSAGES,
-        notifications: Messages { name: "Notification", variants: &[DONE], ..MESSAGES },
-    }
-};
+pub(crate) const GRAPH: Protocol = *graph::Protocol::DESCRIPTION;
 
 #[test]
 fn graph_is_that_of_the_sample() {
@@ -94,116 +51,94 @@ fn graph_is_that_of_the_sample() {
     );
 }
 
-pub(crate) const SANDBOX: Protocol = {
-    const fn number(name: &'static str, ty: Type, offset: usize) -> StructField {
-        StructField { name, docs: "", offset, ty }
+/// The sandbox, with every kind of word.
+mod sandbox {
+    use urom_abi::{Data, Described, Received, urom_command, urom_notification};
+
+    /// What to map.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable, Described)]
+    pub(crate) struct MapParams {
+        field_mask: u64,
+        address: u64,
+        length: u64,
+        flags: u32,
+        prot: u32,
+        memory_type: u32,
+        reserved: u32,
+        exported_memh_buffer: u64,
     }
-    const MAP_PARAMS: Type = Type::Struct(&Struct {
-        name: "MapParams",
-        docs: " What to map.",
-        size: 48,
-        align: 8,
-        fields: &[
-            number("field_mask", U64, 0),
-            number("address", U64, 8),
-            number("length", U64, 16),
-            number("flags", u32::TYPE, 24),
-            number("prot", u32::TYPE, 28),
-            number("memory_type", u32::TYPE, 32),
-            number("reserved", u32::TYPE, 36),
-            number("exported_memh_buffer", U64, 40),
-        ],
-    });
-    const CONTEXT: Field = field("context", FieldKind::Echo, U64, 8);
-    const DATA: Payload = Payload {
-        presence: Presence::Registered,
-        ..bytes("data", Count::Word("count"), Some("buffer"))
-    };
-    Protocol {
-        name: "worker_sandbox",
-        version: 1,
-        commands: Messages {
-            name: "Command",
-            docs: "",
-            tag: U64,
-            len: 72,
-            union_at: 16,
-            header: &[Field { optional: true, ..CONTEXT }],
-            variants: &[
-                Variant {
-                    reply: Some("MemMapped"),
-                    payloads: &[bytes(
-                        "exported",
-                        Count::Word("exported_memh_buffer_len"),
-                        Some("map_params.exported_memh_buffer"),
-                    )],
-                    ..variant(
-                        "MemMap",
-                        0,
-                        &[
-                            field("map_params", FieldKind::Plain, MAP_PARAMS, 16),
-                            length("exported_memh_buffer_len", "exported", 64),
-                        ],
-                    )
-                },
-                Variant {
-                    reply: Some("TagSent"),
-                    payloads: &[DATA],
-                    ..variant(
-                        "TagSend",
-                        1,
-                        &[
-                            word("dest", 16),
-                            address("buffer", "data", 24),
-                            length("count", "data", 32),
-                            word("tag", 40),
-                            field("memh_id", FieldKind::Selector { of: "data" }, U64, 48),
-                        ],
-                    )
-                },
-                Variant {
-                    reply: Some("TagReceived"),
-                    ..variant(
-                        "TagRecv",
-                        2,
-                        &[
-                            word("buffer", 16),
-                            word("count", 24),
-                            word("tag", 32),
-                            word("tag_mask", 40),
-                            word("memh_id", 48),
-                        ],
-                    )
-                },
-            ],
+
+    #[urom_command(plugin = "worker_sandbox", version = 1)]
+    #[derive(Debug)]
+    pub(crate) enum Command<'a> {
+        #[urom(reply = MemMapped)]
+        MemMap {
+            #[urom(header, echo)]
+            context: u64,
+            map_params: MapParams,
+            #[urom(inline, addr = map_params.exported_memh_buffer, len = exported_memh_buffer_len)]
+            exported: &'a [u8],
+            #[urom(word)]
+            exported_memh_buffer_len: u64,
         },
-        notifications: Messages {
-            name: "Notification",
-            docs: "",
-            tag: U64,
-            len: 48,
-            union_at: 16,
-            header: &[CONTEXT],
-            variants: &[
-                Variant { also: Some(1), ..variant("MemMapped", 0, &[word("memh_id", 16)]) },
-                variant("TagSent", 1, &[field("status", FieldKind::Plain, i8::TYPE, 16)]),
-                Variant {
-                    payloads: &[DATA],
-                    ..variant(
-                        "TagReceived",
-                        2,
-                        &[
-                            address("buffer", "data", 16),
-                            length("count", "data", 24),
-                            word("sender_tag", 32),
-                            field("status", FieldKind::Plain, i8::TYPE, 40),
-                        ],
-                    )
-                },
-            ],
+        #[urom(reply = TagSent)]
+        TagSend {
+            #[urom(header, echo)]
+            context: u64,
+            dest: u64,
+            #[urom(word)]
+            buffer: u64,
+            #[urom(inline, addr = buffer, len = count, unless = memh_id)]
+            data: Data<'a>,
+            #[urom(word)]
+            count: u64,
+            tag: u64,
+            #[urom(word)]
+            memh_id: u64,
+        },
+        #[urom(reply = TagReceived)]
+        TagRecv {
+            #[urom(header, echo)]
+            context: u64,
+            buffer: u64,
+            count: u64,
+            tag: u64,
+            tag_mask: u64,
+            memh_id: u64,
         },
     }
-};
+
+    #[urom_notification]
+    #[derive(Debug)]
+    pub(crate) enum Notification {
+        #[urom(also = 1)]
+        MemMapped {
+            #[urom(header, echo)]
+            context: u64,
+            memh_id: u64,
+        },
+        TagSent {
+            #[urom(header, echo)]
+            context: u64,
+            status: i8,
+        },
+        TagReceived {
+            #[urom(header, echo)]
+            context: u64,
+            #[urom(word)]
+            buffer: u64,
+            #[urom(inline, addr = buffer, len = count)]
+            data: Received,
+            #[urom(word)]
+            count: u64,
+            sender_tag: u64,
+            status: i8,
+        },
+    }
+}
+
+pub(crate) const SANDBOX: Protocol = *sandbox::Protocol::DESCRIPTION;
 
 #[test]
 fn sandbox_is_that_of_the_sample() {
@@ -231,74 +166,67 @@ fn sandbox_is_that_of_the_sample() {
     );
 }
 
+#[test]
+fn registered_memory_and_echoes_are_described() {
+    let [_, send, _] = SANDBOX.commands.variants else { panic!("{SANDBOX:?}") };
+    let memory = send.fields.last().map(|field| field.kind);
+    assert_eq!(memory, Some(FieldKind::Selector { of: "data" }));
+    let presence = |variant: &Variant| variant.payloads[0].presence;
+    assert_eq!(presence(send), Presence::Registered);
+    assert_eq!(presence(&SANDBOX.notifications.variants[2]), Presence::Registered);
+    let [context] = SANDBOX.commands.header else { panic!("{SANDBOX:?}") };
+    assert_eq!((context.kind, context.optional), (FieldKind::Echo, true));
+    let also = SANDBOX.notifications.variants.iter().map(|variant| variant.also);
+    assert!(also.eq([Some(1), None, None]));
+}
+
 /// The command whose words belong to two payloads, and the notification with one.
-const RDMO: Protocol = Protocol {
-    name: "worker_rdmo",
-    version: 1,
-    commands: Messages {
-        name: "Command",
-        docs: "",
-        tag: U64,
-        len: 56,
-        union_at: 8,
-        header: &[],
-        variants: &[
-            Variant {
-                payloads: &[bytes("addr", Count::Word("addr_len"), Some("addr"))],
-                ..variant(
-                    "ClientInit",
-                    0,
-                    &[word("id", 8), address("addr", "addr", 16), length("addr_len", "addr", 24)],
-                )
-            },
-            variant("RqDestroy", 2, &[word("rq_id", 8)]),
-            Variant {
-                payloads: &[
-                    bytes("packed_rkey", Count::Word("packed_rkey_len"), Some("packed_rkey")),
-                    bytes("packed_memh", Count::Word("packed_memh_len"), Some("packed_memh")),
-                ],
-                ..variant(
-                    "MrReg",
-                    3,
-                    &[
-                        word("va", 8),
-                        word("len", 16),
-                        address("packed_rkey", "packed_rkey", 24),
-                        length("packed_rkey_len", "packed_rkey", 32),
-                        address("packed_memh", "packed_memh", 40),
-                        length("packed_memh_len", "packed_memh", 48),
-                    ],
-                )
-            },
-        ],
-    },
-    notifications: Messages {
-        name: "Notification",
-        docs: "",
-        tag: U64,
-        len: 24,
-        union_at: 8,
-        header: &[],
-        variants: &[Variant {
-            payloads: &[bytes("addr", Count::Word("addr_len"), Some("addr"))],
-            ..variant(
-                "ClientInitDone",
-                0,
-                &[address("addr", "addr", 8), length("addr_len", "addr", 16)],
-            )
-        }],
-    },
-};
+mod rdmo {
+    use urom_abi::{Payload, urom_command, urom_notification};
+
+    #[urom_command(plugin = "worker_rdmo", version = 1)]
+    pub(crate) enum Command<'a> {
+        #[urom(reply = ClientInitDone)]
+        ClientInit {
+            id: u64,
+            #[urom(inline)]
+            addr: &'a [u8],
+        },
+        #[urom(tag = 2, reply = RqDestroyDone)]
+        RqDestroy { rq_id: u64 },
+        #[urom(tag = 3, reply = MrRegDone)]
+        MrReg {
+            va: u64,
+            len: u64,
+            #[urom(inline)]
+            packed_rkey: &'a [u8],
+            #[urom(inline)]
+            packed_memh: &'a [u8],
+        },
+    }
+
+    #[urom_notification]
+    pub(crate) enum Notification {
+        ClientInitDone {
+            #[urom(inline)]
+            addr: Payload,
+        },
+        #[urom(tag = 2)]
+        RqDestroyDone,
+        #[urom(tag = 3)]
+        MrRegDone,
+    }
+}
 
 #[test]
 fn rdmo_is_that_of_the_application() {
     holds(
-        &RDMO,
+        rdmo::Protocol::DESCRIPTION,
         "
         sizeof(struct worker_rdmo_command) == 56
         offsetof(struct worker_rdmo_command, client_init.addr_len) == 24
         offsetof(struct worker_rdmo_command, rq_destroy.rq_id) == 8
-        offsetof(struct worker_rdmo_command, mr_reg.packed_rkey) == 24
+        offsetof(struct worker_rdmo_command, mr_reg.packed_rkey_addr) == 24
         offsetof(struct worker_rdmo_command, mr_reg.packed_memh_len) == 48
         sizeof(struct worker_rdmo_notification) == 24
         offsetof(struct worker_rdmo_notification, client_init_done.addr_len) == 16
@@ -306,100 +234,88 @@ fn rdmo_is_that_of_the_application() {
     );
 }
 
-/// A tag of four bytes, a header field, an opaque type that is a payload, and lengths that are
-/// computed.
-pub(crate) const UCC: Protocol = {
-    const COLL_ARGS: Type = Type::Opaque { name: "CollArgs", size: 200, align: 8 };
-    const WORKER: Field = field("dpu_worker_id", FieldKind::Plain, U64, 8);
-    const CONTEXT: Variant = variant(
-        "ContextCreate",
-        2,
-        &[
-            field("start", FieldKind::Plain, i64::TYPE, 16),
-            field("stride", FieldKind::Plain, i64::TYPE, 24),
-            field("size", FieldKind::Plain, i64::TYPE, 32),
-            word("base_va", 40),
-            word("len", 48),
-        ],
-    );
-    Protocol {
-        name: "libucc_doca_urom_plugin",
-        version: 1,
-        commands: Messages {
-            name: "Command",
-            docs: "",
-            tag: u32::TYPE,
-            len: 64,
-            union_at: 16,
-            header: &[WORKER],
-            variants: &[
-                Variant { reply: Some("LibDestroyed"), ..variant("LibDestroy", 1, &[]) },
-                Variant {
-                    reply: Some("ContextCreated"),
-                    payloads: &[Payload {
-                        ty: i64::TYPE,
-                        presence: NOT_FORWARDS,
-                        ..bytes(
-                            "array",
-                            Count::Given(Given { text: "size", term: Some(Term::Field("size")) }),
-                            None,
-                        )
-                    }],
-                    ..CONTEXT
-                },
-                Variant {
-                    reply: Some("CollDone"),
-                    payloads: &[
-                        Payload {
-                            ty: COLL_ARGS,
-                            ..bytes("args", Count::Fixed(1), Some("coll_args"))
-                        },
-                        bytes("work", Count::Word("work_buffer_size"), Some("work_buffer")),
-                        Payload {
-                            presence: Presence::When(Condition {
-                                text: "is_vector(args)",
-                                compares: None,
-                            }),
-                            ..bytes(
-                                "counts",
-                                Count::Given(Given {
-                                    text: "counts_len(args, team_size)",
-                                    term: None,
-                                }),
-                                None,
-                            )
-                        },
-                    ],
-                    ..variant(
-                        "Coll",
-                        5,
-                        &[
-                            address("coll_args", "args", 16),
-                            word("team", 24),
-                            field("use_xgvmi", FieldKind::Plain, i32::TYPE, 32),
-                            address("work_buffer", "work", 40),
-                            length("work_buffer_size", "work", 48),
-                            word("team_size", 56),
-                        ],
-                    )
-                },
-            ],
+/// UCC, with an opaque type, literal lengths and conditions.
+mod ucc {
+    use urom_abi::{Elements, urom_command, urom_notification};
+
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+    pub(crate) struct CollArgs([u64; 25]);
+
+    fn is_vector(args: Elements<'_, CollArgs>) -> bool {
+        args.get(0).is_some_and(|args| args.0[0] != 0)
+    }
+
+    fn counts_len(args: Elements<'_, CollArgs>, team_size: u64) -> Option<u64> {
+        args.get(0)?.0[1].checked_mul(team_size)
+    }
+
+    #[urom_command(plugin = "libucc_doca_urom_plugin", version = 1, tag = u32)]
+    #[derive(Debug)]
+    pub(crate) enum Command<'a> {
+        #[urom(tag = 1, reply = LibDestroyed)]
+        LibDestroy {
+            #[urom(header)]
+            dpu_worker_id: u64,
         },
-        notifications: Messages {
-            name: "Notification",
-            docs: "",
-            tag: u32::TYPE,
-            len: 24,
-            union_at: 16,
-            header: &[WORKER],
-            variants: &[
-                variant("LibDestroyed", 1, &[]),
-                variant("ContextCreated", 2, &[word("context", 16)]),
-                variant("CollDone", 5, &[field("status", FieldKind::Plain, i32::TYPE, 16)]),
-            ],
+        #[urom(tag = 2, reply = ContextCreated)]
+        ContextCreate {
+            #[urom(header)]
+            dpu_worker_id: u64,
+            start: i64,
+            stride: i64,
+            size: i64,
+            #[urom(inline, addr = none, len = size, when = stride <= 0)]
+            array: Option<Elements<'a, i64>>,
+            base_va: u64,
+            len: u64,
+        },
+        #[urom(tag = 5, reply = CollDone)]
+        Coll {
+            #[urom(header)]
+            dpu_worker_id: u64,
+            #[urom(word)]
+            coll_args: u64,
+            #[urom(inline, addr = coll_args, len = 1)]
+            args: Elements<'a, CollArgs>,
+            team: u64,
+            use_xgvmi: i32,
+            #[urom(word)]
+            work_buffer: u64,
+            #[urom(inline, addr = work_buffer, len = work_buffer_size)]
+            work: &'a [u8],
+            #[urom(word)]
+            work_buffer_size: u64,
+            team_size: u64,
+            #[urom(inline, addr = none, len = counts_len(args, team_size), when = is_vector(args))]
+            counts: Option<&'a [u8]>,
         },
     }
-};
+
+    #[urom_notification(tag = u32)]
+    #[derive(Debug)]
+    pub(crate) enum Notification {
+        #[urom(tag = 1)]
+        LibDestroyed {
+            #[urom(header)]
+            dpu_worker_id: u64,
+        },
+        #[urom(tag = 2)]
+        ContextCreated {
+            #[urom(header)]
+            dpu_worker_id: u64,
+            context: u64,
+        },
+        #[urom(tag = 5)]
+        CollDone {
+            #[urom(header)]
+            dpu_worker_id: u64,
+            status: i32,
+        },
+    }
+}
+
+pub(crate) const UCC: Protocol = *ucc::Protocol::DESCRIPTION;
 
 #[test]
 fn ucc_is_that_of_ucc() {
@@ -418,4 +334,24 @@ fn ucc_is_that_of_ucc() {
         offsetof(struct libucc_doca_urom_plugin_notification, coll_done.status) == 16
         ",
     );
+}
+
+#[test]
+fn expressions_are_described_with_their_structure() {
+    let payload = |variant: usize, at: usize| UCC.commands.variants[variant].payloads[at];
+    let Payload { count, presence, address, .. } = payload(1, 0);
+    assert_eq!(count, Count::Given(Given { text: "size", term: Some(Term::Field("size")) }));
+    let (left, right) = (Term::Field("stride"), Term::Number(0));
+    let compares = Some(Comparison { left, sign: Sign::AtMost, right });
+    assert_eq!(presence, Presence::When(Condition { text: "stride <= 0", compares }));
+    assert_eq!(address, None);
+    let Payload { count, ty, .. } = payload(2, 0);
+    assert_eq!(count, Count::Fixed(1));
+    assert_eq!(ty, Type::Opaque { name: "CollArgs", size: 200, align: 8 });
+    // What is no single comparison, or no single term, has its text alone.
+    let Payload { count, presence, .. } = payload(2, 2);
+    let text = "counts_len(args, team_size)";
+    assert_eq!(count, Count::Given(Given { text, term: None }));
+    let condition = Condition { text: "is_vector(args)", compares: None };
+    assert_eq!(presence, Presence::When(condition));
 }

@@ -73,13 +73,19 @@ impl Entered<'_> {
         self.shared.ctx.0.as_ptr()
     }
 
-    /// Looks an address up for the sake of the member.
-    pub(crate) fn contains(&self, member: u64) -> Result<bool> {
+    /// The worker's answer to a look-up of an address.
+    fn look(&self, member: u64) -> Result<(DocaError, *mut c_void)> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
         let ctx = self.ctx();
-        let mut start = null_mut::<c_void>();
+        let mut start = null_mut();
         // SAFETY: the plugin is open, so the context is live; the place can be written to.
-        match unsafe { lookup(ctx, member, &mut start) }.check() {
+        let code = unsafe { lookup(ctx, member, &mut start) };
+        Ok((code, start))
+    }
+
+    /// Looks an address up for the sake of the member.
+    pub(crate) fn contains(&self, member: u64) -> Result<bool> {
+        match self.look(member)?.0.check() {
             Ok(()) => Ok(true),
             Err(DocaError::NOT_FOUND) => Ok(false),
             Err(code) => Err(failed(code, member, "address")),
@@ -95,11 +101,7 @@ impl Entered<'_> {
         member: u64,
         take: impl FnOnce(&'a [u8]) -> R,
     ) -> Result<R> {
-        let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
-        let ctx = self.ctx();
-        let mut start = null_mut::<c_void>();
-        // SAFETY: the plugin is open, so the context is live; the place can be written to.
-        let code = unsafe { lookup(ctx, member, &mut start) };
+        let (code, start) = self.look(member)?;
         code.check().map_err(|code| failed(code, member, "address"))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
         // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.

@@ -6,10 +6,10 @@
 
 use std::fmt;
 
-use super::FILE;
+use crate::panic::FILE;
 
-/// The file of [`contain`](guard::contain), which catches every panic of the plugin.
-const GUARD: Part = Part { file: FILE, module: "urom_pdk::guard::" };
+/// The file of [`contain`](crate::panic::contain), which catches every panic of the plugin.
+const GUARD: Part = Part { file: FILE, module: "urom_pdk::panic::" };
 /// The file of the future that polls a handler's method.
 const SERVE: Part = Part { file: urom_abi::wire::SERVE_FILE, module: "urom_abi::wire::serve::" };
 
@@ -49,7 +49,7 @@ impl Frame<'_> {
     /// Whether it lies between the kit's guard and the plugin: a function of the kit, one that the
     /// macros made, or one of Rust's own.
     fn is_between(&self) -> bool {
-        let directory = GUARD.file.trim_end_matches("guard.rs");
+        let directory = GUARD.file.trim_end_matches("panic.rs");
         let file = self.file();
         let of_rust = ["/rustc/", "/rustlib/src/rust/library/"];
         file.contains(directory)
@@ -129,8 +129,8 @@ mod tests {
         let printed = format!(
             "   0: my_plugin::deeper\n   1: <P as urom_abi::protocol::Serve<S,H>>::progress\n   \
             2: {{closure#0}}<a>\n             at ./{}:9:9\n   3: __rust_try\n   \
-            4: urom_pdk::guard::contain\n   5: clone3\n",
-            GUARD.file.replace("guard", "executor")
+            4: urom_pdk::panic::contain\n   5: clone3\n",
+            GUARD.file.replace("panic", "executor")
         );
         assert_eq!(shown(&printed), ["my_plugin::deeper"]);
     }

@@ -6,7 +6,7 @@ use log::kv::{Error, Key, Value, VisitSource};
 use log::{LevelFilter, Metadata, Record};
 use urom_abi::log::Level;
 
-use super::Place;
+use crate::panic::Place;
 
 /// Makes the plugin's log that of the crate `log` in this library.
 pub(super) fn install() {
@@ -28,7 +28,7 @@ impl log::Log for ToWorker {
     }
 
     fn log(&self, record: &Record<'_>) {
-        let at = record.file().zip(record.line()).map(|(file, line)| Place::new(file, line));
+        let at = record.file().zip(record.line()).map(|(file, line)| Place { file, line });
         let text = format_args!("{}{}", record.args(), Fields(record));
         super::write(level_of(record.metadata()), at, record.target(), text);
     }

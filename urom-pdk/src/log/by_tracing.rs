@@ -8,7 +8,7 @@ use tracing_core::subscriber::Interest;
 use tracing_core::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 
-use super::Place;
+use crate::panic::Place;
 
 /// Makes the plugin's log the subscriber of this library.
 pub(super) fn install() {
@@ -42,7 +42,7 @@ impl Subscriber for ToWorker {
 
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let at = metadata.file().zip(metadata.line()).map(|(file, line)| Place::new(file, line));
+        let at = metadata.file().zip(metadata.line()).map(|(file, line)| Place { file, line });
         super::write(level_of(metadata), at, metadata.target(), format_args!("{}", Fields(event)));
     }
 

@@ -2,7 +2,7 @@
 
 use urom_abi::log::Level;
 
-use super::Place;
+use crate::panic::Place;
 
 #[derive(Debug)]
 pub(super) struct Line<'a> {

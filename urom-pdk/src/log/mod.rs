@@ -33,7 +33,7 @@ use self::line::Line;
 pub(crate) use self::out::host_of;
 use self::out::limit;
 use crate::Error;
-use crate::guard::contain;
+use crate::panic::{Place, contain};
 
 /// Something failed (`DOCA_LOG_ERR`).
 #[track_caller]
@@ -57,23 +57,6 @@ pub fn info(text: fmt::Arguments<'_>) {
 #[track_caller]
 pub fn debug(text: fmt::Arguments<'_>) {
     write(Level::Debug, Some(Place::of(Location::caller())), "", text);
-}
-
-/// Where in the plugin's code a line comes from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
-    file: &'a str,
-    line: u32,
-}
-
-impl<'a> Place<'a> {
-    pub(crate) fn new(file: &'a str, line: u32) -> Place<'a> {
-        Place { file, line }
-    }
-
-    pub(crate) fn of(location: &'a Location<'_>) -> Place<'a> {
-        Place { file: location.file(), line: location.line() }
-    }
 }
 
 /// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's

@@ -9,7 +9,7 @@ use urom_abi::worker_log::{self, WorkerLog};
 use super::doca::{self, doca};
 use super::line::Line;
 use super::source;
-use crate::guard::contain;
+use crate::panic::contain;
 
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();

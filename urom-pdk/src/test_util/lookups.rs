@@ -13,18 +13,6 @@ use super::members::Shared;
 use crate::guard::guard;
 
 /// Which look-up: what [`Worker::fail_lookup`](super::Worker::fail_lookup) makes fail.
-///
-/// ```
-/// use urom_pdk::DocaError;
-/// use urom_pdk::test_util::{Lookup, Worker};
-///
-/// /// Every look-up fails once.
-/// fn fail_all<P: urom_abi::protocol::Protocol>(worker: &Worker<P>) {
-///     for lookup in [Lookup::Address, Lookup::Segment, Lookup::MemoryHandle, Lookup::Key] {
-///         worker.fail_lookup(lookup, DocaError::NOT_FOUND);
-///     }
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Of an address (`addr_lookup`): [`Domains::address`](crate::Domains::address) and

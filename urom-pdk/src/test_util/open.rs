@@ -41,9 +41,6 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Opens a plugin as member `id` of a domain: [`Domain::open`], for plugins that may fail to.
-    ///
-    /// # Errors
-    /// As for [`try_open`](Self::try_open).
     pub fn try_open_in<T: 'static>(domain: &Domain, id: u64) -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -97,9 +94,6 @@ impl<P: Protocol> Worker<P> {
     /// through the `urom-abi` of this program, by its types
     /// [`CommandDesc`](urom_abi::descriptor::CommandDesc) and
     /// [`NotificationDesc`](urom_abi::descriptor::NotificationDesc): memory is checked.
-    ///
-    /// # Errors
-    /// As for [`from_iface`](Self::from_iface).
     ///
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).

@@ -10,24 +10,6 @@ use urom_abi::wire::{DecodeError, EncodeError};
 /// [`Worker::answer`](super::Worker::answer) and [`Worker::wait`](super::Worker::wait).
 ///
 /// It may be dropped; the command needs its notification all the same.
-///
-/// ```
-/// use urom_abi::DocaError;
-/// use urom_abi::protocol::{Protocol, Reply};
-/// use urom_pdk::test_util::{Sent, Worker};
-///
-/// /// Counts the steps until a command is answered.
-/// fn steps<P: Protocol, R: Reply>(worker: &Worker<P>, sent: Sent<R>) -> (usize, Result<R, DocaError>) {
-///     let mut steps = 0;
-///     loop {
-///         if let Some(answer) = worker.answer(&sent) {
-///             return (steps, answer);
-///         }
-///         worker.progress();
-///         steps += 1;
-///     }
-/// }
-/// ```
 pub struct Sent<R: Reply> {
     pub(super) token: u64,
     pub(super) echo: R::Echo,

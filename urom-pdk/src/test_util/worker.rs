@@ -29,69 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// [`progress`](Self::progress).
 ///
 /// Dropping it closes the plugin and checks what it did, like [`finish`](Self::finish).
-///
-/// ```standalone_crate
-/// # mod protocol {
-/// #     use urom_abi::{urom_command, urom_notification};
-/// #     #[urom_command(plugin = "worker_sum", version = 1)]
-/// #     #[derive(Debug)]
-/// #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
-/// #     #[urom_notification]
-/// #     #[derive(Debug, PartialEq)]
-/// #     pub enum Notification { Sum { total: u64 } }
-/// # }
-/// # use protocol::{Add, Handler, Protocol, Sum};
-/// # use std::cell::Cell;
-/// # use urom_pdk::prelude::*;
-/// # #[derive(Default)]
-/// # struct Summing(Cell<u64>);
-/// # #[urom_plugin]
-/// # impl Handler for Summing {
-/// #     fn open(_: &OpenContext) -> Result<Self> { Ok(Summing::default()) }
-/// #     fn address(&self) -> Result<Vec<u8>> { Ok(b"here".to_vec()) }
-/// #     async fn add(&self, _: &Context, cmd: Add) -> Result<Sum> {
-/// #         self.0.set(self.0.get() + cmd.value);
-/// #         Ok(Sum { total: self.0.get() })
-/// #     }
-/// # }
-/// use std::time::Duration;
-/// use urom_pdk::test_util::{Report, Worker};
-///
-/// # fn main() {
-/// let worker = Worker::<Protocol>::open::<Summing>();
-/// assert_eq!(worker.address(), b"here");
-/// worker.set_patience(Duration::from_secs(1));
-/// assert_eq!(worker.call(Add { value: 1 }), Ok(Sum { total: 1 }));
-///
-/// // Step by step, from two hosts.
-/// let (first, second) = (worker.send(Add { value: 2 }), worker.send_from(2, Add { value: 3 }));
-/// assert_eq!(worker.in_flight(), 2);
-/// assert_eq!(worker.progress(), 2, "both were answered");
-/// assert!(worker.notification(&first).is_some_and(|notification| notification.status == DocaError::SUCCESS));
-/// assert_eq!(worker.answer(&first), Some(Ok(Sum { total: 3 })));
-/// assert_eq!(worker.wait(second), Ok(Sum { total: 6 }));
-///
-/// // In one list.
-/// let listed = [worker.queue(Add { value: 1 }), worker.queue_from(2, Add { value: 1 })];
-/// worker.flush();
-/// for sent in listed {
-///     assert!(worker.wait(sent).is_ok());
-/// }
-///
-/// // What must not break it.
-/// let malformed = worker.send_bytes(b"no command");
-/// assert_eq!(worker.wait(malformed).unwrap_err(), DocaError::INVALID_VALUE);
-/// worker.fill_c_heap(1);
-/// assert_eq!(worker.call(Add { value: 1 }), Err(DocaError::NO_MEMORY));
-/// worker.set_message_limit(32);
-/// assert_eq!(worker.call(Add { value: 1 }), Err(DocaError::INVALID_VALUE));
-///
-/// worker.advance(Duration::from_secs(3600));
-/// assert_eq!(worker.close(), 0, "nothing is in flight");
-/// let report: Report = worker.finish();
-/// assert!(report.is_clean(), "{report}");
-/// # }
-/// ```
 pub struct Worker<P: Protocol> {
     pub(super) instance: Rc<Instance>,
     patience: Cell<Duration>,
@@ -132,9 +69,6 @@ impl<P: Protocol> Worker<P> {
     ///
     /// # Errors
     /// The status of the notification, unless that is `SUCCESS`.
-    ///
-    /// # Panics
-    /// As for [`wait`](Self::wait).
     #[track_caller]
     pub fn call<C: Request<Protocol = P>>(&self, command: C) -> Result<C::Reply, DocaError> {
         self.wait(self.send(command))
@@ -152,9 +86,6 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// The same from another connection: another host program, which is nobody the plugin knows.
-    ///
-    /// # Panics
-    /// As for [`send`](Self::send).
     #[track_caller]
     pub fn send_from<C: Request<Protocol = P>>(
         &self,
@@ -168,18 +99,12 @@ impl<P: Protocol> Worker<P> {
 
     /// Puts a command into the list that the next [`flush`](Self::flush), or the next command that
     /// is sent, hands over.
-    ///
-    /// # Panics
-    /// As for [`send`](Self::send).
     #[track_caller]
     pub fn queue<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
         self.queue_from(CONNECTION, command)
     }
 
     /// The same from another connection.
-    ///
-    /// # Panics
-    /// As for [`send`](Self::send).
     #[track_caller]
     pub fn queue_from<C: Request<Protocol = P>>(
         &self,

@@ -53,13 +53,20 @@ struct Sandbox {
 impl Handler for Sandbox {
     fn open(_: &OpenContext) -> Result<Self> {
         let context = ucx::Context::builder(Features::TAG).watched_shared_memory().build();
-        let worker = context.and_then(|context| context.worker()).map_err(driver("opening UCX"))?;
-        let members = Mesh::new(&worker).map_err(driver("listening for members"))?;
+        let worker = context
+            .and_then(|context| context.worker())
+            .or_code(DocaError::DRIVER, "opening UCX")?;
+        let members = Mesh::new(&worker).or_code(DocaError::DRIVER, "listening for members")?;
         Ok(Sandbox { memories: Memories::default(), members, worker })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        Ok(self.members.address().map_err(driver("asking UCX for an address"))?.as_bytes().to_vec())
+        Ok(self
+            .members
+            .address()
+            .or_code(DocaError::DRIVER, "asking UCX for an address")?
+            .as_bytes()
+            .to_vec())
     }
 
     fn progress(&self) -> bool {
@@ -82,7 +89,7 @@ impl Handler for Sandbox {
         // rendezvous. They are trusted with the memory of the workers in it: the guide's page on
         // security says so.
         let member = unsafe { self.members.endpoint(address) };
-        let peer = member.map_err(driver("connecting to a member"))?;
+        let peer = member.or_code(DocaError::DRIVER, "connecting to a member")?;
         let sent = match cmd.data {
             Data::Inline(bytes) => peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0,
             Data::Registered(at) => {
@@ -120,10 +127,6 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }
-}
-
-fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {
-    move |error| Error::new(DocaError::DRIVER, what).with_source(error)
 }
 
 #[cfg(test)]

@@ -12,8 +12,6 @@ use ucx::{
 };
 use urom_pdk::{Payload, prelude::*};
 
-use crate::driver;
-
 /// What all registrations together may cost. One costs its bytes in this process, and [`LEAST`] at
 /// least, so there are at most 1024.
 const MOST_REGISTERED: u64 = 1 << 30;
@@ -100,7 +98,7 @@ impl Memories {
                 })
             }
         };
-        let place = place.map_err(driver("registering memory, new or the host's"))?;
+        let place = place.or_code(DocaError::DRIVER, "registering memory, new or the host's")?;
         let len = if let Place::Host(theirs) = &place { theirs.window.len() } else { len };
         let address = if has(MapParams::FIELD_ADDRESS) { params.address } else { 0 };
         Ok(entries.insert(Entry { owner, address, len, cost, place }).data().as_ffi())

@@ -62,9 +62,8 @@ impl Handler for Faulty {
 
     async fn env(&self, _cx: &Context, cmd: Env) -> Result<EnvValue> {
         let end = cmd.name.iter().position(|byte| *byte == 0).unwrap_or(cmd.name.len());
-        let name = std::str::from_utf8(&cmd.name[..end]).map_err(|e| {
-            Error::new(DocaError::INVALID_VALUE, "the variable's name").with_source(e)
-        })?;
+        let name = std::str::from_utf8(&cmd.name[..end])
+            .or_code(DocaError::INVALID_VALUE, "the variable's name")?;
         let mut value = [0; 64];
         // An empty name or one with a `=` is no variable's.
         let Some(found) = std::env::var_os(name) else {
@@ -77,9 +76,8 @@ impl Handler for Faulty {
     }
 
     async fn affinity(&self, _cx: &Context, _cmd: Affinity) -> Result<Cpus> {
-        let set = sched_getaffinity(None).map_err(|e| {
-            Error::new(DocaError::OPERATING_SYSTEM, "sched_getaffinity").with_source(e)
-        })?;
+        let set =
+            sched_getaffinity(None).or_code(DocaError::OPERATING_SYSTEM, "sched_getaffinity")?;
         let mut mask = [0; 16];
         for (word, bits) in mask.iter_mut().enumerate() {
             let bit = |bit: usize| u64::from(has_cpu(&set, word * 64 + bit)) << bit;

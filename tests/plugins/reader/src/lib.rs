@@ -22,7 +22,7 @@ impl Reader {
         }
         // SAFETY: the key is what a host gave for its buffer, and this plugin trusts it.
         let window = unsafe { Window::open(&self.worker, key) };
-        let window = Rc::new(window.map_err(driver("opening a window"))?);
+        let window = Rc::new(window.or_code(DocaError::DRIVER, "opening a window")?);
         windows.insert(key.to_vec(), Rc::clone(&window));
         Ok(window)
     }
@@ -31,13 +31,14 @@ impl Reader {
 #[urom_plugin]
 impl Handler for Reader {
     fn open(_cx: &OpenContext) -> Result<Self> {
-        let context = ucx::Context::new(Features::RMA).map_err(driver("opening UCX"))?;
-        let worker = context.worker().map_err(driver("opening UCX"))?;
+        let context = ucx::Context::new(Features::RMA).or_code(DocaError::DRIVER, "opening UCX")?;
+        let worker = context.worker().or_code(DocaError::DRIVER, "opening UCX")?;
         Ok(Reader { worker, windows: RefCell::default() })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        let address = self.worker.address().map_err(driver("asking UCX for an address"))?;
+        let address =
+            self.worker.address().or_code(DocaError::DRIVER, "asking UCX for an address")?;
         Ok(address.as_bytes().to_vec())
     }
 
@@ -75,8 +76,4 @@ fn if_any(found: Result<&[u8]>) -> Result<&[u8]> {
         Err(error) if error.code() == DocaError::NOT_FOUND => Ok(&[]),
         found => found,
     }
-}
-
-fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {
-    move |error| Error::new(DocaError::DRIVER, what).with_source(error)
 }

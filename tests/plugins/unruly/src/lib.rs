@@ -84,8 +84,7 @@ impl Handler for Unruly {
     }
 
     async fn leak(&self, _cx: &Context, cmd: Leak) -> Result<Kept> {
-        let len = usize::try_from(cmd.bytes)
-            .map_err(|e| Error::new(DocaError::TOO_BIG, "more than there is").with_source(e))?;
+        let len = usize::try_from(cmd.bytes).or_code(DocaError::TOO_BIG, "more than there is")?;
         // Written to: the system takes no memory for bytes that nobody touched.
         Vec::leak(vec![1_u8; len]);
         self.leaked.set(self.leaked.get() + cmd.bytes);

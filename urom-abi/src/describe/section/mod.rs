@@ -23,7 +23,11 @@ use std::fmt;
 
 use super::Protocol;
 
-pub use read::{check, read};
+pub use read::read;
+// For generated code, the service and fuzzers.
+#[doc(hidden)]
+pub use read::check;
+#[doc(hidden)]
 pub use write::{array, len, without_docs, write};
 
 /// The section's name.
