@@ -10,9 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde_json::{Map, Value as Json};
-use urom_abi::DocaError;
 
-use crate::model::{Action, Flag, Found, Kind, Refusal, Value};
+use crate::model::{Action, Flag, Found, Kind, Refusal, Value, refusal};
 
 /// What the built-in flags are under.
 const GENERAL: &str = "doca_general_flags";
@@ -23,23 +22,22 @@ const PROGRAM: &str = "doca_program_flags";
 pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| {
-        Refusal::new(DocaError::IO_FAILED, format!("the JSON file {shown} cannot be read: {error}"))
-    })?;
-    parse(flags, &text).map_err(|refusal| {
-        Refusal::new(refusal.code, format!("the JSON file {shown}: {}", refusal.text))
-    })
+    let text = fs::read_to_string(path)
+        .map_err(|error| refusal!(IO_FAILED, "the JSON file {shown} cannot be read: {error}"))?;
+    parse(flags, &text)
+        .map_err(|refusal| refusal!(code = refusal.code, "the JSON file {shown}: {}", refusal.text))
 }
 
 fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
-    let root: Json = serde_json::from_str(&strict(text)).map_err(|error| {
-        Refusal::new(DocaError::IO_FAILED, format!("not JSON: {error}; correct the file"))
-    })?;
+    let root: Json = serde_json::from_str(&strict(text))
+        .map_err(|error| refusal!(IO_FAILED, "not JSON: {error}; correct the file"))?;
     let root = object(&root, "the file")?;
     if let Some(name) = root.keys().find(|name| *name != GENERAL && *name != PROGRAM) {
-        let text =
-            format!("unknown section `{}`; there are {GENERAL} and {PROGRAM}", name.escape_debug());
-        return Err(Refusal::new(DocaError::NOT_SUPPORTED, text));
+        return Err(refusal!(
+            NOT_SUPPORTED,
+            "unknown section `{}`; there are {GENERAL} and {PROGRAM}",
+            name.escape_debug()
+        ));
     }
     let mut found = Vec::new();
     for (section, is_wanted) in [
@@ -57,10 +55,7 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
         let is_known =
             |name: &String| of_section.iter().any(|(_, flag)| flag.long.as_ref() == Some(name));
         if let Some(name) = entries.keys().find(|name| !is_known(name)) {
-            return Err(Refusal::new(
-                DocaError::NOT_SUPPORTED,
-                unknown(section, name, &of_section),
-            ));
+            return Err(unknown(section, name, &of_section));
         }
         for (at, flag) in of_section {
             if let Some(given) = flag.long.as_ref().and_then(|name| entries.get(name)) {
@@ -71,18 +66,22 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
     Ok(found)
 }
 
-fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> String {
+fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> Refusal {
     let names: Vec<&str> = flags.iter().filter_map(|(_, flag)| flag.long.as_deref()).collect();
     let there = if names.is_empty() { "no flags".to_owned() } else { names.join(", ") };
-    format!("unknown flag `{}` in {section}; there are {there}", name.escape_debug())
+    refusal!(
+        NOT_SUPPORTED,
+        "unknown flag `{}` in {section}; there are {there}",
+        name.escape_debug()
+    )
 }
 
 fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refusal> {
     value.as_object().ok_or_else(|| {
-        let text = format!(
+        refusal!(
+            INVALID_VALUE,
             "{name} is not an object: write {{\"{GENERAL}\": {{...}}, \"{PROGRAM}\": {{...}}}}"
-        );
-        Refusal::new(DocaError::INVALID_VALUE, text)
+        )
     })
 }
 
@@ -104,10 +103,7 @@ fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
     match value {
         Some(Value::Int(number)) => flag.int(number),
         Some(value) => Ok(value),
-        None => {
-            let text = format!("flag {flag} needs {wanted}, and is {given}");
-            Err(Refusal::new(DocaError::INVALID_VALUE, text))
-        }
+        None => Err(refusal!(INVALID_VALUE, "flag {flag} needs {wanted}, and is {given}")),
     }
 }
 
@@ -177,6 +173,8 @@ fn blank(bytes: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use urom_abi::DocaError;
+
     use crate::model::{built_in, tests::flag};
 
     /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x

@@ -35,7 +35,7 @@ use std::io::Write;
 use urom_abi::DocaError;
 use urom_log::{guard, guard_or};
 
-use model::{Callback, Draft, ParamType, Refusal};
+use model::{Callback, Draft, ParamType, Refusal, refusal};
 use state::Param;
 
 /// What a message begins with when nobody named the program.
@@ -57,7 +57,7 @@ fn telling(call: impl FnOnce() -> Result<(), Refusal>) -> DocaError {
 }
 
 fn missing(what: &str) -> Refusal {
-    Refusal::new(DocaError::INVALID_VALUE, format!("{what} is NULL"))
+    refusal!(INVALID_VALUE, "{what} is NULL")
 }
 
 /// A text of the program's; `None` for NULL.
@@ -207,10 +207,7 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
 /// `argv` is NULL or has `argc` C strings, or NULLs.
 unsafe fn arguments<'a>(argc: c_int, argv: *mut *mut c_char) -> Result<Vec<&'a CStr>, Refusal> {
     let count = usize::try_from(argc).ok().filter(|count| *count > 0).ok_or_else(|| {
-        Refusal::new(
-            DocaError::INVALID_VALUE,
-            format!("doca_argp_start: argc is {argc}: pass that of main"),
-        )
+        refusal!(INVALID_VALUE, "doca_argp_start: argc is {argc}: pass that of main")
     })?;
     if argv.is_null() {
         return Err(missing("doca_argp_start: argv"));

@@ -8,9 +8,7 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use urom_abi::DocaError;
-
-use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value};
+use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value, refusal};
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,8 +41,11 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> 
                     continue;
                 }
                 (Kind::Bool, Some(text)) => {
-                    let text = format!("flag {flag} takes no value, and was given {}", shown(text));
-                    return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+                    return Err(refusal!(
+                        INVALID_VALUE,
+                        "flag {flag} takes no value, and was given {}",
+                        shown(text)
+                    ));
                 }
                 (_, Some(text)) => text,
                 (_, None) => value_behind(flags, flag, rest.next())?,
@@ -64,8 +65,7 @@ struct Piece<'a> {
 /// The flags of one argument.
 fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
     let unknown = |name: &[u8]| {
-        let text = format!("unknown flag {}; -h lists the flags there are", shown(name));
-        Refusal::new(DocaError::NOT_SUPPORTED, text)
+        refusal!(NOT_SUPPORTED, "unknown flag {}; -h lists the flags there are", shown(name))
     };
     if let Some(text) = arg.strip_prefix(b"--") {
         let (name, value) = at_equals_sign(text);
@@ -73,8 +73,11 @@ fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
         return Ok(vec![Piece { flag, value }]);
     }
     let Some(text) = arg.strip_prefix(b"-").filter(|text| !text.is_empty()) else {
-        let text = format!("{} belongs to no flag; -h lists the flags there are", shown(arg));
-        return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+        return Err(refusal!(
+            INVALID_VALUE,
+            "{} belongs to no flag; -h lists the flags there are",
+            shown(arg)
+        ));
     };
     let (name, value) = at_equals_sign(text);
     if let Some(flag) = short(flags, name) {
@@ -121,12 +124,12 @@ fn value_behind<'a>(
     flag: &Flag,
     next: Option<&'a [u8]>,
 ) -> Result<&'a [u8], Refusal> {
-    let refused = |text: String| Err(Refusal::new(DocaError::INVALID_VALUE, text));
     let direct = flag.long.as_ref().map_or_else(|| format!("{flag}="), |long| format!("--{long}="));
     match next {
-        None => refused(format!("flag {flag} needs a value behind it")),
+        None => Err(refusal!(INVALID_VALUE, "flag {flag} needs a value behind it")),
         Some(text) if text == b"--" || text.starts_with(b"-") && split(flags, text).is_ok() => {
-            refused(format!(
+            Err(refusal!(
+                INVALID_VALUE,
                 "flag {flag} needs a value, and {} is a flag; if it is meant as the value, write {direct}{}",
                 shown(text),
                 String::from_utf8_lossy(text)
@@ -140,9 +143,7 @@ fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
     match flag.kind {
         Kind::Int | Kind::Level => flag.int(int(flag, text)?),
         // An argument is a C string, so no NUL is within.
-        _ => CString::new(text)
-            .map(Value::Text)
-            .map_err(|_| Refusal::new(DocaError::INVALID_VALUE, "a NUL")),
+        _ => CString::new(text).map(Value::Text).map_err(|_| refusal!(INVALID_VALUE, "a NUL")),
     }
 }
 
@@ -153,8 +154,7 @@ fn int(flag: &Flag, text: &[u8]) -> Result<c_int, Refusal> {
             Kind::Level => format!("a level ({LEVELS})"),
             _ => format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
         };
-        let text = format!("flag {flag} needs {wanted}, and was given {}", shown(text));
-        Refusal::new(DocaError::INVALID_VALUE, text)
+        refusal!(INVALID_VALUE, "flag {flag} needs {wanted}, and was given {}", shown(text))
     })
 }
 
@@ -165,6 +165,8 @@ fn shown(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use urom_abi::DocaError;
+
     use crate::model::{built_in, tests::flag};
 
     /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all

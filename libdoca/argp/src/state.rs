@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use urom_abi::DocaError;
-
-use crate::model::{Draft, Flag, Refusal, built_in};
+use crate::model::{Draft, Flag, Refusal, built_in, refusal};
 
 /// `struct doca_argp_param`. There is none behind the pointers: they are numbers, so that one which
 /// is not valid any more is told as such.
@@ -51,18 +49,18 @@ fn state() -> MutexGuard<'static, State> {
 
 impl State {
     fn parser(&mut self) -> Result<&mut Parser, Refusal> {
-        let text = "there is no parser: call doca_argp_init first";
-        self.parser.as_mut().ok_or_else(|| Refusal::new(DocaError::BAD_STATE, text))
+        let missing = || refusal!(BAD_STATE, "there is no parser: call doca_argp_init first");
+        self.parser.as_mut().ok_or_else(missing)
     }
 }
 
 impl Parser {
     fn not_started(&mut self, what: &str) -> Result<&mut Parser, Refusal> {
         if self.is_started {
-            let text = format!(
+            return Err(refusal!(
+                BAD_STATE,
                 "{what} after doca_argp_start: call doca_argp_destroy and doca_argp_init before"
-            );
-            return Err(Refusal::new(DocaError::BAD_STATE, text));
+            ));
         }
         Ok(self)
     }
@@ -72,8 +70,10 @@ impl Parser {
 pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refusal> {
     let mut state = state();
     if state.parser.is_some() {
-        let text = "doca_argp_init was called already: call doca_argp_destroy in between";
-        return Err(Refusal::new(DocaError::BAD_STATE, text));
+        return Err(refusal!(
+            BAD_STATE,
+            "doca_argp_init was called already: call doca_argp_destroy in between"
+        ));
     }
     state.parser = Some(Parser {
         name,
@@ -126,14 +126,13 @@ pub(crate) fn register(param: *mut Param) -> Result<(), Refusal> {
 }
 
 fn not_there(call: &str, param: *mut Param) -> Refusal {
-    let text = if param.is_null() {
-        format!("{call}: the parameter is NULL")
-    } else {
-        format!(
-            "{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already"
-        )
-    };
-    Refusal::new(DocaError::INVALID_VALUE, text)
+    if param.is_null() {
+        return refusal!(INVALID_VALUE, "{call}: the parameter is NULL");
+    }
+    refusal!(
+        INVALID_VALUE,
+        "{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already"
+    )
 }
 
 impl Parser {
@@ -144,9 +143,10 @@ impl Parser {
             Some(other) => {
                 let whose =
                     if other.is_programs() { "is registered already" } else { "is DOCA's own" };
-                let text =
-                    format!("flag {flag} has a name of {other}, which {whose}: choose another");
-                Err(Refusal::new(DocaError::ALREADY_EXIST, text))
+                Err(refusal!(
+                    ALREADY_EXIST,
+                    "flag {flag} has a name of {other}, which {whose}: choose another"
+                ))
             }
         }
     }

@@ -23,7 +23,7 @@ use urom_wire::stream::StreamError;
 
 use crate::address::Address;
 use crate::event::{Event, Mailbox};
-use crate::failure::{failure, invalid, stream_code};
+use crate::failure::{failure, stream_code};
 use crate::stream::DaemonStream;
 
 /// How long a daemon that refuses connections is tried again: scripts start it together with the
@@ -68,11 +68,11 @@ impl Welcome {
     /// The service's CPUs.
     pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
         self.cpus.parse().map_err(|error| {
-            let text = format!(
+            failure!(
+                IO_FAILED,
                 "the daemon at {} named its CPUs in a way nobody reads: {error}",
                 self.daemon
-            );
-            failure(DocaError::IO_FAILED, text)
+            )
         })
     }
 
@@ -175,12 +175,11 @@ pub(super) async fn welcome(
             Ok((stream, Welcome { plugins, cpus, max_message, daemon }))
         }
         Ok(DaemonToHost::Refused(failure)) => Err(failure),
-        Ok(other) => Err(failure(
-            DocaError::IO_FAILED,
-            format!(
-                "the daemon at {daemon} began with `{}` instead of a welcome: use the same release on both",
-                other.name()
-            ),
+        Ok(other) => Err(failure!(
+            IO_FAILED,
+            "the daemon at {daemon} began with `{}` instead of a welcome: use the same release on \
+             both",
+            other.name()
         )),
         Err(error) => Err(address.not_welcomed(daemon, &error)),
     }
@@ -200,82 +199,79 @@ pub(super) async fn answer(
     let mut next_request = 0;
     loop {
         tokio::select! {
-            request = requests.recv() => match request {
-                None => {
-                    stream.close().await;
-                    return None;
-                }
-                // Fails only this start; the daemon would end the stream.
-                Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
-                    let text = format!(
-                        "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most; set fewer", env.len()
-                    );
-                    // A start that was given up needs no answer.
-                    let _ = answer.send(Err(invalid(text)));
-                }
-                Some(request) => {
-                    next_request += 1;
-                    let message = match request {
-                        Request::Start(worker, answer) => {
-                            starts.insert(next_request, answer);
-                            HostToDaemon::Start { request: next_request, worker }
+                    request = requests.recv() => match request {
+                        None => {
+                            stream.close().await;
+                            return None;
                         }
-                        Request::Group { query, gid } => {
-                            queries.insert(next_request, query);
-                            HostToDaemon::Group { request: next_request, gid }
+                        // Fails only this start; the daemon would end the stream.
+                        Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
+                            // A start that was given up needs no answer.
+        let _ = answer.send(Err(failure!(INVALID_VALUE, "a worker's environment of {} variables \
+                                                         cannot be: {MAX_VARIABLES} are the most; \
+                                                         set fewer", env.len())));
                         }
-                        Request::Describe { plugin, answer } => {
-                            descriptions.insert(next_request, answer);
-                            HostToDaemon::Describe { request: next_request, plugin }
+                        Some(request) => {
+                            next_request += 1;
+                            let message = match request {
+                                Request::Start(worker, answer) => {
+                                    starts.insert(next_request, answer);
+                                    HostToDaemon::Start { request: next_request, worker }
+                                }
+                                Request::Group { query, gid } => {
+                                    queries.insert(next_request, query);
+                                    HostToDaemon::Group { request: next_request, gid }
+                                }
+                                Request::Describe { plugin, answer } => {
+                                    descriptions.insert(next_request, answer);
+                                    HostToDaemon::Describe { request: next_request, plugin }
+                                }
+                            };
+                            stream.send(message).await;
                         }
-                    };
-                    stream.send(message).await;
+                    },
+                    message = stream.next() => match message {
+                        Ok(DaemonToHost::Started { request, id, mut address, ticket }) => {
+                            if address.ip().is_unspecified() {
+                                address.set_ip(daemon.ip());
+                            }
+                            if let Some(answer) = starts.remove(&request) {
+                                // A start that was given up finishes by itself: see `worker_link`.
+                                let _ = answer.send(Ok(Started { id, address, ticket }));
+                            }
+                        }
+                        Ok(DaemonToHost::Group { request, ids }) => {
+                            if let Some(query) = queries.remove(&request) {
+                                mailbox.post((run, Event::Group { query, result: Ok(ids) }));
+                            }
+                        }
+                        // The caller may have stopped waiting for the answer.
+                        Ok(DaemonToHost::Description { request, description }) => {
+                            if let Some(answer) = descriptions.remove(&request) {
+                                let _ = answer.try_send(Ok(description));
+                            }
+                        }
+                        Ok(DaemonToHost::Failed { request, failure }) => {
+                            if let Some(answer) = descriptions.remove(&request) {
+                                let _ = answer.try_send(Err(failure));
+                            } else if let Some(answer) = starts.remove(&request) {
+                                let _ = answer.send(Err(failure));
+                            } else if let Some(query) = queries.remove(&request) {
+                                mailbox.post((run, Event::Group { query, result: Err(failure) }));
+                            }
+                        }
+                        Ok(DaemonToHost::Refused(failure)) => return Some(failure),
+                        Ok(DaemonToHost::Ping | DaemonToHost::Welcome { .. }) => {}
+                        Err(error) => return Some(lost(daemon, &error)),
+                    },
                 }
-            },
-            message = stream.next() => match message {
-                Ok(DaemonToHost::Started { request, id, mut address, ticket }) => {
-                    if address.ip().is_unspecified() {
-                        address.set_ip(daemon.ip());
-                    }
-                    if let Some(answer) = starts.remove(&request) {
-                        // A start that was given up finishes by itself: see `worker_link`.
-                        let _ = answer.send(Ok(Started { id, address, ticket }));
-                    }
-                }
-                Ok(DaemonToHost::Group { request, ids }) => {
-                    if let Some(query) = queries.remove(&request) {
-                        mailbox.post((run, Event::Group { query, result: Ok(ids) }));
-                    }
-                }
-                // The caller may have stopped waiting for the answer.
-                Ok(DaemonToHost::Description { request, description }) => {
-                    if let Some(answer) = descriptions.remove(&request) {
-                        let _ = answer.try_send(Ok(description));
-                    }
-                }
-                Ok(DaemonToHost::Failed { request, failure }) => {
-                    if let Some(answer) = descriptions.remove(&request) {
-                        let _ = answer.try_send(Err(failure));
-                    } else if let Some(answer) = starts.remove(&request) {
-                        let _ = answer.send(Err(failure));
-                    } else if let Some(query) = queries.remove(&request) {
-                        mailbox.post((run, Event::Group { query, result: Err(failure) }));
-                    }
-                }
-                Ok(DaemonToHost::Refused(failure)) => return Some(failure),
-                Ok(DaemonToHost::Ping | DaemonToHost::Welcome { .. }) => {}
-                Err(error) => return Some(lost(daemon, &error)),
-            },
-        }
     }
 }
 
 fn lost(daemon: SocketAddr, error: &StreamError) -> Failure {
-    failure(
-        stream_code(error),
-        format!(
-            "the UROM daemon at {daemon} was lost: {error}; start the context again when uromd runs"
-        ),
+    failure!(
+        code = stream_code(error),
+        "the UROM daemon at {daemon} was lost: {error}; start the context again when uromd runs"
     )
 }
 

@@ -42,15 +42,17 @@ impl Oob {
         let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
         let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free)
         else {
-            let text = "one of the domain's out-of-band functions is NULL: it needs all three";
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "one of the domain's out-of-band functions is NULL: it needs all three"
+            ));
         };
         if index >= count || count > MAX_MEMBERS {
-            let text = format!(
-                "there is no participant {index} of {count}: oob_index is below n_oob_indexes, which is at most \
-                 {MAX_MEMBERS}"
-            );
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "there is no participant {index} of {count}: oob_index is below n_oob_indexes, \
+                 which is at most {MAX_MEMBERS}"
+            ));
         }
         Ok(Oob { allgather, test, free, info: oob.coll_info, count, index })
     }
@@ -74,10 +76,8 @@ impl Gather {
     /// Begins to gather blocks of `block` bytes. This participant's block is `own`, followed by
     /// zeros.
     fn start(oob: Oob, round: &'static str, own: &[u8], block: usize) -> Result<Gather, Failure> {
-        let no_memory = || {
-            let text = format!("there is no memory for the exchange of the domain's {round}");
-            failure(DocaError::NO_MEMORY, text)
-        };
+        let no_memory =
+            || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
         let send = Memory::new(block).ok_or_else(no_memory)?;
         let receive = Memory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
         // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
@@ -144,10 +144,10 @@ impl Drop for Gather {
 }
 
 fn refused(function: &str, round: &str, code: DocaError) -> Failure {
-    let text = format!(
+    failure!(
+        code = code,
         "the domain's out-of-band function `{function}` failed in the round of {round}: {code}"
-    );
-    failure(code, text)
+    )
 }
 
 /// An exchange under way. Dropping it gives it up.
@@ -285,19 +285,20 @@ impl Exchange {
 }
 
 fn not_sent(number: usize) -> Failure {
-    let text = format!(
-        "what the domain's all-gather put at the place of participant {number} is not what it sent: use the same release \
-         in all processes, an oob_index of its own in each, and n_oob_indexes of all"
-    );
-    failure(DocaError::IO_FAILED, text)
+    failure!(
+        IO_FAILED,
+        "what the domain's all-gather put at the place of participant {number} is not what it \
+         sent: use the same release in all processes, an oob_index of its own in each, and \
+         n_oob_indexes of all"
+    )
 }
 
 fn not_said(number: usize) -> Failure {
-    let text = format!(
-        "participant {number} of the domain brought nothing and says no reason: use the same release in all processes, \
-         and an all-gather that carries bytes as they are"
-    );
-    failure(DocaError::IO_FAILED, text)
+    failure!(
+        IO_FAILED,
+        "participant {number} of the domain brought nothing and says no reason: use the same \
+         release in all processes, and an all-gather that carries bytes as they are"
+    )
 }
 
 /// The length of each participant's blob, 0 when it has none. All participants see the same errors.
@@ -310,21 +311,21 @@ fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
         total = total.saturating_add(size);
         longest = longest.max(size);
         if size > MAX_TABLE as u64 || total > MAX_TABLE as u64 {
-            let text = format!(
-                "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of participant {number} \
-                 ({size} bytes): add fewer buffers"
-            );
-            return Err(failure(DocaError::TOO_BIG, text));
+            return Err(failure!(
+                TOO_BIG,
+                "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of \
+                 participant {number} ({size} bytes): add fewer buffers"
+            ));
         }
         sizes.push(size as usize);
     }
     let count = sizes.len() as u64;
     if longest.saturating_mul(count) > MAX_PADDED {
-        let text = format!(
-            "one participant of the domain brings {longest} bytes, and room for as many from all {count} is over \
-             {MAX_PADDED}: spread the buffers over the processes, or add fewer"
-        );
-        return Err(failure(DocaError::TOO_BIG, text));
+        return Err(failure!(
+            TOO_BIG,
+            "one participant of the domain brings {longest} bytes, and room for as many from all \
+             {count} is over {MAX_PADDED}: spread the buffers over the processes, or add fewer"
+        ));
     }
     Ok(sizes)
 }
@@ -337,11 +338,11 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
         let blob = block.get(..*size).unwrap_or(block);
         let rest = table.take(blob)?;
         if !rest.is_empty() {
-            let text = format!(
+            return Err(failure!(
+                IO_FAILED,
                 "participant {number} of the domain sent {} bytes behind its description",
                 rest.len()
-            );
-            return Err(failure(DocaError::IO_FAILED, text));
+            ));
         }
         bytes.extend_from_slice(blob);
     }
@@ -358,11 +359,14 @@ fn agreed(gather: &Gather, silent: Option<usize>) -> Result<(), Failure> {
             Some(Ok(())) => continue,
             Some(Err(why)) => why,
             None => {
-                failure(DocaError::IO_FAILED, "what came from it is no verdict of this release")
+                failure!(IO_FAILED, "what came from it is no verdict of this release")
             }
         };
-        let text = format!("participant {number} of the domain failed: {}", why.text);
-        return Err(failure(DocaError(why.code), text));
+        return Err(failure!(
+            code = DocaError(why.code),
+            "participant {number} of the domain failed: {}",
+            why.text
+        ));
     }
     Ok(())
 }

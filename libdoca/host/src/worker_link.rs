@@ -102,9 +102,10 @@ async fn enter(
     requests: mpsc::UnboundedSender<Request>,
 ) -> Result<(WorkerStream, Attached), Failure> {
     let gone = || {
-        failure(
-            DocaError::CONNECTION_RESET,
-            "the service was stopped, or its daemon lost, before the worker was started: start the service again",
+        failure!(
+            CONNECTION_RESET,
+            "the service was stopped, or its daemon lost, before the worker was started: start the \
+             service again"
         )
     };
     let wanted = visit.worker.plugins;
@@ -119,12 +120,10 @@ async fn enter(
             .await
             .map_err(|error| match error {
                 // Not the error for a closed port.
-                StreamError::Key(_) => failure(
-                    stream_code(&error),
-                    format!(
-                        "this program and worker {} at {address} do not let each other in: {error}",
-                        WorkerId(id)
-                    ),
+                StreamError::Key(_) => failure!(
+                    code = stream_code(&error),
+                    "this program and worker {} at {address} do not let each other in: {error}",
+                    WorkerId(id)
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             })?;
@@ -191,23 +190,24 @@ fn same_builds<'a>(
 ) -> Result<(), Failure> {
     for PluginEntry { name, build, .. } in listed {
         if loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build) {
-            let text = format!(
-                "worker {} runs another build of the plugin `{name}` than the daemon listed when this host connected: its \
-                 file was replaced; connect to the service again, and stop workers that still run the old file",
+            return Err(failure!(
+                UNSUPPORTED_VERSION,
+                "worker {} runs another build of the plugin `{name}` than the daemon listed when \
+                 this host connected: its file was replaced; connect to the service again, and \
+                 stop workers that still run the old file",
                 WorkerId(id)
-            );
-            return Err(failure(DocaError::UNSUPPORTED_VERSION, text));
+            ));
         }
     }
     Ok(())
 }
 
 fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
-    let text = format!(
+    failure!(
+        code = code,
         "worker {}, started by the daemon, cannot be reached at {address}: {why}; open that port",
         WorkerId(id)
-    );
-    failure(code, text)
+    )
 }
 
 /// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
@@ -242,7 +242,8 @@ pub(super) async fn watch(
                         continue;
                     }
                     Err(error) => {
-                        failure(stream_code(&error), format!("{who} was lost: {error}; start it again"))
+                        failure!(code = stream_code(&error), "{who} was lost: {error}; start it \
+                                                              again")
                     }
                 };
                 domains.lose(&lost);

@@ -169,7 +169,7 @@ impl Run {
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
         let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
         let wrong = |code: DocaError, what: String| {
-            failure(code, format!("worker {}: {what}", WorkerId(id)))
+            failure!(code = code, "worker {}: {what}", WorkerId(id))
         };
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
@@ -225,12 +225,16 @@ impl Run {
         // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
         if !self.greeted.get() && !self.leaving.get() {
-            let text = format!(
-                "worker {} let this host in but cannot be heard over UCX: check UCX_TLS and UCX_NET_DEVICES on both \
-                 sides, and firewalls between them",
-                WorkerId(self.id.get())
+            self.lose(
+                pe,
+                &failure!(
+                    TIME_OUT,
+                    "worker {} let this host in but cannot be heard over UCX: \
+                                     check UCX_TLS and UCX_NET_DEVICES on both sides, and \
+                                     firewalls between them",
+                    WorkerId(self.id.get())
+                ),
             );
-            self.lose(pe, &failure(DocaError::TIME_OUT, text));
         }
     }
 
@@ -331,11 +335,14 @@ impl Run {
                 DocaError::CONNECTION_RESET
             };
             pe.drain();
-            let text = format!(
-                "worker {} was lost: UCX says {status}; start it again",
-                WorkerId(self.id.get())
+            self.lose(
+                pe,
+                &failure!(
+                    code = code,
+                    "worker {} was lost: UCX says {status}; start it again",
+                    WorkerId(self.id.get())
+                ),
             );
-            self.lose(pe, &failure(code, text));
         }
         if self.leaving.get() {
             return;

@@ -6,7 +6,6 @@ use std::rc::{Rc, Weak};
 
 use ucx::{Data, Worker};
 
-use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 use urom_wire::pass::Pass;
@@ -18,8 +17,7 @@ use crate::pe::Pe;
 
 /// Refuses a UCX that is too old to be called.
 pub(crate) fn require_ucx() -> Result<(), Failure> {
-    ucx::require_version()
-        .map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
+    ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
 }
 
 /// The UCX worker of a progress engine.

@@ -11,7 +11,7 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE};
 
 use crate::exchange::Oob;
-use crate::failure::invalid;
+use crate::failure::failure;
 use crate::handle::{domain, present, publish, put, withdraw, worker};
 use crate::pe::ctx::domain::{Buffer, Domain};
 use crate::pe::ctx::{Context, Kind};
@@ -60,10 +60,10 @@ unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
         return Ok(Vec::new());
     }
     if start.is_null() || len > MAX_TABLE {
-        let text = format!(
+        return Err(failure!(
+            INVALID_VALUE,
             "a memory handle or key of {len} bytes cannot be, or is NULL: {MAX_TABLE} are possible"
-        );
-        return Err(invalid(text));
+        ));
     }
     // SAFETY: the caller's promise.
     Ok(unsafe { slice::from_raw_parts(start.cast::<u8>(), len) }.to_vec())
@@ -73,7 +73,8 @@ settings! {
     fn set_oob(pointer: *mut host::Domain, oob: *mut OobColl) [own = domain] {
         // SAFETY: the caller's structure, or NULL.
         let oob =
-            unsafe { oob.as_ref() }.ok_or_else(|| invalid("the out-of-band functions are NULL"))?;
+            unsafe { oob.as_ref() }.ok_or_else(|| failure!(INVALID_VALUE, "the out-of-band \
+                                                                           functions are NULL"))?;
         own.set_oob(Oob::new(oob)?);
         Ok(())
     }
@@ -85,10 +86,8 @@ settings! {
         count: usize,
     ) [own = domain] {
         if domain_worker_ids.is_null() || workers.is_null() || count == 0 || count > MAX_MEMBERS {
-            let text = format!(
-                "a domain needs 1 to {MAX_MEMBERS} workers and their ids: it was given {count}, or NULL"
-            );
-            return Err(invalid(text));
+            return Err(failure!(INVALID_VALUE, "a domain needs 1 to {MAX_MEMBERS} workers and \
+                                                their ids: it was given {count}, or NULL"));
         }
         // SAFETY: the caller gives `count` ids.
         let ids = unsafe { slice::from_raw_parts(domain_worker_ids, count) };
@@ -98,7 +97,8 @@ settings! {
             // SAFETY: the caller's object.
             let worker = unsafe { worker(*pointer) };
             let (ctx, _) = worker.map_err(|_| {
-                invalid(format!("the domain's worker {} is no worker", WorkerId(*id)))
+                failure!(INVALID_VALUE, "the domain's worker {} is no worker",
+                                                    WorkerId(*id))
             })?;
             Ok((*id, ctx.weak()))
         });

@@ -14,7 +14,7 @@ use urom_wire::control::Failure;
 
 use crate::address::{Address, Wish};
 use crate::device::Device;
-use crate::failure::{failure, invalid};
+use crate::failure::failure;
 use crate::handle::{borrow, present, publish, put, service, withdraw};
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
@@ -47,7 +47,8 @@ settings! {
     fn set_dev(pointer: *mut host::Service, dev: *mut Dev) [own = service] {
         let device = Device::find(dev.cast_const().cast());
         own.set_device(
-            device.map_err(|code| failure(code, "the service's device is NULL or not open"))?,
+            device.map_err(|code| failure!(code = code, "the service's device is NULL or not \
+                                                         open"))?,
         );
         Ok(())
     }
@@ -71,12 +72,12 @@ settings! {
         // SAFETY: the caller's string.
         let origin = unsafe { text(origin) };
         let address =
-            address.ok_or_else(|| invalid("the service's address is NULL"))?.to_string_lossy();
+            address.ok_or_else(|| failure!(INVALID_VALUE, "the service's address is \
+                                                           NULL"))?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
         let address = Address::parse(&address, origin.as_deref()).ok_or_else(|| {
-            invalid(format!(
-                "`{address}` is no address of a service: write HOST:PORT, [IPV6]:PORT or HOST"
-            ))
+            failure!(INVALID_VALUE, "`{address}` is no address of a service: write HOST:PORT, \
+                                     [IPV6]:PORT or HOST")
         })?;
         own.set_wish(Wish::Address(address));
         Ok(())
@@ -94,9 +95,9 @@ settings! {
     fn set_key_file(pointer: *mut host::Service, path: *const c_char) [own = service] {
         // SAFETY: the caller's string.
         let path = unsafe { text(path) };
-        let path = path.ok_or_else(|| invalid("the service's key file is NULL"))?;
+        let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
         if path.is_empty() {
-            return Err(invalid("the service's key file has no name"));
+            return Err(failure!(INVALID_VALUE, "the service's key file has no name"));
         }
         own.set_key_file(OsStr::from_bytes(path.to_bytes()).into());
         Ok(())

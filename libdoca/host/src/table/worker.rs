@@ -10,7 +10,7 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, Stuck};
 
 use crate::buf::Buffer;
-use crate::failure::{failure, invalid};
+use crate::failure::failure;
 use crate::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
 use crate::pe::ctx::worker::Worker;
 use crate::pe::ctx::{Context, Kind};
@@ -37,7 +37,8 @@ settings! {
         // shared is touched.
         let service = unsafe { service(service_pointer) };
         let (_, service) =
-            service.map_err(|code| failure(code, "the worker's service is NULL or no service"))?;
+            service.map_err(|code| failure!(code = code, "the worker's service is NULL or no \
+                                                          service"))?;
         own.set_service(service.shared().clone());
         Ok(())
     }
@@ -66,22 +67,22 @@ settings! {
 
     fn set_env(pointer: *mut host::Worker, env: *const *mut c_char, count: usize) [own = worker] {
         if env.is_null() || count > MOST_ENV {
-            let text = format!(
-                "a worker's environment of {count} strings cannot be, or is NULL: {MOST_ENV} are possible"
-            );
-            return Err(invalid(text));
+            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} strings cannot \
+                                                be, or is NULL: {MOST_ENV} are possible"));
         }
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);
             // SAFETY: the caller gives `count` pointers.
             let entry = unsafe { *entry };
             present(entry).map_err(|code| {
-                failure(code, format!("string {at} of a worker's environment is NULL"))
+                failure!(code = code, "string {at} of a worker's environment is NULL")
             })?;
             // SAFETY: each is a C string.
             let entry = unsafe { CStr::from_ptr(entry) };
-            let no_text = || format!("{entry:?} in a worker's environment is not UTF-8");
-            entry.to_str().map(str::to_owned).map_err(|_| invalid(no_text()))
+            entry.to_str().map(str::to_owned).map_err(|_| failure!(INVALID_VALUE, "{entry:?} in a \
+                                                                                   worker's \
+                                                                                   environment is \
+                                                                                   not UTF-8"))
         };
         own.set_env((0..count).map(entry).collect::<Result<_, Failure>>()?)
     }

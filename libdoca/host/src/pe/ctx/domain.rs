@@ -48,10 +48,6 @@ pub(crate) struct Buffer {
     pub(crate) mkey: Vec<u8>,
 }
 
-fn invalid(text: impl Into<String>) -> Failure {
-    failure(DocaError::INVALID_VALUE, text)
-}
-
 /// Why a worker context does not run, unless its host stopped it.
 fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
     worker.upgrade()?.with_failure(Failure::clone)
@@ -82,19 +78,21 @@ impl Domain {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
         ids.sort_unstable();
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "two workers of the domain have the id {}: give each its own",
                 twice[0]
-            )));
+            ));
         }
         let mut contexts: Vec<_> =
             workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
         contexts.sort_unstable();
         if let Some(twice) = contexts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let (one, other) = (twice[0].1, twice[1].1);
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "one worker has two ids in the domain, {one} and {other}: give it one"
-            )));
+            ));
         }
         *self.workers.borrow_mut() = workers;
         Ok(())
@@ -103,11 +101,11 @@ impl Domain {
     /// Starts again without buffers.
     pub(crate) fn set_count(&self, count: usize) -> Result<(), Failure> {
         if count == 0 || count > MAX_SEGMENTS {
-            let text = format!(
-                "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and without any there is no \
-                 need for a count"
-            );
-            return Err(invalid(text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and \
+                 without any there is no need for a count"
+            ));
         }
         self.count.set(count);
         self.buffers.borrow_mut().clear();
@@ -117,20 +115,27 @@ impl Domain {
     pub(crate) fn add_buffer(&self, buffer: Buffer) -> Result<(), Failure> {
         let count = self.count.get();
         if count == 0 {
-            let text = "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count first";
-            return Err(failure(DocaError::BAD_STATE, text));
+            return Err(failure!(
+                BAD_STATE,
+                "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count \
+                 first"
+            ));
         }
         if !is_range(buffer.va, buffer.len) {
-            let text = format!("a buffer of {} bytes at {:#x} cannot be", buffer.len, buffer.va);
-            return Err(invalid(text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "a buffer of {} bytes at {:#x} cannot be",
+                buffer.len,
+                buffer.va
+            ));
         }
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() >= count {
-            let text = format!(
+            return Err(failure!(
+                FULL,
                 "the domain has its {} already: set a higher count first",
                 Count(count, "buffer")
-            );
-            return Err(failure(DocaError::FULL, text));
+            ));
         }
         buffers.push(buffer);
         Ok(())
@@ -138,20 +143,23 @@ impl Domain {
 
     pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(
-                code,
-                "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            failure!(
+                code = code,
+                "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
             )
         })?;
         let oob = self.oob.get().ok_or_else(|| {
-            invalid("the domain has no out-of-band functions: call doca_urom_domain_set_oob")
+            failure!(
+                INVALID_VALUE,
+                "the domain has no out-of-band functions: call doca_urom_domain_set_oob"
+            )
         })?;
         let (added, count) = (self.buffers.borrow().len(), self.count.get());
         if added != count {
-            let text = format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{added} of the domain's {count} buffers were added: add the others, or set the count"
-            );
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            ));
         }
         self.check_workers(&pe)?;
         pe.have_timer()?;
@@ -184,15 +192,19 @@ impl Domain {
     fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
         if workers.is_empty() {
-            return Err(invalid("the domain has no workers: call doca_urom_domain_set_workers"));
+            return Err(failure!(
+                INVALID_VALUE,
+                "the domain has no workers: call doca_urom_domain_set_workers"
+            ));
         }
         for (id, worker) in workers.iter() {
             let theirs = worker.upgrade().and_then(|worker| worker.pe().ok());
             if theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)) {
-                return Err(invalid(format!(
+                return Err(failure!(
+                    INVALID_VALUE,
                     "the domain's worker {} belongs to another progress engine: connect a domain to that of its workers",
                     WorkerId(*id)
-                )));
+                ));
             }
         }
         Ok(())
@@ -211,11 +223,11 @@ impl Domain {
                     text: format!("the domain's worker {} does not run: {text}", WorkerId(*id)),
                 },
                 None => {
-                    let text = format!(
+                    failure!(
+                        BAD_STATE,
                         "the domain's worker {} does not run: start it first",
                         WorkerId(*id)
-                    );
-                    failure(DocaError::BAD_STATE, text)
+                    )
                 }
             })
         };
@@ -334,8 +346,7 @@ impl Domain {
         let workers = self.workers.borrow();
         let why = workers.get(place).and_then(|(_, worker)| failure_of(worker));
         why.unwrap_or_else(|| {
-            let text = "its context was stopped before it had the domain's table";
-            failure(DocaError::NOT_CONNECTED, text)
+            failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
         })
     }
 

@@ -28,7 +28,7 @@ use crate::control_thread::ControlThread;
 use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
 use crate::device::Device;
 use crate::event::{Event, Mailbox};
-use crate::failure::{failure, invalid};
+use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::ctx::{Context, next_run};
@@ -87,9 +87,10 @@ impl Service {
 
     pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
-            )));
+            ));
         }
         self.max_message.set(size);
         Ok(())
@@ -97,9 +98,10 @@ impl Service {
 
     pub(crate) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
         if !count.is_power_of_two() {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{count} workers cannot be the most: it must be a power of two"
-            )));
+            ));
         }
         self.max_workers.set(Some(count));
         Ok(())
@@ -142,7 +144,7 @@ impl Service {
                 KeyProblem::Owner { .. } | KeyProblem::Mode { .. } => DocaError::NOT_PERMITTED,
                 _ => DocaError::BAD_CONFIG,
             };
-            failure(code, format!("{error}{origin}"))
+            failure!(code = code, "{error}{origin}")
         })
     }
 
@@ -167,7 +169,7 @@ impl Service {
 
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
     pub(crate) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
-        let gone = |code| failure(code, "the service does not run, or its daemon was lost");
+        let gone = |code| failure!(code = code, "the service does not run, or its daemon was lost");
         ctx.require_running().map_err(gone)?;
         let running = self.shared.running().ok_or_else(|| gone(DocaError::BAD_STATE))?;
         let (answer, answered) = sync_channel(1);
@@ -175,11 +177,11 @@ impl Service {
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
         awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
             RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
-            RecvTimeoutError::Timeout => {
-                let text =
-                    format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
-                Err(failure(DocaError::TIME_OUT, text))
-            }
+            RecvTimeoutError::Timeout => Err(failure!(
+                TIME_OUT,
+                "the daemon did not answer within {} ms",
+                ANSWER_DEADLINE.as_millis()
+            )),
         })
     }
 
@@ -195,9 +197,9 @@ impl Service {
     /// Connects to the service; blocks until that has succeeded or failed.
     pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(
-                code,
-                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            failure!(
+                code = code,
+                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
             )
         })?;
         self.check_device()?;
@@ -237,10 +239,7 @@ impl Service {
         if is_free || self.device.borrow().is_some() {
             return Ok(());
         }
-        Err(failure(
-            DocaError::INVALID_VALUE,
-            "the service has no device: call doca_urom_service_set_dev",
-        ))
+        Err(failure!(INVALID_VALUE, "the service has no device: call doca_urom_service_set_dev"))
     }
 
     fn connect(
@@ -255,10 +254,7 @@ impl Service {
         let (address, key, patience, embedded) = match decide(&self.wish.borrow(), pci)? {
             Target::Daemon(address) => {
                 let patience = Patience::of_environment().map_err(|error| {
-                    failure(
-                        DocaError::BAD_CONFIG,
-                        format!("{PATIENCE_VARIABLE}: {error}; set it so, or unset it"),
-                    )
+                    failure!(BAD_CONFIG, "{PATIENCE_VARIABLE}: {error}; set it so, or unset it")
                 })?;
                 (address, self.key()?, patience, None)
             }
@@ -269,7 +265,7 @@ impl Service {
                         std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
                         _ => DocaError::INITIALIZATION,
                     };
-                    failure(code, format!("the embedded service cannot be started: {error}"))
+                    failure!(code = code, "the embedded service cannot be started: {error}")
                 })?;
                 let address = Address::embedded(embedded.address());
                 // Both ends are this process.
@@ -277,10 +273,7 @@ impl Service {
             }
         };
         let control = ControlThread::shared().map_err(|error| {
-            failure(
-                DocaError::OPERATING_SYSTEM,
-                format!("the control thread cannot be started: {error}"),
-            )
+            failure!(OPERATING_SYSTEM, "the control thread cannot be started: {error}")
         })?;
         let (requests, to_send) = mpsc::unbounded_channel();
         let (report, welcomed) = sync_channel(1);

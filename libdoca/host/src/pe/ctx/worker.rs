@@ -12,7 +12,7 @@ use urom_wire::control::{Failure, StartWorker};
 use urom_wire::frame::MAX_SLOTS;
 
 use crate::event::Event;
-use crate::failure::{failure, invalid};
+use crate::failure::failure;
 use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
@@ -31,7 +31,10 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     if cpus.is_subset(of_service) {
         return Ok(());
     }
-    Err(invalid(format!("the worker's CPUs {cpus} are not all among the service's: {of_service}")))
+    Err(failure!(
+        INVALID_VALUE,
+        "the worker's CPUs {cpus} are not all among the service's: {of_service}"
+    ))
 }
 
 /// A worker context.
@@ -75,9 +78,10 @@ impl Worker {
 
     pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
         if mask == 0 || mask & !PLUGIN_BITS != 0 {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
-            )));
+            ));
         }
         self.plugins.set(mask);
         Ok(())
@@ -85,7 +89,7 @@ impl Worker {
 
     pub(crate) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
         if cpus.is_empty() {
-            return Err(invalid("a worker needs at least one CPU"));
+            return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
         }
         if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
             check_cpus(&cpus, &running.cpus)?;
@@ -104,9 +108,10 @@ impl Worker {
 
     pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
         if count == 0 || count as usize > MAX_SLOTS {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
-            )));
+            ));
         }
         if !count.is_power_of_two() {
             tracing::warn!(
@@ -122,12 +127,13 @@ impl Worker {
     /// Sets the environment. Each string needs a name before its first `=`.
     pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
         if env.is_empty() {
-            return Err(invalid("a worker's environment of no strings cannot be"));
+            return Err(failure!(INVALID_VALUE, "a worker's environment of no strings cannot be"));
         }
         if let Some(entry) = env.iter().find(|entry| entry.find('=').is_none_or(|at| at == 0)) {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "`{entry}` in a worker's environment is not of the form NAME=VALUE"
-            )));
+            ));
         }
         *self.env.borrow_mut() = Some(env);
         Ok(())
@@ -157,18 +163,18 @@ impl Worker {
 
     pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(
-                code,
-                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            failure!(
+                code = code,
+                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
             )
         })?;
-        let missing = |what: &str| invalid(format!("the worker has no {what}"));
+        let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
         let service = self.service.borrow();
         let service = service
             .as_ref()
             .ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
         let running = service.running().ok_or_else(|| {
-            failure(DocaError::BAD_STATE, "the worker's service does not run: start it first")
+            failure!(BAD_STATE, "the worker's service does not run: start it first")
         })?;
         if self.plugins.get() == 0 {
             return Err(missing("plugins: call doca_urom_worker_set_plugins"));
@@ -176,15 +182,13 @@ impl Worker {
         if let Some(cpus) = self.cpus.get() {
             check_cpus(&cpus, &running.cpus)?;
         }
-        let ucx_address = pe
-            .transport()?
-            .ucx()
-            .address()
-            .map_err(|error| failure(DocaError::INITIALIZATION, error.to_string()))?;
+        let ucx_address =
+            pe.transport()?.ucx().address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
         let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
-            failure(
-                DocaError::FULL,
-                "the service has as many workers as doca_urom_service_set_max_workers allows: stop one or raise it",
+            failure!(
+                FULL,
+                "the service has as many workers as doca_urom_service_set_max_workers \
+                            allows: stop one or raise it"
             )
         })?;
         let (orders, given) = mpsc::unbounded_channel();
@@ -229,12 +233,11 @@ impl Worker {
         let number = next_run();
         let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
         let config = Config { number, plugins, max_inflight, place, orders };
-        let handle = ctx
-            .handle()
-            .ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
+        let handle =
+            ctx.handle().ok_or_else(|| failure!(UNEXPECTED, "the worker is being destroyed"))?;
         let run = pe
             .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(pe), channel))
-            .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
+            .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
         pe.begin(number, handle);
         *self.run.borrow_mut() = Some(Rc::clone(&run));
         Ok(run)
