@@ -167,7 +167,7 @@ impl Pe {
     /// Lets go of a run that is over.
     pub(super) fn close_channel(&self, channel: u16) {
         self.channels.borrow_mut().close(channel);
-        self.to_tend.borrow_mut().retain(|run| run.channel() != channel);
+        self.to_tend.borrow_mut().retain(|run| run.channel != channel);
     }
 
     /// Puts an event behind those that are ready.

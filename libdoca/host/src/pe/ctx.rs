@@ -18,6 +18,7 @@ use crate::pe::Pe;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::worker::Worker;
+use crate::pe::ready::Ready;
 
 /// A context. A host's pointer to a service, worker or domain is also its pointer to the
 /// `doca_ctx`.
@@ -26,8 +27,8 @@ pub(crate) struct Context {
     /// The host's pointer; null once the host destroyed it.
     pointer: Cell<*mut Ctx>,
     state: Cell<CtxState>,
-    user_data: Cell<Data>,
-    state_changed: Cell<Option<StateChangedCallback>>,
+    pub(crate) user_data: Cell<Data>,
+    pub(crate) state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
@@ -90,8 +91,8 @@ impl Context {
     pub(crate) fn retire(&self) {
         self.pointer.set(ptr::null_mut());
         match &self.kind {
-            Kind::Service(service) => service.leave_device(),
-            Kind::Worker(worker) => worker.leave_service(),
+            Kind::Service(service) => drop(service.device.take()),
+            Kind::Worker(worker) => drop(worker.service.take()),
             Kind::Domain(_) => {}
         }
         if let Some(pe) = self.pe.take() {
@@ -99,13 +100,20 @@ impl Context {
         }
     }
 
+    pub(crate) fn weak(&self) -> Weak<Context> {
+        Weak::clone(&self.me)
+    }
+
     /// A handle that keeps it alive.
     pub(crate) fn handle(&self) -> Option<Rc<Context>> {
         self.me.upgrade()
     }
 
-    pub(crate) fn weak(&self) -> Weak<Context> {
-        Weak::clone(&self.me)
+    /// Has progress change the state.
+    pub(crate) fn announce(&self, next: CtxState) {
+        if let (Ok(pe), Some(ctx)) = (self.pe(), self.handle()) {
+            pe.push(Ready::State(ctx, next));
+        }
     }
 
     /// As a host knows it; null once the host destroyed it.
@@ -137,19 +145,6 @@ impl Context {
     #[inline]
     pub(crate) fn require_running(&self) -> Result<(), DocaError> {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
-    }
-
-    #[inline]
-    pub(crate) fn user_data(&self) -> Data {
-        self.user_data.get()
-    }
-
-    pub(crate) fn set_user_data(&self, data: Data) {
-        self.user_data.set(data);
-    }
-
-    pub(crate) fn set_state_changed(&self, callback: Option<StateChangedCallback>) {
-        self.state_changed.set(callback);
     }
 
     /// Whether the host has a callback for changes of state.

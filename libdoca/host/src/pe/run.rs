@@ -32,19 +32,19 @@ use crate::running::Place;
 
 /// A run.
 pub(crate) struct Run {
-    number: u64,
+    pub(crate) number: u64,
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
     ctx: Rc<Context>,
     pe: Rc<Pe>,
-    channel: u16,
+    pub(crate) channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
     place: RefCell<Option<Place>>,
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
     /// What the worker says of its plugins.
-    health: Arc<Health>,
+    pub(crate) health: Arc<Health>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
     /// What its worker's messages begin with.
@@ -110,22 +110,9 @@ impl Run {
         })
     }
 
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub(crate) fn channel(&self) -> u16 {
-        self.channel
-    }
-
     /// The worker's id, once it is known.
     pub(crate) fn id(&self) -> u64 {
         self.id.get()
-    }
-
-    /// What the worker says of its plugins.
-    pub(crate) fn health(&self) -> &Arc<Health> {
-        &self.health
     }
 
     /// Where the worker's plugins are reached, once it is known.

@@ -22,7 +22,6 @@ use crate::failure::failure;
 use crate::order::{Order, Reply, Start};
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
-use crate::pe::ready::Ready;
 use crate::pe::run::Run;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
@@ -32,7 +31,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(1);
 /// A domain context.
 #[derive(Default)]
 pub(crate) struct Domain {
-    oob: Cell<Option<Oob>>,
+    pub(crate) oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
     /// The number of buffers that will be added.
     count: Cell<usize>,
@@ -69,10 +68,6 @@ struct DomainRun {
 }
 
 impl Domain {
-    pub(crate) fn set_oob(&self, oob: Oob) {
-        self.oob.set(Some(oob));
-    }
-
     /// Each id and each context once.
     pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
@@ -284,7 +279,7 @@ impl Domain {
             }
             Step::Done(Outcome::Agreed) => {
                 drop(own);
-                self.announce(ctx, CtxState::RUNNING);
+                ctx.announce(CtxState::RUNNING);
                 false
             }
             Step::Failed(failure) => {
@@ -350,12 +345,6 @@ impl Domain {
         })
     }
 
-    fn announce(&self, ctx: &Context, next: CtxState) {
-        if let (Ok(pe), Some(ctx)) = (ctx.pe(), ctx.handle()) {
-            pe.push(Ready::State(ctx, next));
-        }
-    }
-
     /// The start failed.
     fn fail(&self, ctx: &Context, failure: &Failure) {
         let mut own = self.run.borrow_mut();
@@ -364,7 +353,7 @@ impl Domain {
         drop(run.end());
         drop(own);
         ctx.fail(failure);
-        self.announce(ctx, CtxState::IDLE);
+        ctx.announce(CtxState::IDLE);
     }
 
     /// Whether the context may be seen running now.

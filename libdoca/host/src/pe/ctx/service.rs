@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use tokio::sync::mpsc;
-use urom_abi::cpu::CpuSet;
-use urom_abi::host::CtxState;
+use urom_abi::host::{CtxState, GidTask as CGidTask, GidTaskCallback};
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
@@ -29,6 +28,7 @@ use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
 use crate::device::Device;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
+use crate::handle::publish;
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::ctx::{Context, next_run};
@@ -40,13 +40,13 @@ use crate::running::{RunningService, Shared};
 pub(crate) struct Service {
     max_message: Cell<usize>,
     max_workers: Cell<Option<u32>>,
-    device: RefCell<Option<Arc<Device>>>,
+    pub(crate) device: RefCell<Option<Arc<Device>>>,
     /// Whether it may start without a device.
-    any_device: Cell<bool>,
-    wish: RefCell<Wish>,
+    pub(crate) any_device: Cell<bool>,
+    pub(crate) wish: RefCell<Wish>,
     /// The key file that a call named.
-    key_file: RefCell<Option<PathBuf>>,
-    shared: Arc<Shared>,
+    pub(crate) key_file: RefCell<Option<PathBuf>>,
+    pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
     plugins: RefCell<Vec<PluginInfo>>,
     run: RefCell<Option<Rc<ServiceRun>>>,
@@ -81,10 +81,6 @@ impl Service {
         }
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
     pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
             return Err(failure!(
@@ -105,28 +101,6 @@ impl Service {
         }
         self.max_workers.set(Some(count));
         Ok(())
-    }
-
-    pub(crate) fn set_device(&self, device: Arc<Device>) {
-        *self.device.borrow_mut() = Some(device);
-    }
-
-    /// Any device will do.
-    pub(crate) fn set_any_device(&self) {
-        self.any_device.set(true);
-    }
-
-    /// Releases the device.
-    pub(crate) fn leave_device(&self) {
-        drop(self.device.take());
-    }
-
-    pub(crate) fn set_wish(&self, wish: Wish) {
-        *self.wish.borrow_mut() = wish;
-    }
-
-    pub(crate) fn set_key_file(&self, path: PathBuf) {
-        *self.key_file.borrow_mut() = Some(path);
     }
 
     /// The key for the daemon: that of a call, else that of the environment.
@@ -159,10 +133,15 @@ impl Service {
         }
     }
 
+    /// What the service is while it runs, or `BAD_STATE`.
+    pub(crate) fn running(&self, ctx: &Context) -> Result<Arc<RunningService>, DocaError> {
+        ctx.require_running()?;
+        self.shared.running().ok_or(DocaError::BAD_STATE)
+    }
+
     /// The fingerprint of a plugin's description; `None` for a plugin without one.
     pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
-        ctx.require_running()?;
-        let running = self.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let running = self.running(ctx)?;
         let found = running.plugins.iter().find(|entry| entry.id == plugin);
         Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
     }
@@ -170,8 +149,7 @@ impl Service {
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
     pub(crate) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
         let gone = |code| failure!(code = code, "the service does not run, or its daemon was lost");
-        ctx.require_running().map_err(gone)?;
-        let running = self.shared.running().ok_or_else(|| gone(DocaError::BAD_STATE))?;
+        let running = self.running(ctx).map_err(gone)?;
         let (answer, answered) = sync_channel(1);
         let request = Request::Describe { plugin, answer };
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
@@ -183,11 +161,6 @@ impl Service {
                 ANSWER_DEADLINE.as_millis()
             )),
         })
-    }
-
-    pub(crate) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
-        ctx.require_running()?;
-        Ok(self.shared.running().ok_or(DocaError::BAD_STATE)?.cpus)
     }
 
     pub(crate) fn in_flight(&self) -> usize {
@@ -327,12 +300,10 @@ impl Service {
             Event::Group { query, result } => run.on_answer(&pe, query, result),
             Event::Ended(Some(reason)) if !run.leaving.get() => {
                 let code = ctx.fail(&reason);
-                if let Some(ctx) = ctx.handle() {
-                    pe.push(Ready::State(ctx, CtxState::STOPPING));
-                }
+                ctx.announce(CtxState::STOPPING);
                 run.give_up(&pe, code);
                 self.shared.set_running(None);
-                run.check_over(&pe);
+                run.check_over();
             }
             _ => {}
         }
@@ -354,27 +325,29 @@ impl Service {
 }
 
 impl ServiceRun {
-    /// Counts a query that was given to the host.
-    pub(crate) fn allocated(&self) {
-        self.out.set(self.out.get() + 1);
-    }
-
     /// Counts a query that came back.
     pub(crate) fn released(&self) {
         self.out.set(self.out.get() - 1);
-        if let Some(ctx) = self.ctx.upgrade()
-            && let Ok(pe) = ctx.pe()
-        {
-            self.check_over(&pe);
-        }
+        self.check_over();
+    }
+
+    /// Makes a query for the host.
+    pub(crate) fn allocate(
+        self: &Rc<Self>,
+        gid: u32,
+        callback: Option<GidTaskCallback>,
+    ) -> *mut CGidTask {
+        let task = GidTask::new(self, Weak::clone(&self.ctx), gid, callback);
+        task.pointer.set(publish(Rc::clone(&task)));
+        self.out.set(self.out.get() + 1);
+        task.pointer.get()
     }
 
     /// Sends a query. After an error it is still the caller's.
     pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
         let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
         let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
-        ctx.require_running()?;
-        let running = ctx.service()?.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let running = ctx.service()?.running(&ctx)?;
         let query = self.next_query.replace(self.next_query.get() + 1);
         let request = Request::Group { query, gid: task.gid.get() };
         running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
@@ -408,13 +381,13 @@ impl ServiceRun {
     }
 
     /// Goes idle once nothing holds it back.
-    pub(crate) fn check_over(&self, pe: &Pe) {
+    pub(crate) fn check_over(&self) {
         if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
             return;
         }
         if let Some(ctx) = self.ctx.upgrade() {
             self.idle_queued.set(true);
-            pe.push(Ready::State(ctx, CtxState::IDLE));
+            ctx.announce(CtxState::IDLE);
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
 use crate::pe::run::{Config, Run};
-use crate::running::{Attachment, Place, Shared};
+use crate::running::{Attachment, Place};
 use crate::worker_link::{self, Visit};
 
 /// How many tasks can be allocated unless the host says otherwise.
@@ -39,11 +39,11 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
 
 /// A worker context.
 pub(crate) struct Worker {
-    service: RefCell<Option<Attachment>>,
-    id: Cell<u64>,
+    pub(crate) service: RefCell<Option<Attachment>>,
+    pub(crate) id: Cell<u64>,
     plugins: Cell<u64>,
     cpus: Cell<Option<CpuSet>>,
-    gid: Cell<u32>,
+    pub(crate) gid: Cell<u32>,
     max_inflight: Cell<u32>,
     env: RefCell<Option<Vec<String>>>,
     run: RefCell<Option<Rc<Run>>>,
@@ -61,19 +61,6 @@ impl Worker {
             env: RefCell::new(None),
             run: RefCell::new(None),
         }
-    }
-
-    pub(crate) fn set_service(&self, shared: Arc<Shared>) {
-        *self.service.borrow_mut() = Some(Attachment::new(shared));
-    }
-
-    /// Detaches it from its service.
-    pub(crate) fn leave_service(&self) {
-        drop(self.service.take());
-    }
-
-    pub(crate) fn set_id(&self, id: u64) {
-        self.id.set(id);
     }
 
     pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
@@ -96,14 +83,6 @@ impl Worker {
         }
         self.cpus.set(Some(cpus));
         Ok(())
-    }
-
-    pub(crate) fn set_gid(&self, gid: u32) {
-        self.gid.set(gid);
-    }
-
-    pub(crate) fn gid(&self) -> u32 {
-        self.gid.get()
     }
 
     pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
@@ -202,8 +181,8 @@ impl Worker {
                 cpus: self.cpus.get().map(|cpus| cpus.to_string()),
             },
             ucx_address: ucx_address.as_bytes().to_vec(),
-            channel: run.channel(),
-            health: Arc::clone(run.health()),
+            channel: run.channel,
+            health: Arc::clone(&run.health),
             max_inflight: self.max_inflight.get(),
             max_message: running.max_message,
             key: running.key.clone(),
@@ -214,7 +193,7 @@ impl Worker {
         running.control.spawn(worker_link::serve(
             visit,
             running.requests.clone(),
-            run.number(),
+            run.number,
             mailbox,
             given,
         ));
@@ -279,8 +258,8 @@ impl Worker {
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
-            pe.end(run.number());
-            pe.close_channel(run.channel());
+            pe.end(run.number);
+            pe.close_channel(run.channel);
             run.finish();
         }
     }
