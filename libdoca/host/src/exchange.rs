@@ -11,7 +11,10 @@
 //! move until `req_test` says that the request is done.
 
 use std::ffi::c_void;
+use std::mem;
+use std::pin::Pin;
 
+use tokio::task::yield_now;
 use urom_abi::DocaError;
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
 use urom_wire::control::Failure;
@@ -63,8 +66,8 @@ struct Gather {
     oob: Oob,
     request: *mut c_void,
     round: &'static str,
-    send: Option<Memory>,
-    receive: Option<Memory>,
+    send: Memory,
+    receive: Memory,
     /// Bytes from each participant.
     block: usize,
     /// Whether the host's functions are done with the memory and the request.
@@ -72,9 +75,23 @@ struct Gather {
     freed: bool,
 }
 
+/// Gathers blocks of `block` bytes. This participant's block is `own`, followed by zeros.
+async fn gather(
+    oob: Oob,
+    round: &'static str,
+    own: &[u8],
+    block: usize,
+) -> Result<Gather, Failure> {
+    let mut gather = Gather::start(oob, round, own, block)?;
+    loop {
+        yield_now().await;
+        if gather.test()? {
+            return Ok(gather);
+        }
+    }
+}
+
 impl Gather {
-    /// Begins to gather blocks of `block` bytes. This participant's block is `own`, followed by
-    /// zeros.
     fn start(oob: Oob, round: &'static str, own: &[u8], block: usize) -> Result<Gather, Failure> {
         let no_memory =
             || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
@@ -89,7 +106,6 @@ impl Gather {
         if code != DocaError::SUCCESS {
             return Err(refused("allgather", round, code));
         }
-        let (send, receive) = (Some(send), Some(receive));
         Ok(Gather { oob, request, round, send, receive, block, done: false, freed: false })
     }
 
@@ -120,10 +136,7 @@ impl Gather {
     /// The block of each participant. None before the gather is done.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         let len = if self.done { self.block * self.oob.count } else { 0 };
-        let start = self
-            .receive
-            .as_ref()
-            .map_or(std::ptr::dangling(), |memory| memory.start().cast_const());
+        let start = self.receive.start().cast_const();
         // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done
         // with it.
         unsafe { std::slice::from_raw_parts(start, len) }.chunks_exact(self.block.max(1))
@@ -138,7 +151,9 @@ impl Drop for Gather {
         }
         if !self.done {
             // It never ended, so the transport may still write to the memory, which is never freed.
-            self.send.take().into_iter().chain(self.receive.take()).for_each(Memory::keep);
+            for memory in [&mut self.send, &mut self.receive] {
+                mem::replace(memory, Memory::none()).keep();
+            }
         }
     }
 }
@@ -150,39 +165,10 @@ fn refused(function: &str, round: &str, code: DocaError) -> Failure {
     )
 }
 
-/// An exchange under way. Dropping it gives it up.
-pub(super) struct Exchange {
-    oob: Oob,
-    /// Empty without one.
-    blob: Vec<u8>,
-    /// The failure of this process.
-    wrong: Option<Failure>,
-    /// A participant that sent no blob, and must say why.
-    silent: Option<usize>,
-    round: Round,
-}
-
-enum Round {
-    /// No function was called yet.
-    None,
-    Sizes(Gather),
-    /// The first is over.
-    Between(Vec<usize>),
-    Blobs(Gather, Vec<usize>),
-    /// This process has its result, and has not told the others.
-    Settled,
-    Verdicts(Gather),
-}
-
-/// The result of a step.
-pub(super) enum Step {
-    /// There are more steps.
-    Again(Box<Exchange>),
-    /// It is over.
-    Done(Outcome),
-    /// It failed.
-    Failed(Failure),
-}
+/// An exchange under way. Each poll is a step: it calls one function of the host's, and `req_free`
+/// when that is due, and nothing wakes it. The host may stop the domain between steps; dropping the
+/// exchange gives it up.
+pub(super) type Exchange = Pin<Box<dyn Future<Output = Result<Outcome, Failure>>>>;
 
 /// The result of an exchange.
 pub(super) enum Outcome {
@@ -192,95 +178,65 @@ pub(super) enum Outcome {
     Agreed,
 }
 
-impl Exchange {
-    /// The last round, of verdicts. It fails if any participant failed.
-    pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
-        Exchange { oob, blob: Vec::new(), wrong: own.err(), silent: None, round: Round::Settled }
-    }
+/// The exchange of blobs: this participant's, or the reason why there is none.
+pub(super) fn of_blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
+    Box::pin(async move { blobs(oob, blob).await.map(Outcome::Table) })
+}
 
-    /// An exchange with this participant's blob, or with the reason why there is none. Calls
-    /// nothing yet.
-    pub(super) fn new(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
-        let (blob, wrong) = match blob {
-            Ok(blob) => (blob, None),
-            Err(failure) => (Vec::new(), Some(failure)),
+/// The last round, of verdicts. It fails if any participant failed.
+pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
+    Box::pin(async move { verdicts(oob, own.err(), None).await.map(|()| Outcome::Agreed) })
+}
+
+async fn blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
+    let (mut blob, mut wrong) = match blob {
+        Ok(blob) => (blob, None),
+        Err(failure) => (Vec::new(), Some(failure)),
+    };
+    let size = Size::new(blob.len());
+    let gathered = gather(oob, "sizes", size.as_bytes(), size_of::<Size>()).await;
+    let sizes = match gathered.and_then(|gather| sizes(&gather)) {
+        Ok(sizes) => sizes,
+        // The own failure says more than the failure to report it.
+        Err(failure) => return Err(wrong.unwrap_or(failure)),
+    };
+    if wrong.is_none() && sizes.get(oob.index) != Some(&blob.len()) {
+        (wrong, blob) = (Some(not_sent(oob.index)), Vec::new());
+    }
+    yield_now().await;
+    // A participant that sent no blob, and must say why.
+    let mut silent = sizes.iter().position(|size| *size == 0);
+    if silent.is_none() {
+        let longest = sizes.iter().copied().max().unwrap_or(0);
+        let gather = match gather(oob, "blobs", &blob, longest).await {
+            Ok(gather) => gather,
+            Err(failure) => return Err(wrong.unwrap_or(failure)),
         };
-        Exchange { oob, blob, wrong, silent: None, round: Round::None }
-    }
-
-    /// Goes on without waiting. It calls one function of the host's, and `req_free` when that is
-    /// due: the host may stop the domain between steps.
-    pub(super) fn step(mut self: Box<Self>) -> Step {
-        match self.next() {
-            Ok(None) => Step::Again(self),
-            Ok(Some(outcome)) => Step::Done(outcome),
-            // The own failure says more than the failure to report it.
-            Err(failure) => Step::Failed(self.wrong.take().unwrap_or(failure)),
-        }
-    }
-
-    /// This process's verdict. It is a failure for a table that lacks a participant, which may not
-    /// know that.
-    fn own(&self) -> Result<(), Failure> {
-        let wrong = self.wrong.clone().or_else(|| self.silent.map(not_said));
-        wrong.map_or(Ok(()), Err)
-    }
-
-    fn next(&mut self) -> Result<Option<Outcome>, Failure> {
-        match &mut self.round {
-            Round::None => {
-                let size = Size::new(self.blob.len());
-                let gather = Gather::start(self.oob, "sizes", size.as_bytes(), size_of::<Size>())?;
-                self.round = Round::Sizes(gather);
-            }
-            Round::Sizes(gather) => {
-                if gather.test()? {
-                    let sizes = sizes(gather)?;
-                    let me = self.oob.index;
-                    if self.wrong.is_none() && sizes.get(me) != Some(&self.blob.len()) {
-                        (self.wrong, self.blob) = (Some(not_sent(me)), Vec::new());
-                    }
-                    self.silent = sizes.iter().position(|size| *size == 0);
-                    self.round =
-                        if self.silent.is_some() { Round::Settled } else { Round::Between(sizes) };
-                }
-            }
-            Round::Between(sizes) => {
-                let longest = sizes.iter().copied().max().unwrap_or(0);
-                let gather = Gather::start(self.oob, "blobs", &self.blob, longest)?;
-                self.blob = Vec::new();
-                self.round = Round::Blobs(gather, std::mem::take(sizes));
-            }
-            Round::Blobs(gather, sizes) => {
-                if gather.test()? {
-                    let is_silent = |(block, size): (&[u8], &usize)| {
-                        block.iter().take(*size).all(|byte| *byte == 0)
-                    };
-                    self.silent = gather.blocks().zip(sizes.iter()).position(is_silent);
-                    if self.wrong.is_none() && self.silent.is_none() {
-                        match table(gather, sizes) {
-                            Ok(table) => return Ok(Some(Outcome::Table(table))),
-                            Err(failure) => self.wrong = Some(failure),
-                        }
-                    }
-                    self.round = Round::Settled;
-                }
-            }
-            Round::Settled => {
-                let own = self.own();
-                let verdict = Verdict::new(own.as_ref().copied());
-                let gather =
-                    Gather::start(self.oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>())?;
-                self.round = Round::Verdicts(gather);
-            }
-            Round::Verdicts(gather) => {
-                if gather.test()? {
-                    agreed(gather, self.silent)?;
-                    return self.own().map(|()| Some(Outcome::Agreed));
-                }
+        let is_silent =
+            |(block, size): (&[u8], &usize)| block.iter().take(*size).all(|byte| *byte == 0);
+        silent = gather.blocks().zip(&sizes).position(is_silent);
+        if wrong.is_none() && silent.is_none() {
+            match table(&gather, &sizes) {
+                Ok(table) => return Ok(table),
+                Err(failure) => wrong = Some(failure),
             }
         }
-        Ok(None)
+        yield_now().await;
+    }
+    // One of them is there, so this fails.
+    verdicts(oob, wrong, silent).await.map(|()| Vec::new())
+}
+
+/// Tells the others whether anything is wrong here, and hears what they say. It fails as well when a
+/// participant was silent, which may not know that.
+async fn verdicts(oob: Oob, wrong: Option<Failure>, silent: Option<usize>) -> Result<(), Failure> {
+    let unsaid = silent.map(not_said);
+    let verdict = Verdict::new(wrong.as_ref().or(unsaid.as_ref()).map_or(Ok(()), Err));
+    let gathered = gather(oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>()).await;
+    let heard = gathered.and_then(|gather| agreed(&gather, silent));
+    match wrong {
+        Some(failure) => Err(failure),
+        None => heard.and(unsaid.map_or(Ok(()), Err)),
     }
 }
 

@@ -37,10 +37,12 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// The host name and the addresses of all interfaces.
+    /// The host name and the addresses of all interfaces; none when the system does not tell.
     pub(super) fn of_this_machine() -> Local {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Local { names: vec![name], addresses: crate::interfaces::addresses() }
+        let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+        let addresses = interfaces.iter().map(if_addrs::Interface::ip).collect();
+        Local { names: vec![name], addresses }
     }
 
     fn is_called(&self, host: &str) -> bool {

@@ -27,7 +27,7 @@ const NEVER: usize = usize::MAX;
 
 /// The queue.
 pub(crate) struct ReadyQueue {
-    commands: Queue<CmdTask>,
+    commands: Queue,
     /// Each with the number of commands between it and the one before it.
     others: RefCell<VecDeque<(usize, Ready)>>,
     /// That number of the first of them.
@@ -36,7 +36,7 @@ pub(crate) struct ReadyQueue {
 
 impl ReadyQueue {
     pub(crate) fn new() -> ReadyQueue {
-        ReadyQueue { commands: Queue::new(), others: RefCell::default(), due: Cell::new(NEVER) }
+        ReadyQueue { commands: Queue::default(), others: RefCell::default(), due: Cell::new(NEVER) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -27,7 +27,6 @@ use crate::pe::ctx::Context;
 use crate::pe::ready::Ready;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
-use crate::pe::run::task::CmdTask;
 use crate::running::Place;
 
 /// A run.
@@ -64,7 +63,7 @@ pub(crate) struct Run {
     flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
-    parked: Queue<CmdTask>,
+    parked: Queue,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
@@ -104,7 +103,7 @@ impl Run {
             idle_queued: Cell::new(false),
             flight: Flight::new(config.max_inflight),
             sender: Sender::default(),
-            parked: Queue::new(),
+            parked: Queue::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })

@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use urom_abi::host::CtxState;
@@ -17,7 +18,7 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
 use crate::event::{Event, Mailbox};
-use crate::exchange::{Exchange, Oob, Outcome, Step};
+use crate::exchange::{self, Exchange, Oob, Outcome};
 use crate::failure::failure;
 use crate::order::{Order, Reply, Start};
 use crate::pe::Pe;
@@ -53,12 +54,13 @@ fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
 }
 
 /// From a start to the next idle.
+#[derive(Default)]
 struct DomainRun {
     number: u64,
     /// With their ids at the service, in the domain's order. Empty when one of them does not run.
     workers: Vec<(u64, Weak<Run>)>,
     /// The exchange until it is done, except during a step.
-    exchange: Option<Box<Exchange>>,
+    exchange: Option<Exchange>,
     /// How many workers have not confirmed the table; `None` before it is sent.
     awaited: Option<usize>,
     /// Whether all workers of this process have answered, and the verdicts are exchanged.
@@ -161,7 +163,7 @@ impl Domain {
         let number = next_run();
         // The other participants wait for this process: they must hear of a worker that was lost.
         let workers = self.running();
-        let exchange = Exchange::new(
+        let exchange = exchange::of_blobs(
             oob,
             workers.as_ref().map(|workers| self.describe(workers)).map_err(Failure::clone),
         );
@@ -169,11 +171,8 @@ impl Domain {
         *self.run.borrow_mut() = Some(Box::new(DomainRun {
             number,
             workers: workers.iter().map(|(_, run)| (run.id(), Rc::downgrade(run))).collect(),
-            exchange: Some(Box::new(exchange)),
-            awaited: None,
-            settled: false,
-            failed: false,
-            cancelled: Arc::default(),
+            exchange: Some(exchange),
+            ..DomainRun::default()
         }));
         if let Some(handle) = ctx.handle() {
             pe.begin(number, Rc::clone(&handle));
@@ -254,21 +253,21 @@ impl Domain {
         let take =
             |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
-        let Some((number, exchange)) = taken else { return false };
+        let Some((number, mut exchange)) = taken else { return false };
         // The host's functions may stop this domain. Then the step's result is dropped.
-        let step = exchange.step();
+        let step = exchange.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| run.number == number) else {
             drop(own);
-            drop(step);
+            drop(exchange);
             return false;
         };
         match step {
-            Step::Again(exchange) => {
+            Poll::Pending => {
                 run.exchange = Some(exchange);
                 true
             }
-            Step::Done(Outcome::Table(table)) => {
+            Poll::Ready(Ok(Outcome::Table(table))) => {
                 run.awaited = Some(run.workers.len());
                 let mailbox = ctx.pe().map(|pe| Arc::clone(pe.mailbox()));
                 drop(own);
@@ -277,12 +276,12 @@ impl Domain {
                 }
                 false
             }
-            Step::Done(Outcome::Agreed) => {
+            Poll::Ready(Ok(Outcome::Agreed)) => {
                 drop(own);
                 ctx.announce(CtxState::RUNNING);
                 false
             }
-            Step::Failed(failure) => {
+            Poll::Ready(Err(failure)) => {
                 drop(own);
                 self.fail(ctx, &failure);
                 false
@@ -331,7 +330,7 @@ impl Domain {
         let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else {
             return;
         };
-        run.exchange = Some(Box::new(Exchange::of_verdicts(oob, result)));
+        run.exchange = Some(exchange::of_verdicts(oob, result));
         run.settled = true;
         pe.exchange(handle);
     }

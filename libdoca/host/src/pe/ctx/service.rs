@@ -37,6 +37,7 @@ use crate::pe::run::task::Stage;
 use crate::running::{RunningService, Shared};
 
 /// A service context.
+#[derive(Default)]
 pub(crate) struct Service {
     max_message: Cell<usize>,
     max_workers: Cell<Option<u32>>,
@@ -53,6 +54,7 @@ pub(crate) struct Service {
 }
 
 /// One run of a service context, from its start to the next idle.
+#[derive(Default)]
 pub(crate) struct ServiceRun {
     number: u64,
     ctx: Weak<Context>,
@@ -68,17 +70,7 @@ pub(crate) struct ServiceRun {
 
 impl Service {
     pub(crate) fn new() -> Service {
-        Service {
-            max_message: Cell::new(DEFAULT_MAX_MESSAGE),
-            max_workers: Cell::new(None),
-            device: RefCell::new(None),
-            any_device: Cell::new(false),
-            wish: RefCell::default(),
-            key_file: RefCell::default(),
-            shared: Arc::default(),
-            plugins: RefCell::default(),
-            run: RefCell::new(None),
-        }
+        Service { max_message: Cell::new(DEFAULT_MAX_MESSAGE), ..Service::default() }
     }
 
     pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
@@ -188,16 +180,8 @@ impl Service {
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
-        *self.run.borrow_mut() = Some(Rc::new(ServiceRun {
-            number,
-            ctx: ctx.weak(),
-            queries: RefCell::default(),
-            next_query: Cell::new(0),
-            in_flight: Cell::new(0),
-            out: Cell::new(0),
-            leaving: Cell::new(false),
-            idle_queued: Cell::new(false),
-        }));
+        *self.run.borrow_mut() =
+            Some(Rc::new(ServiceRun { number, ctx: ctx.weak(), ..ServiceRun::default() }));
         if let Some(ctx) = ctx.handle() {
             pe.begin(number, ctx);
         }

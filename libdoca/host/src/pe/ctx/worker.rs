@@ -38,6 +38,7 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
 }
 
 /// A worker context.
+#[derive(Default)]
 pub(crate) struct Worker {
     pub(crate) service: RefCell<Option<Attachment>>,
     pub(crate) id: Cell<u64>,
@@ -52,14 +53,9 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new() -> Worker {
         Worker {
-            service: RefCell::new(None),
             id: Cell::new(WORKER_ID_ANY),
-            plugins: Cell::new(0),
-            cpus: Cell::new(None),
-            gid: Cell::new(0),
             max_inflight: Cell::new(DEFAULT_MAX_INFLIGHT),
-            env: RefCell::new(None),
-            run: RefCell::new(None),
+            ..Worker::default()
         }
     }
 

@@ -11,7 +11,6 @@ use urom_wire::frame::{CommandStart, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
 use crate::buf::Buffer;
-use crate::list::Linked;
 use crate::pe::run::Run;
 use crate::shell::{Kind, Mark};
 
@@ -105,7 +104,7 @@ pub(crate) struct CmdTask {
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
     /// The next task on the list of free tasks, or of ready ones.
-    next: Cell<Option<&'static CmdTask>>,
+    pub(crate) next: Cell<Option<&'static CmdTask>>,
     /// Orders tasks by their submission.
     pub(crate) serial: Cell<u64>,
     /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
@@ -113,13 +112,6 @@ pub(crate) struct CmdTask {
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
     user_area: UnsafeCell<[u64; 4]>,
-}
-
-impl Linked for CmdTask {
-    #[inline]
-    fn next(&self) -> &Cell<Option<&'static CmdTask>> {
-        &self.next
-    }
 }
 
 impl CmdTask {
