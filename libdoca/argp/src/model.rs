@@ -53,7 +53,6 @@ fn levels() -> impl Iterator<Item = c_int> {
     std::iter::once(DISABLE).chain(Level::ALL.map(Level::number)).map(u32::cast_signed)
 }
 
-/// What finding a flag leads to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     Help,
@@ -64,11 +63,9 @@ pub(crate) enum Action {
     SdkLogLevel,
     /// Reads further flags from a file.
     Json,
-    /// Calls the program.
     Call(Callback),
 }
 
-/// A flag.
 #[derive(Clone, Debug)]
 pub(crate) struct Flag {
     /// Without its dash. It may have several letters.
@@ -89,7 +86,6 @@ impl Flag {
         same(&self.short, &other.short) || same(&self.long, &other.long)
     }
 
-    /// A number as its value.
     pub(crate) fn int(&self, number: c_int) -> Result<Value, Refusal> {
         if self.kind == Kind::Level && !levels().any(|level| level == number) {
             return Err(refusal!(
@@ -100,7 +96,6 @@ impl Flag {
         Ok(Value::Int(number))
     }
 
-    /// Whether the program registered it.
     pub(crate) fn is_programs(&self) -> bool {
         matches!(self.action, Action::Call(_))
     }
@@ -236,7 +231,6 @@ fn check_name(name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A value, ready for a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(CString),

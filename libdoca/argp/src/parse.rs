@@ -10,7 +10,6 @@ use std::ffi::{CStr, CString, c_int};
 
 use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value, refusal};
 
-/// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Help,
@@ -62,7 +61,6 @@ struct Piece<'a> {
     value: Option<&'a [u8]>,
 }
 
-/// The flags of one argument.
 fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
     let unknown = |name: &[u8]| {
         refusal!(NOT_SUPPORTED, "unknown flag {}; -h lists the flags there are", shown(name))

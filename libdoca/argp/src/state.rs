@@ -66,7 +66,6 @@ impl Parser {
     }
 }
 
-/// Begins.
 pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refusal> {
     let mut state = state();
     if state.parser.is_some() {
@@ -93,7 +92,6 @@ pub(crate) fn destroy() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Makes an empty parameter.
 pub(crate) fn create() -> Result<*mut Param, Refusal> {
     let mut state = state();
     state.parser()?;
@@ -103,7 +101,6 @@ pub(crate) fn create() -> Result<*mut Param, Refusal> {
     Ok(std::ptr::without_provenance_mut(number))
 }
 
-/// Changes a parameter that is not registered.
 pub(crate) fn change(
     param: *mut Param,
     call: &str,

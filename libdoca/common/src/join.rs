@@ -77,12 +77,10 @@ pub(crate) fn load(function: &str) -> Option<&'static OfUrom> {
     joined()
 }
 
-/// An SDK message of `libdoca_urom`: whether anybody wants it.
 extern "C" fn wants(level: u32) -> bool {
     guard_or(false, || Level::from_number(level).is_some_and(|level| SdkBackends.wants(level)))
 }
 
-/// An SDK message of `libdoca_urom`.
 unsafe extern "C" fn write(line: *const Line) {
     guard_or((), || {
         // SAFETY: the caller's line, for the time of the call.

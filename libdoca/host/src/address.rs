@@ -14,7 +14,6 @@ use urom_wire::stream::StreamError;
 use crate::failure::{failure, stream_code};
 use crate::service_file::{self, Local};
 
-/// The variable that names the service file.
 const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
 /// The variable with the daemon's port, for addresses without one.
 const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
@@ -33,21 +32,16 @@ pub(super) struct Address {
 /// What calls asked for, which goes before the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Nothing: the environment decides.
     #[default]
     Environment,
-    /// A daemon.
     Address(Address),
     /// The embedded service, with this plugin path instead of the variable's.
     Embedded(Option<OsString>),
 }
 
-/// The service to connect to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A daemon.
     Daemon(Address),
-    /// The service in this process.
     Embedded(Option<OsString>),
 }
 
@@ -78,7 +72,6 @@ impl Address {
         }
     }
 
-    /// The addresses of the host.
     pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
         match tokio::net::lookup_host((self.host.as_str(), self.port)).await {
             Ok(found) => Ok(found.collect()),

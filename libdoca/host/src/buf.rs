@@ -17,7 +17,6 @@ const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there bef
 #[repr(C)]
 pub(super) struct Buffer {
     mark: Mark,
-    /// Where the data begins.
     data: Cell<*mut u8>,
     len: Cell<usize>,
     /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
@@ -58,7 +57,6 @@ impl Buffer {
         &self.mark
     }
 
-    /// Gives its memory back.
     pub(super) fn retire(&self) {
         self.move_to(Memory::none(), 0);
     }
@@ -87,13 +85,11 @@ impl Buffer {
         self.refused.set(DocaError::SUCCESS);
     }
 
-    /// Where the data begins.
     #[inline]
     pub(super) fn data(&self) -> *mut u8 {
         self.data.get()
     }
 
-    /// How long the data is.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len.get()
@@ -175,7 +171,6 @@ impl Buffer {
     /// Runs `f` with the data.
     ///
     /// # Safety
-    ///
     /// The host does not write to the buffer meanwhile: true inside its call to submit.
     #[inline]
     pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {

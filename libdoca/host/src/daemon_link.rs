@@ -35,18 +35,21 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// What contexts ask of the daemon.
 pub(super) enum Request {
-    /// Start or join a worker.
     Start(StartWorker, oneshot::Sender<Result<Started, Failure>>),
-    /// Ask for a group.
-    Group { query: u64, gid: u32 },
+    Group {
+        query: u64,
+        gid: u32,
+    },
     /// Ask for the description of a plugin. The caller waits on its thread.
-    Describe { plugin: u64, answer: Described },
+    Describe {
+        plugin: u64,
+        answer: Described,
+    },
 }
 
 /// Takes a plugin's description, or why there is none.
 pub(super) type Described = SyncSender<Result<Arc<[u8]>, Failure>>;
 
-/// A worker that expects the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Started {
     pub(super) id: u64,
@@ -65,7 +68,6 @@ pub(super) struct Welcome {
 }
 
 impl Welcome {
-    /// The service's CPUs.
     pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
         self.cpus.parse().map_err(|error| {
             failure!(

@@ -24,7 +24,6 @@ const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
 /// The longest name of a network interface, likewise.
 const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
 
-/// A device that could be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeviceInfo {
     pub(super) name: String,
@@ -35,7 +34,6 @@ pub(super) struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// The PCI address that callers see.
     pub(super) fn shown_pci_address(&self) -> &str {
         self.pci_address.as_deref().unwrap_or(NO_PCI_ADDRESS)
     }
@@ -87,7 +85,6 @@ fn add_named(found: &mut Vec<DeviceInfo>, list: &OsStr) -> Vec<String> {
     problems
 }
 
-/// Reads `NAME` or `NAME@PCI`.
 fn named(entry: &str) -> Result<DeviceInfo, String> {
     let (name, pci) = entry.split_once('@').map_or((entry, None), |(name, pci)| (name, Some(pci)));
     if name.is_empty() || name.len() > LONGEST_NAME {

@@ -109,7 +109,6 @@ impl Gather {
         Ok(Gather { oob, request, round, send, receive, block, done: false, freed: false })
     }
 
-    /// Whether it is over.
     fn test(&mut self) -> Result<bool, Failure> {
         // SAFETY: the host's function, with the request it made, which is not freed.
         let code = unsafe { (self.oob.test)(self.request) };
@@ -170,7 +169,6 @@ fn refused(function: &str, round: &str, code: DocaError) -> Failure {
 /// exchange gives it up.
 pub(super) type Exchange = Pin<Box<dyn Future<Output = Result<Outcome, Failure>>>>;
 
-/// The result of an exchange.
 pub(super) enum Outcome {
     /// All blobs, checked and concatenated.
     Table(Vec<u8>),

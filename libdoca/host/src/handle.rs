@@ -49,7 +49,6 @@ unsafe impl Registered for DeviceInfo {
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
-/// Hands an object to the host.
 pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
     let shell: *const Shell = Shells::all().enclose(T::KIND, Rc::into_raw(object));
     shell.cast_mut().cast()
@@ -202,14 +201,12 @@ pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaErro
     unsafe { quick(pointer) }
 }
 
-/// A task of either kind.
 pub(super) enum AnyTask<'a> {
     Command(&'static CmdTask),
     Query(&'a GidTask),
 }
 
 impl<'a> AnyTask<'a> {
-    /// What it has in common with the others.
     #[inline]
     pub(super) fn head(&self) -> &'a Head {
         match self {

@@ -48,13 +48,11 @@ impl Outbox {
         self.pass.set(pass);
     }
 
-    /// Whether no frame waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.frames() == 0
     }
 
-    /// How many frames wait.
     #[inline]
     pub(super) fn frames(&self) -> usize {
         self.frames.get()

@@ -23,7 +23,6 @@ pub(super) struct Shared {
     running: Mutex<Option<Arc<RunningService>>>,
 }
 
-/// A service while it runs.
 pub(super) struct RunningService {
     pub(super) requests: mpsc::UnboundedSender<Request>,
     pub(super) plugins: Vec<PluginEntry>,
@@ -49,7 +48,6 @@ pub(super) struct Place {
 }
 
 impl Shared {
-    /// The running service, if it runs.
     pub(super) fn running(&self) -> Option<Arc<RunningService>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -10,10 +10,8 @@ use std::net::IpAddr;
 
 use urom_abi::Count;
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its number, from 1.
     pub(super) line: usize,
     app_host: String,
     /// Where the daemon runs: a name or an address.
@@ -22,14 +20,12 @@ pub(super) struct Entry {
     pci_address: String,
 }
 
-/// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineError {
     pub(super) line: usize,
     pub(super) reason: String,
 }
 
-/// The names and addresses of this machine.
 #[derive(Debug, Clone)]
 pub(super) struct Local {
     pub(super) names: Vec<String>,
@@ -109,7 +105,6 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
     (valid && long.ends_with(&text.to_ascii_lowercase())).then_some(long)
 }
 
-/// Reads a file's text.
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {

@@ -36,13 +36,9 @@ pub(crate) struct Context {
     kind: Kind,
 }
 
-/// The kind of a context.
 pub(crate) enum Kind {
-    /// `doca_urom_service`.
     Service(Service),
-    /// `doca_urom_worker`.
     Worker(Worker),
-    /// `doca_urom_domain`.
     Domain(Domain),
 }
 
@@ -67,7 +63,6 @@ pub(crate) fn next_run() -> u64 {
 }
 
 impl Context {
-    /// An idle context.
     pub(crate) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
             me: Weak::clone(me),
@@ -82,7 +77,6 @@ impl Context {
         })
     }
 
-    /// Notes the host's pointer.
     pub(crate) fn known_as(&self, pointer: *mut Ctx) {
         self.pointer.set(pointer);
     }
@@ -104,7 +98,6 @@ impl Context {
         Weak::clone(&self.me)
     }
 
-    /// A handle that keeps it alive.
     pub(crate) fn handle(&self) -> Option<Rc<Context>> {
         self.me.upgrade()
     }
@@ -147,12 +140,10 @@ impl Context {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
-    /// Whether the host has a callback for changes of state.
     pub(crate) fn is_watched(&self) -> bool {
         self.state_changed.get().is_some()
     }
 
-    /// Changes the state, then tells the host.
     pub(crate) fn set_state(&self, next: CtxState) {
         let previous = self.state.replace(next);
         if previous == next {
@@ -169,7 +160,6 @@ impl Context {
         self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
     }
 
-    /// Connects it to a progress engine, once.
     pub(crate) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
         if self.pe.borrow().is_some() {
             return Err(DocaError::NOT_PERMITTED);
@@ -222,7 +212,6 @@ impl Context {
         }
     }
 
-    /// Something that happened to a run of this context.
     pub(crate) fn on_event(&self, event: Event) {
         match &self.kind {
             Kind::Service(service) => service.on_event(self, event),
@@ -267,7 +256,6 @@ impl Context {
         self.lost.get()
     }
 
-    /// How many of its tasks are in flight.
     pub(crate) fn in_flight(&self) -> usize {
         match &self.kind {
             Kind::Service(service) => service.in_flight(),

@@ -16,16 +16,13 @@ use crate::pe::run::task::CmdTask;
 
 /// An event other than a command.
 pub(crate) enum Ready {
-    /// A group query completed.
     Group(Rc<GidTask>),
-    /// A context changes its state.
     State(Rc<Context>, CtxState),
 }
 
 /// No other event waits.
 const NEVER: usize = usize::MAX;
 
-/// The queue.
 pub(crate) struct ReadyQueue {
     commands: Queue,
     /// Each with the number of commands between it and the one before it.
@@ -43,19 +40,16 @@ impl ReadyQueue {
         self.commands.is_empty() && !self.has_others()
     }
 
-    /// Whether there is anything but commands.
     #[inline]
     pub(crate) fn has_others(&self) -> bool {
         self.due.get() != NEVER
     }
 
-    /// Adds a command behind all that is ready.
     #[inline]
     pub(crate) fn push_command(&self, task: &'static CmdTask) {
         self.commands.push(task);
     }
 
-    /// Adds something else behind all that is ready.
     pub(crate) fn push(&self, other: Ready) {
         let mut others = self.others.borrow_mut();
         let before: usize = others.iter().map(|(between, _)| between).sum();

@@ -29,7 +29,6 @@ use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
 use crate::running::Place;
 
-/// A run.
 pub(crate) struct Run {
     pub(crate) number: u64,
     me: Weak<Run>,
@@ -49,7 +48,6 @@ pub(crate) struct Run {
     /// What its worker's messages begin with.
     pass: Cell<Pass>,
     max_message: Cell<usize>,
-    /// The longest payload of a notification.
     max_response: Cell<usize>,
     plugin_addresses: RefCell<Vec<PluginAddress>>,
     connected: Cell<bool>,
@@ -68,7 +66,6 @@ pub(crate) struct Run {
     tended: Cell<bool>,
 }
 
-/// What a run is made from.
 pub(crate) struct Config {
     pub(crate) number: u64,
     pub(crate) plugins: u64,
@@ -134,7 +131,6 @@ impl Run {
         self.leaving.get()
     }
 
-    /// The worker let the host in: connect UCX and greet it.
     pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
         if self.leaving.get() {
             return;
@@ -190,7 +186,6 @@ impl Run {
         Ok(())
     }
 
-    /// The worker's greeting came over UCX.
     pub(crate) fn on_greeting(&self, pe: &Pe) {
         if !self.greeted.replace(true) && self.connected.get() && !self.leaving.get() {
             self.announce(pe);
@@ -206,7 +201,6 @@ impl Run {
         self.refusal.set(DocaError::SUCCESS);
     }
 
-    /// The greeting is overdue.
     pub(crate) fn on_overdue(&self, pe: &Pe) {
         // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
@@ -229,14 +223,12 @@ impl Run {
         self.broken.get().is_some()
     }
 
-    /// UCX found the endpoint broken.
     #[cold]
     fn on_broken(&self, status: Status) {
         self.broken.set(Some(status));
         self.tend_later(&self.pe);
     }
 
-    /// The control stream is over.
     pub(crate) fn on_ended(&self, pe: &Pe, reason: Option<Failure>) {
         self.stream_over.set(true);
         if let Some(failure) = reason
@@ -263,7 +255,6 @@ impl Run {
         self.check_over(pe);
     }
 
-    /// The host stops the context.
     pub(crate) fn stop(&self, pe: &Pe) {
         self.give_up(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
         self.check_over(pe);

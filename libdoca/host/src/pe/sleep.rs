@@ -115,7 +115,6 @@ impl Pe {
         Ok(())
     }
 
-    /// Clears the timer.
     fn quiet(&self) {
         if let Some(timer) = self.timer.get() {
             // Fails only when it has not fired.

@@ -25,7 +25,6 @@ pub(crate) struct Transport {
     ucx: Worker,
     /// The nonce that a test of the receive queue waits for.
     pub(crate) awaited: Rc<Awaited>,
-    /// The receive queue is blocked.
     pub(crate) blocked: Cell<bool>,
     /// The transport that replaced a blocked one.
     pub(crate) next: OnceCell<Box<Transport>>,
@@ -35,7 +34,6 @@ impl Transport {
     /// A UCX worker whose messages go to the engine.
     ///
     /// # Safety
-    ///
     /// The engine exists whenever this worker is progressed or sends.
     pub(crate) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = context().name("urom-host").build()?.worker()?;

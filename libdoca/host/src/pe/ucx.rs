@@ -30,7 +30,6 @@ impl Pe {
         Ok(current.next.get_or_init(|| transport))
     }
 
-    /// The newest transport.
     #[inline]
     pub(super) fn current(&self) -> Option<&Transport> {
         let mut current = self.transport.get()?;

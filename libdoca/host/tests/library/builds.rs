@@ -7,7 +7,7 @@ use urom_abi::host::CtxState;
 
 use crate::extensions::extensions;
 use crate::processes::{Plugins, Uromd, with_service};
-use crate::support::{At, Engine, TestService, TestWorker, failure, state};
+use crate::support::{At, Engine, TestService, TestWorker, failure, has, state};
 
 #[test]
 fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
@@ -36,11 +36,7 @@ fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
         };
         let mut length = 0;
         assert_eq!(description(1, &raw mut length), DocaError::NOT_FOUND);
-        assert!(
-            failure(service.ctx).contains("`obedient` has no description"),
-            "{}",
-            failure(service.ctx)
-        );
+        has(&failure(service.ctx), &["`obedient` has no description"]);
         assert_eq!(description(2, &raw mut length), DocaError::INVALID_VALUE);
         assert_eq!(description(1, null_mut()), DocaError::INVALID_VALUE);
     });
@@ -69,11 +65,11 @@ fn a_host_that_was_told_of_another_build_than_a_worker_runs_is_refused() {
     let old = TestWorker::start(before.raw, &engine, 1, 4);
     plugins.replace("obedient", &["-DVERSION=2"]);
     let text = refusal(&before, &engine, 2);
-    assert!(text.contains("worker 2 runs another build of the plugin `obedient`"), "{text}");
+    has(&text, &["worker 2 runs another build of the plugin `obedient`"]);
     // Hosts that come now are told of the new build, and worker 1 runs the old one.
     let after = TestService::start(&At::Address(uromd.address), &engine);
     let text = refusal(&after, &engine, 1);
-    assert!(text.contains("worker 1 runs another build"), "{text}");
+    has(&text, &["worker 1 runs another build"]);
     TestWorker::start(after.raw, &engine, 3, 4).end(&engine);
     old.end(&engine);
     after.end();

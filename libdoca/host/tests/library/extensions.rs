@@ -47,8 +47,7 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
         ] {
             fill(task, &payload);
             assert_eq!(c!(doca_task_submit(as_task(task))), OK);
-            assert_eq!(engine.next(), 1);
-            let done = take_done().remove(0);
+            let done = engine.done();
             assert_eq!(end_of(task), end);
             // SAFETY: the place is the task's, which is complete.
             let CmdTaskEnd { status: read, response, length } = unsafe { end.read() };

@@ -24,8 +24,7 @@ use urom_wire::ucx_context::context;
 use zerocopy::IntoBytes;
 
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state,
-    take_done,
+    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, has, new_service, state,
 };
 
 /// What the fake daemon gives as the ticket, and the pass that follows from it.
@@ -236,8 +235,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         (tasks[2], DocaError(300), None),
     ];
     for (at, (task, status, response)) in expected.into_iter().enumerate() {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.task, done.status, done.response), (task, status, response));
         if at == 0 {
             // In the slot that is answered twice.
@@ -245,8 +243,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         }
     }
     for task in [tasks[3], tasks[0]] {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.task, done.status), (task, DocaError::AUTHENTICATION));
     }
     assert_eq!(failure(context.ctx), "enough of you");
@@ -278,12 +275,10 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
     let service = TestService::start(&At::Address(address), &engine);
     let context = TestWorker::start(service.raw, &engine, 9, 4);
     context.submit(b"command");
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).response, Some(b"in".to_vec()));
+    assert_eq!(engine.done().response, Some(b"in".to_vec()));
     drop(worker.join().unwrap());
-    while state(context.ctx) != CtxState::IDLE || state(service.ctx) != CtxState::IDLE {
-        engine.next();
-    }
+    engine.until_idle(context.ctx);
+    engine.until_idle(service.ctx);
     context.destroy();
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
@@ -322,8 +317,7 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     let behind = slow.submit(b"behind");
     let free = other.submit(b"free").addr();
     submitted.send(()).unwrap();
-    assert_eq!(engine.next(), 1);
-    let done = take_done().remove(0);
+    let done = engine.done();
     assert_eq!((done.task, done.response), (free, Some(b"other".to_vec())));
     look.recv().unwrap();
     engine.is_quiet(1000);
@@ -331,22 +325,18 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     assert!(c!(doca_urom_worker_cmd_task_get_payload(overtaken)).is_null());
     assert_eq!(c!(doca_ctx_stop(slow.ctx)), DocaError::IN_PROGRESS);
     for task in [overtaken, behind] {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         // The answers it had got count.
         assert_eq!((done.task, done.status), (task.addr(), OK));
     }
     stopped.send(()).unwrap();
     let streams = worker.join().unwrap();
     drop(streams);
-    while state(slow.ctx) != CtxState::IDLE || state(other.ctx) != CtxState::IDLE {
-        engine.next();
-    }
+    engine.until_idle(slow.ctx);
+    engine.until_idle(other.ctx);
     slow.destroy();
     other.destroy();
-    while state(service.ctx) != CtxState::IDLE {
-        engine.next();
-    }
+    engine.until_idle(service.ctx);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
@@ -379,7 +369,7 @@ fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
     assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
     assert_eq!(engine.next(), 1);
     assert_eq!(state(context.ctx), CtxState::IDLE);
-    assert!(failure(context.ctx).contains("UCX_TLS"), "{}", failure(context.ctx));
+    has(&failure(context.ctx), &["UCX_TLS"]);
     context.destroy();
     let daemon = worker.join().unwrap();
     service.end();
@@ -405,7 +395,7 @@ fn a_worker_that_cannot_be_reached_is_named() {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(context.ctx), CtxState::IDLE);
     let text = failure(context.ctx);
-    assert!(text.contains("worker 9") && text.contains(&closed.to_string()), "{text}");
+    has(&text, &["worker 9", &closed.to_string()]);
     context.destroy();
     service.end();
     drop(daemon.join().unwrap());
@@ -454,12 +444,12 @@ fn a_daemon_that_begins_with_something_else_is_refused() {
         stream
     });
     assert_eq!(code, DocaError::IO_FAILED, "{text}");
-    assert!(text.contains("all of them"), "{text}");
+    has(&text, &["all of them"]);
 }
 
 #[test]
 fn a_worker_where_the_daemon_should_be_is_refused() {
     let (code, text) = start_with(|fake| fake.accept(Hello::new(Role::Worker)));
     assert_eq!(code, DocaError::UNSUPPORTED_VERSION, "{text}");
-    assert!(text.contains("daemon") && text.contains("worker"), "{text}");
+    has(&text, &["daemon", "worker"]);
 }

@@ -9,9 +9,9 @@ use std::ptr::null;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::processes::{Plugins, Uromd, op};
+use crate::processes::{Plugins, Uromd};
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, api, command, failure, new_service, state, take_done,
+    At, Engine, OK, TestService, TestWorker, api, failure, has, new_service, state,
 };
 
 fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
@@ -52,9 +52,7 @@ fn start(
 
 fn one_command(engine: &Engine, service: &TestService) {
     let worker = TestWorker::start(service.raw, engine, 1, 1);
-    worker.submit(&command(op::ECHO, 1));
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).status, OK);
+    worker.echo(engine, 1);
     // Its key is that of its worker only, so a second one has another.
     let second = TestWorker::start(service.raw, engine, 2, 1);
     second.end(engine);
@@ -88,7 +86,7 @@ fn a_missing_or_other_key_fails_the_start_and_says_what_to_do() {
         let (code, text) = start(&At::Address(uromd.address), key, |_, _| ()).unwrap_err();
         assert_eq!(code, DocaError::AUTHENTICATION, "{text}");
         assert!(text.contains(part) && text.contains("key file"), "{text}");
-        assert!(text.contains(&uromd.address.to_string()) && text.contains("the test"), "{text}");
+        has(&text, &[&uromd.address.to_string(), "the test"]);
     }
 }
 

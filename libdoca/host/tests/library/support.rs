@@ -52,6 +52,21 @@ impl Engine {
         }
     }
 
+    /// Calls until one task has completed.
+    pub fn done(&self) -> Done {
+        assert_eq!(self.next(), 1);
+        let mut all = take_done();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    /// Calls until a context is idle.
+    pub fn until_idle(&self, ctx: *mut Ctx) {
+        while state(ctx) != CtxState::IDLE {
+            self.next();
+        }
+    }
+
     /// Calls `count` times, and asserts that nothing happens.
     pub fn is_quiet(&self, count: usize) {
         for call in 0..count {
@@ -96,6 +111,11 @@ pub fn failure(ctx: *mut Ctx) -> String {
     let len = unsafe { get(ctx, text.as_mut_ptr().cast(), text.len()) };
     text.truncate(len);
     String::from_utf8(text).unwrap()
+}
+
+/// Asserts that a text has all of these parts.
+pub fn has(text: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
 }
 
 /// Where a service context is to find its service.
@@ -294,6 +314,12 @@ impl TestWorker {
         let task = self.task(payload);
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
         task
+    }
+
+    /// Sends an echo, which comes back.
+    pub fn echo(&self, engine: &Engine, word: u64) {
+        self.submit(&command(crate::processes::op::ECHO, word));
+        assert_eq!(engine.done().status, OK);
     }
 
     pub fn id(&self) -> Result<u64, DocaError> {

@@ -29,12 +29,10 @@ use crate::pe::run::Run;
 /// given up.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
-/// A domain context.
 #[derive(Default)]
 pub(crate) struct Domain {
     pub(crate) oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
-    /// The number of buffers that will be added.
     count: Cell<usize>,
     buffers: RefCell<Vec<Buffer>>,
     run: RefCell<Option<Box<DomainRun>>>,
@@ -289,7 +287,6 @@ impl Domain {
         }
     }
 
-    /// Sends the table to this process's workers.
     fn distribute(&self, table: Vec<u8>, mailbox: &Arc<Mailbox>) {
         let own = self.run.borrow();
         let Some(run) = own.as_ref() else { return };
@@ -344,7 +341,6 @@ impl Domain {
         })
     }
 
-    /// The start failed.
     fn fail(&self, ctx: &Context, failure: &Failure) {
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| !run.failed) else { return };

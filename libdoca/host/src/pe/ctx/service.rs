@@ -36,7 +36,6 @@ use crate::pe::ready::Ready;
 use crate::pe::run::task::Stage;
 use crate::running::{RunningService, Shared};
 
-/// A service context.
 #[derive(Default)]
 pub(crate) struct Service {
     max_message: Cell<usize>,
@@ -45,7 +44,6 @@ pub(crate) struct Service {
     /// Whether it may start without a device.
     pub(crate) any_device: Cell<bool>,
     pub(crate) wish: RefCell<Wish>,
-    /// The key file that a call named.
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
@@ -58,7 +56,6 @@ pub(crate) struct Service {
 pub(crate) struct ServiceRun {
     number: u64,
     ctx: Weak<Context>,
-    /// Queries on their way.
     queries: RefCell<BTreeMap<u64, Rc<GidTask>>>,
     next_query: Cell<u64>,
     in_flight: Cell<usize>,
@@ -218,7 +215,6 @@ impl Service {
             Target::Embedded(path) => {
                 let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
                     let code = match error.kind() {
-                        // A variable with an invalid value.
                         std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
                         _ => DocaError::INITIALIZATION,
                     };
@@ -301,7 +297,6 @@ impl Service {
         }
     }
 
-    /// A query for the host.
     pub(crate) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
         ctx.require_running()?;
         self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
@@ -309,13 +304,11 @@ impl Service {
 }
 
 impl ServiceRun {
-    /// Counts a query that came back.
     pub(crate) fn released(&self) {
         self.out.set(self.out.get() - 1);
         self.check_over();
     }
 
-    /// Makes a query for the host.
     pub(crate) fn allocate(
         self: &Rc<Self>,
         gid: u32,
@@ -350,7 +343,6 @@ impl ServiceRun {
         }
     }
 
-    /// Answers every query on its way with a code.
     fn give_up(&self, pe: &Pe, code: DocaError) {
         self.leaving.set(true);
         for task in std::mem::take(&mut *self.queries.borrow_mut()).into_values() {

@@ -20,7 +20,6 @@ use crate::pe::run::{Config, Run};
 use crate::running::{Attachment, Place};
 use crate::worker_link::{self, Visit};
 
-/// How many tasks can be allocated unless the host says otherwise.
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
 /// The bits that plugin ids can have.
@@ -37,7 +36,6 @@ fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     ))
 }
 
-/// A worker context.
 #[derive(Default)]
 pub(crate) struct Worker {
     pub(crate) service: RefCell<Option<Attachment>>,

@@ -14,13 +14,11 @@ use crate::pe::{Lost, Pe};
 pub(crate) struct PluginBit(u8);
 
 impl Run {
-    /// The user data of the context, for the callbacks of tasks.
     #[inline]
     pub(crate) fn context(&self) -> &Context {
         &self.ctx
     }
 
-    /// A task for the host.
     #[inline]
     pub(crate) fn allocate(
         &self,
@@ -41,7 +39,6 @@ impl Run {
         Some(task)
     }
 
-    /// Takes a task back.
     #[inline]
     pub(crate) fn release(&self, task: &'static CmdTask) {
         self.flight.release(task);

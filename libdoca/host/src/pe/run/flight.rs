@@ -19,10 +19,8 @@ const MANY: u64 = 8;
 #[derive(Default)]
 pub(crate) struct Flight {
     slots: Box<[Cell<Option<&'static CmdTask>>]>,
-    /// How many slots have a task.
     made: Cell<usize>,
     free: Stack,
-    /// How many tasks the host has, or are in flight.
     out: Cell<usize>,
     // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
@@ -42,12 +40,10 @@ impl Flight {
         flight
     }
 
-    /// How many tasks are submitted and not completed.
     pub(crate) fn count(&self) -> usize {
         (self.submitted.get() - self.completed.get()) as usize
     }
 
-    /// How many tasks the host has, or are in flight.
     pub(crate) fn out(&self) -> usize {
         self.out.get()
     }
@@ -62,7 +58,6 @@ impl Flight {
             && (answered - self.answered_before.get() < MANY || self.out.get() < MANY as usize)
     }
 
-    /// Whether every task is completed and released.
     pub(crate) fn is_over(&self) -> bool {
         self.count() == 0 && self.out() == 0
     }
@@ -117,7 +112,6 @@ impl Flight {
         Some(task)
     }
 
-    /// Takes back a task that the caller has.
     #[inline]
     pub(crate) fn release(&self, task: &'static CmdTask) {
         task.withdraw();

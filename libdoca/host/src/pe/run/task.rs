@@ -29,7 +29,6 @@ pub(crate) enum Stage {
     Done,
 }
 
-/// The common part of all tasks.
 pub(crate) struct Head {
     pub(crate) stage: Cell<Stage>,
     pub(crate) status: Cell<DocaError>,
@@ -103,9 +102,7 @@ pub(crate) struct CmdTask {
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
-    /// The next task on the list of free tasks, or of ready ones.
     pub(crate) next: Cell<Option<&'static CmdTask>>,
-    /// Orders tasks by their submission.
     pub(crate) serial: Cell<u64>,
     /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
     end: Cell<CmdTaskEnd>,
@@ -147,7 +144,6 @@ impl CmdTask {
     /// Makes it a slot of a connection.
     ///
     /// # Safety
-    ///
     /// The run calls [`rest`](crate::pe::run::task::pool::rest) with the task before it goes away.
     pub(crate) unsafe fn join(&self, run: *const Run) {
         self.run.set(run);
@@ -163,7 +159,6 @@ impl CmdTask {
         unsafe { self.run.get().as_ref() }
     }
 
-    /// The slot number of its commands.
     #[inline]
     pub(crate) fn slot(&self) -> u16 {
         self.slot.get()
@@ -218,7 +213,6 @@ impl CmdTask {
         self.response.mark().clear();
     }
 
-    /// Changes which plugin it is for.
     pub(crate) fn set_plugin(&self, plugin: u64) {
         let start =
             |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
@@ -231,7 +225,6 @@ impl CmdTask {
         self.start.get()
     }
 
-    /// The caller's 32 bytes.
     #[inline]
     pub(crate) fn user_area(&self) -> *mut [u64; 4] {
         self.user_area.get()
