@@ -48,7 +48,6 @@ pub(crate) enum Kind {
     Bool,
 }
 
-/// The numbers of `enum doca_log_level`.
 fn levels() -> impl Iterator<Item = c_int> {
     std::iter::once(DISABLE).chain(Level::ALL.map(Level::number)).map(u32::cast_signed)
 }
@@ -72,7 +71,6 @@ pub(crate) struct Flag {
     pub(crate) short: Option<String>,
     /// Without its dashes.
     pub(crate) long: Option<String>,
-    /// How the usage text calls the value.
     pub(crate) arguments: Option<String>,
     pub(crate) description: String,
     pub(crate) kind: Kind,
@@ -112,11 +110,9 @@ impl fmt::Display for Flag {
     }
 }
 
-/// What a level may be, for people.
 pub(crate) const LEVELS: &str =
     "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
 
-/// The flags that every program has.
 pub(crate) fn built_in() -> Vec<Flag> {
     let flag = |short: &str, long: &str, arguments: &str, description: &str, kind, action| Flag {
         short: Some(short.to_owned()).filter(|name| !name.is_empty()),

@@ -1,10 +1,9 @@
 //! The command line: from arguments to flags and their values.
 //!
-//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags without a
-//! value together (`-abc`, the last of them with its value if it takes one), and `--` before what
-//! is no flag. Beyond it: a short name may have several letters (`-gid 3`), which win over single
-//! ones together; `-n=value` is taken; and the argument behind a flag is its value unless it is a
-//! flag itself, so that a forgotten value is told and `-n -5` works.
+//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags together
+//! (`-abc`, the last one with its value if it takes one), and `--` before what is no flag. Beyond
+//! it: short names of several letters (`-gid 3`), which win over single ones together, `-n=value`,
+//! and a value that looks like a flag and is none (`-n -5`).
 
 use std::ffi::{CStr, CString, c_int};
 
@@ -18,7 +17,6 @@ pub(crate) enum Request {
     Run(Vec<Found>),
 }
 
-/// Reads the arguments behind the program's name.
 pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> {
     let mut found = Vec::new();
     let mut rest = args.iter().map(|arg| arg.to_bytes()).peekable();
@@ -116,7 +114,6 @@ fn short(flags: &[Flag], name: &[u8]) -> Option<usize> {
     flags.iter().position(|flag| flag.short.as_ref().is_some_and(|short| short.as_bytes() == name))
 }
 
-/// The argument behind a flag as its value.
 fn value_behind<'a>(
     flags: &[Flag],
     flag: &Flag,

@@ -19,13 +19,9 @@ unsafe impl Send for Config {}
 
 /// From `doca_argp_init` to `doca_argp_destroy`.
 struct Parser {
-    /// What the program calls itself, if it does.
-    name: Option<String>,
-    config: Config,
+    start: Start,
     /// Parameters that are not registered, by their numbers.
     drafts: BTreeMap<usize, Draft>,
-    /// Built-in flags, then registered ones.
-    flags: Vec<Flag>,
     is_started: bool,
 }
 
@@ -36,9 +32,12 @@ struct State {
 }
 
 /// What `doca_argp_start` works with.
+#[derive(Clone)]
 pub(crate) struct Start {
+    /// What the program calls itself, if it does.
     pub(crate) name: Option<String>,
     pub(crate) config: Config,
+    /// Built-in flags, then registered ones.
     pub(crate) flags: Vec<Flag>,
 }
 
@@ -75,16 +74,13 @@ pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refu
         ));
     }
     state.parser = Some(Parser {
-        name,
-        config: Config(config),
+        start: Start { name, config: Config(config), flags: built_in() },
         drafts: BTreeMap::new(),
-        flags: built_in(),
         is_started: false,
     });
     Ok(())
 }
 
-/// Ends; what was created and registered is gone.
 pub(crate) fn destroy() -> Result<(), Refusal> {
     let mut state = state();
     state.parser()?;
@@ -118,7 +114,7 @@ pub(crate) fn register(param: *mut Param) -> Result<(), Refusal> {
     let parser = state.parser()?;
     let draft = parser.drafts.remove(&param.addr()).ok_or_else(|| not_there(call, param))?;
     let flag = parser.not_started(call)?.flags_with(draft)?;
-    parser.flags.push(flag);
+    parser.start.flags.push(flag);
     Ok(())
 }
 
@@ -135,7 +131,7 @@ fn not_there(call: &str, param: *mut Param) -> Refusal {
 impl Parser {
     fn flags_with(&self, draft: Draft) -> Result<Flag, Refusal> {
         let flag = draft.finish()?;
-        match self.flags.iter().find(|other| other.is_named(&flag)) {
+        match self.start.flags.iter().find(|other| other.is_named(&flag)) {
             None => Ok(flag),
             Some(other) => {
                 let whose =
@@ -149,19 +145,13 @@ impl Parser {
     }
 }
 
-/// Hands out what is to be parsed with: once.
 pub(crate) fn start() -> Result<Start, Refusal> {
     let mut state = state();
     let parser = state.parser()?.not_started("doca_argp_start")?;
     parser.is_started = true;
-    Ok(Start {
-        name: parser.name.clone(),
-        config: parser.config,
-        flags: std::mem::take(&mut parser.flags),
-    })
+    Ok(parser.start.clone())
 }
 
-/// What the program calls itself, for messages.
 pub(crate) fn name() -> Option<String> {
-    state().parser.as_ref().and_then(|parser| parser.name.clone())
+    state().parser.as_ref().and_then(|parser| parser.start.name.clone())
 }

@@ -23,7 +23,6 @@ pub(crate) fn joined() -> Option<&'static OfUrom> {
 
 /// Takes the table of a `libdoca_urom` that was just loaded, and gives this library's. See
 /// [`urom_abi::host::join::Join`].
-// SAFETY: no other symbol of this library has this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
     guard_or(ptr::null(), || {

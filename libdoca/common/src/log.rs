@@ -40,10 +40,10 @@ unsafe fn create(
     Ok(())
 }
 
-/// Functions that end with a code; `-> level` for those that give a level, which is 0 after a panic.
+/// Functions that end with a code; `-> level` for those that give a level, which is 0 after a
+/// panic.
 macro_rules! export {
     ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $level:ident)? { $call:expr })*) => {$(
-        // SAFETY: no other symbol of this library has DOCA's name.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> export!(@type $($level)?) {
             export!(@guard $($level)?)(|| $call)

@@ -79,7 +79,6 @@ impl Address {
         }
     }
 
-    /// The error for a name without an address.
     pub(super) fn unknown_host(&self, why: &str) -> Failure {
         let Address { host, origin, remedy, .. } = self;
         failure!(
@@ -88,7 +87,6 @@ impl Address {
         )
     }
 
-    /// The error for a daemon that did not answer in time.
     pub(super) fn no_answer(&self, within: Patience) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
         failure!(
@@ -98,14 +96,13 @@ impl Address {
         )
     }
 
-    /// The error for a connection or a greeting that failed.
     pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
         let tried =
             if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         match error {
-            // The connection was never made.
+            // Without the words of a stream that broke: there never was one.
             StreamError::Io(error) => failure!(
                 NOT_CONNECTED,
                 "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
@@ -183,7 +180,6 @@ pub(super) fn decide(wish: &Wish, pci_address: Option<&str>) -> Result<Target, F
     from_file(&PathBuf::from(file), port, &Local::of_this_machine(), pci_address)
 }
 
-/// The variable's port, if it has one.
 fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     value
@@ -217,13 +213,8 @@ fn from_file(
                                {error}; correct or unset the variable"
         )
     })?;
-    let entries = service_file::parse(&text).map_err(|error| {
-        failure!(
-            BAD_CONFIG,
-            "line {} of {shown}, named by {FILE_VARIABLE}: {}",
-            error.line,
-            error.reason
-        )
+    let entries = service_file::parse(&text).map_err(|(line, why)| {
+        failure!(BAD_CONFIG, "line {line} of {shown}, named by {FILE_VARIABLE}: {why}")
     })?;
     let entry = entries.into_iter().find(|entry| entry.matches(local, pci)).ok_or_else(|| {
         let device = pci.map(|pci| format!(" and device {pci}")).unwrap_or_default();
@@ -261,7 +252,7 @@ mod tests {
     }
 
     fn local() -> Local {
-        Local { names: vec!["hosta".to_owned()], addresses: vec!["10.0.0.1".parse().unwrap()] }
+        Local { name: "hosta".to_owned(), addresses: vec!["10.0.0.1".parse().unwrap()] }
     }
 
     #[test]

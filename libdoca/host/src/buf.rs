@@ -77,7 +77,6 @@ impl Buffer {
         self.reset();
     }
 
-    /// As after allocation: the data is the whole buffer.
     #[inline]
     pub(super) fn reset(&self) {
         self.data.set(self.head.get());
@@ -113,7 +112,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// Data that does not begin at the head, or does not fit.
     #[cold]
     fn set_unusual_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
         let offset = data.addr().wrapping_sub(self.head.get().addr());
@@ -142,7 +140,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// The error of the last `set_data`, if it failed.
     #[inline]
     pub(super) fn check(&self) -> Result<(), DocaError> {
         match self.refused.get() {

@@ -21,7 +21,6 @@ pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 /// The longest name that has room for its NUL.
 const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
 
-/// The longest name of a network interface, likewise.
 const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,7 +185,6 @@ impl Device {
         Ok(())
     }
 
-    /// The open device behind a host's pointer.
     pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);

@@ -61,14 +61,12 @@ impl Oob {
     }
 }
 
-/// An all-gather under way.
 struct Gather {
     oob: Oob,
     request: *mut c_void,
     round: &'static str,
     send: Memory,
     receive: Memory,
-    /// Bytes from each participant.
     block: usize,
     /// Whether the host's functions are done with the memory and the request.
     done: bool,
@@ -225,8 +223,8 @@ async fn blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Fail
     verdicts(oob, wrong, silent).await.map(|()| Vec::new())
 }
 
-/// Tells the others whether anything is wrong here, and hears what they say. It fails as well when a
-/// participant was silent, which may not know that.
+/// Tells the others whether anything is wrong here, and hears what they say. It fails as well when
+/// a participant was silent, which may not know that.
 async fn verdicts(oob: Oob, wrong: Option<Failure>, silent: Option<usize>) -> Result<(), Failure> {
     let unsaid = silent.map(not_said);
     let verdict = Verdict::new(wrong.as_ref().or(unsaid.as_ref()).map_or(Ok(()), Err));
@@ -284,7 +282,6 @@ fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
     Ok(sizes)
 }
 
-/// The blobs without their padding.
 fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
     let mut table = Table::default();
     let mut bytes = Vec::with_capacity(sizes.iter().sum());

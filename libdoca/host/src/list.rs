@@ -1,5 +1,5 @@
-//! Intrusive lists of tasks: each task has room for one neighbour, and is on at most one list. Tasks
-//! are never freed, so a list holds plain references.
+//! Intrusive lists of tasks: each task has room for one neighbour, and is on at most one list.
+//! Tasks are never freed, so a list holds plain references.
 
 use std::cell::Cell;
 

@@ -32,7 +32,6 @@ pub(super) struct Start {
 pub(super) struct Reply {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) domain: u64,
-    /// The worker's place among those of the domain.
     pub(super) worker: usize,
     pub(super) sent: bool,
 }
@@ -89,7 +88,6 @@ impl Orders {
         }
     }
 
-    /// Handles the worker's messages about domains.
     pub(super) fn hear(&mut self, message: WorkerToHost) {
         match message {
             WorkerToHost::DomainStarted { domain, result } => {

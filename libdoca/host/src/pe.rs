@@ -182,7 +182,6 @@ impl Pe {
         self.exchanging.borrow_mut().push(ctx);
     }
 
-    /// Takes back changes of a context's state that the host has not seen.
     pub(super) fn forget(&self, ctx: &Context) {
         let is_its =
             |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
@@ -197,7 +196,6 @@ impl Pe {
         self.to_tend.borrow_mut().push(run);
     }
 
-    /// `doca_pe_progress`.
     #[inline]
     pub(super) fn progress(&self) -> u8 {
         if self.busy.replace(true) {
@@ -242,7 +240,6 @@ impl Pe {
         self.progress_all(true)
     }
 
-    /// `urom_pe_progress_many`.
     #[inline]
     pub(super) fn progress_many(&self) -> u32 {
         if self.busy.replace(true) {
@@ -290,7 +287,6 @@ impl Pe {
         self.try_queue(!received);
     }
 
-    /// Reads what does not come over UCX.
     fn read_all(&self) {
         self.exchange_all();
         if self.mailbox.has_post() {

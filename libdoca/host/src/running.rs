@@ -18,7 +18,6 @@ use crate::daemon_link::Request;
 pub(super) struct Shared {
     /// Worker contexts that were given this service and are not destroyed.
     attached: AtomicUsize,
-    /// Those that are not idle.
     active: AtomicUsize,
     running: Mutex<Option<Arc<RunningService>>>,
 }

@@ -20,15 +20,9 @@ pub(super) struct Entry {
     pci_address: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LineError {
-    pub(super) line: usize,
-    pub(super) reason: String,
-}
-
 #[derive(Debug, Clone)]
 pub(super) struct Local {
-    pub(super) names: Vec<String>,
+    pub(super) name: String,
     pub(super) addresses: Vec<IpAddr>,
 }
 
@@ -38,21 +32,21 @@ impl Local {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
         let addresses = interfaces.iter().map(if_addrs::Interface::ip).collect();
-        Local { names: vec![name], addresses }
+        Local { name, addresses }
     }
 
     fn is_called(&self, host: &str) -> bool {
         if let Ok(address) = host.parse::<IpAddr>() {
             return self.addresses.contains(&address);
         }
-        self.names.iter().any(|name| same_host(name, host))
+        same_host(&self.name, host)
     }
 }
 
 impl fmt::Display for Local {
     /// The names, and the addresses that others can reach.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "host {}", self.names.join(", "))?;
+        write!(f, "host {}", self.name)?;
         let addresses: Vec<String> = self
             .addresses
             .iter()
@@ -105,7 +99,8 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
     (valid && long.ends_with(&text.to_ascii_lowercase())).then_some(long)
 }
 
-pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
+/// Reads a file's text. An error is the number of a line, from 1, and what is wrong with it.
+pub(super) fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let fields: Vec<&str> =
@@ -114,7 +109,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
             continue;
         }
         let line = index + 1;
-        entries.push(entry(line, &fields).map_err(|reason| LineError { line, reason })?);
+        entries.push(entry(line, &fields).map_err(|reason| (line, reason))?);
     }
     Ok(entries)
 }
@@ -173,7 +168,7 @@ mod tests {
 
     fn local() -> Local {
         Local {
-            names: vec!["node7.cluster.example".to_owned()],
+            name: "node7.cluster.example".to_owned(),
             addresses: vec!["10.0.0.7".parse().unwrap()],
         }
     }
@@ -238,9 +233,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
             ("hostA dpu dpuA 03:00.0 a:x", "`a:x`"),
             ("hostA dpu dpuA 03:00.0 :1", "`:1`"),
         ] {
-            let error = parse(&format!("# first\n{line}\nx dpu y 03:00.0 z\n")).unwrap_err();
-            assert_eq!(error.line, 2, "{line}");
-            assert!(error.reason.contains(reason), "{line}: {}", error.reason);
+            let (at, why) = parse(&format!("# first\n{line}\nx dpu y 03:00.0 z\n")).unwrap_err();
+            assert_eq!(at, 2, "{line}");
+            assert!(why.contains(reason), "{line}: {why}");
         }
     }
 

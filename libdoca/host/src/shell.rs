@@ -58,13 +58,11 @@ impl Mark {
         Mark(AtomicU64::new(0))
     }
 
-    /// From now on the host has it.
     #[inline]
     pub(super) fn set(&self, kind: Kind) {
         self.0.store(kind.word(), Ordering::Relaxed);
     }
 
-    /// From now on the host does not have it.
     #[inline]
     pub(super) fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);

@@ -57,7 +57,7 @@ pub(super) async fn serve(
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
         entered = &mut entering => entered,
-        () = left(&mut orders) => {
+        () = async { while orders.recv().await.is_some() {} } => {
             mailbox.post((run, Event::Ended(None)));
             // Attaches and leaves at once: otherwise the worker would wait for this host.
             if let Ok((stream, _)) = entering.await {
@@ -69,7 +69,7 @@ pub(super) async fn serve(
     let end = match entered {
         Err(failure) => Some(failure),
         Ok((mut stream, attached)) => {
-            let who = Who { id: attached.id, stream: &stream }.to_string();
+            let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(attached)));
             let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience, &health).await;
             if end.is_none() {
@@ -79,22 +79,6 @@ pub(super) async fn serve(
         }
     };
     mailbox.post((run, Event::Ended(end)));
-}
-
-/// Waits until the senders of orders are gone. There are no orders before the worker runs.
-async fn left(orders: &mut mpsc::UnboundedReceiver<Order>) {
-    while orders.recv().await.is_some() {}
-}
-
-struct Who<'a> {
-    id: u64,
-    stream: &'a WorkerStream,
-}
-
-impl std::fmt::Display for Who<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} at {}", WorkerId(self.id), self.stream.peer)
-    }
 }
 
 async fn enter(

@@ -42,6 +42,17 @@ pub(crate) enum Kind {
     Domain(Domain),
 }
 
+/// Calls a function that all kinds have.
+macro_rules! own {
+    ($ctx:expr, $own:ident => $call:expr) => {
+        match &$ctx.kind {
+            Kind::Service($own) => $call,
+            Kind::Worker($own) => $call,
+            Kind::Domain($own) => $call,
+        }
+    };
+}
+
 /// Functions that give a context's own part; `INVALID_VALUE` for one of another kind.
 macro_rules! kinds {
     ($($name:ident: $kind:ident;)*) => {$(
@@ -155,7 +166,6 @@ impl Context {
         }
     }
 
-    /// The progress engine, or `NOT_CONNECTED`.
     pub(crate) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
         self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
     }
@@ -178,46 +188,30 @@ impl Context {
         DocaError(failure.code)
     }
 
-    /// Runs `f` with the last failure, unless nothing failed.
     pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
         self.failure.borrow().as_ref().map(f)
     }
 
-    /// `doca_ctx_start`.
     pub(crate) fn start(&self) -> DocaError {
         if let Err(code) = self.require_idle() {
             return code;
         }
         self.failure.replace(None);
         self.lost.set(false);
-        match &self.kind {
-            Kind::Service(service) => service.start(self),
-            Kind::Worker(worker) => worker.start(self),
-            Kind::Domain(domain) => domain.start(self),
-        }
-        .unwrap_or_else(|failure| self.fail(&failure))
+        own!(self, own => own.start(self)).unwrap_or_else(|failure| self.fail(&failure))
     }
 
-    /// `doca_ctx_stop`.
     pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
         match self.state.get() {
             CtxState::IDLE => DocaError::SUCCESS,
             CtxState::STOPPING => DocaError::IN_PROGRESS,
-            _ => match &self.kind {
-                Kind::Service(service) => service.stop(self),
-                Kind::Worker(worker) => worker.stop(self),
-                Kind::Domain(domain) => domain.stop(self),
-            },
+            _ => own!(self, own => own.stop(self)),
         }
     }
 
     pub(crate) fn on_event(&self, event: Event) {
-        match &self.kind {
-            Kind::Service(service) => service.on_event(self, event),
-            Kind::Worker(worker) => worker.on_event(self, event),
-            Kind::Domain(domain) => domain.on_event(self, event),
-        }
+        own!(self, own => own.on_event(self, event))
     }
 
     /// Applies a change of state from the queue, if it is still valid.
@@ -233,11 +227,7 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            match &self.kind {
-                Kind::Service(service) => service.ended(self),
-                Kind::Worker(worker) => worker.ended(self),
-                Kind::Domain(domain) => domain.ended(self),
-            }
+            own!(self, own => own.ended(self));
         }
         self.set_state(next);
         true

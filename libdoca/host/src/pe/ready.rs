@@ -20,7 +20,6 @@ pub(crate) enum Ready {
     State(Rc<Context>, CtxState),
 }
 
-/// No other event waits.
 const NEVER: usize = usize::MAX;
 
 pub(crate) struct ReadyQueue {
@@ -57,7 +56,6 @@ impl ReadyQueue {
         self.look_ahead(&others);
     }
 
-    /// Takes the oldest of all, if that is a command.
     #[inline]
     pub(crate) fn pop_command(&self) -> Option<&'static CmdTask> {
         if self.has_others() && !self.goes_before_others() {
@@ -79,7 +77,6 @@ impl ReadyQueue {
         true
     }
 
-    /// Takes the oldest of all, if that is something else.
     #[inline]
     pub(crate) fn pop_other(&self) -> Option<Ready> {
         if self.has_others() { self.pop_if_due() } else { None }

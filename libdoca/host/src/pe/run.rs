@@ -41,11 +41,9 @@ pub(crate) struct Run {
     place: RefCell<Option<Place>>,
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
-    /// What the worker says of its plugins.
     pub(crate) health: Arc<Health>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
-    /// What its worker's messages begin with.
     pass: Cell<Pass>,
     max_message: Cell<usize>,
     max_response: Cell<usize>,
@@ -106,7 +104,6 @@ impl Run {
         })
     }
 
-    /// The worker's id, once it is known.
     pub(crate) fn id(&self) -> u64 {
         self.id.get()
     }
@@ -142,7 +139,6 @@ impl Run {
         }
     }
 
-    /// Whether a message with this pass comes from the worker.
     #[inline]
     pub(crate) fn has_pass(&self, pass: Pass) -> bool {
         self.pass.get() == pass
@@ -218,7 +214,6 @@ impl Run {
         }
     }
 
-    /// Whether a broken endpoint has not been handled yet.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.get().is_some()
     }

@@ -202,7 +202,6 @@ impl Domain {
         Ok(())
     }
 
-    /// The workers, all of which run.
     fn running(&self) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
         let run = |(id, worker): &(u64, Weak<Context>)| {
             let run =
@@ -356,7 +355,6 @@ impl Domain {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed)
     }
 
-    /// The run is over, because its start failed.
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {

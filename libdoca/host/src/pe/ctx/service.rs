@@ -111,7 +111,6 @@ impl Service {
         })
     }
 
-    /// Where the list of plugins begins, and its length.
     pub(crate) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
         ctx.require_running()?;
         let plugins = self.plugins.borrow();
@@ -289,7 +288,6 @@ impl Service {
         }
     }
 
-    /// The run is over.
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {

@@ -22,10 +22,8 @@ use crate::worker_link::{self, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
-/// The bits that plugin ids can have.
 const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
 
-/// Checks that a worker's CPUs are a part of its service's.
 fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     if cpus.is_subset(of_service) {
         return Ok(());
@@ -248,7 +246,6 @@ impl Worker {
         }
     }
 
-    /// The run is over.
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {

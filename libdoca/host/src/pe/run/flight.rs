@@ -28,7 +28,6 @@ pub(crate) struct Flight {
     completed: Cell<u64>,
     /// How many were answered when the last was submitted.
     answered_before: Cell<u64>,
-    /// A log line has said that unreleased tasks delay the end.
     reported: Cell<bool>,
 }
 

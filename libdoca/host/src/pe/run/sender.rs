@@ -25,12 +25,10 @@ fn share(is_near: bool, tasks: usize) -> usize {
 #[derive(Default)]
 pub(crate) struct Sender {
     endpoint: RefCell<Option<Endpoint>>,
-    /// What its messages begin with.
     pass: Cell<Pass>,
     outbox: Outbox,
     is_near: Cell<bool>,
     under_way: RefCell<VecDeque<UnderWay>>,
-    /// Whether the outbox or `under_way` has something.
     busy: Cell<bool>,
 }
 

@@ -44,7 +44,6 @@ impl Head {
         }
     }
 
-    /// Hands the task to a caller, as new.
     #[inline]
     pub(crate) fn hold(&self) {
         self.stage.set(Stage::Held);
@@ -61,7 +60,6 @@ impl Head {
         }
     }
 
-    /// Whether the caller may submit or release it.
     #[inline]
     pub(crate) fn is_callers(&self) -> Result<(), DocaError> {
         match self.stage.get() {
@@ -72,7 +70,6 @@ impl Head {
 }
 
 impl Stage {
-    /// The code for a task that the caller does not have.
     #[cold]
     fn refusal(self) -> DocaError {
         if self == Stage::Free { DocaError::INVALID_VALUE } else { DocaError::NOT_PERMITTED }
@@ -173,7 +170,6 @@ impl CmdTask {
         !self.sending.get()
     }
 
-    /// UCX is done with the payload of an orphan.
     #[cold]
     fn sent(&'static self) {
         self.sending.set(false);
@@ -182,7 +178,6 @@ impl CmdTask {
         }
     }
 
-    /// Frees the memory of a free task.
     pub(crate) fn retire(&self) {
         self.payload.retire();
         self.response.retire();
