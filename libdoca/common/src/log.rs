@@ -40,19 +40,14 @@ unsafe fn create(
     Ok(())
 }
 
-/// Functions that end with a code; `-> level` for those that give a level, which is 0 after a
-/// panic.
+/// Functions that end with a code.
 macro_rules! export {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $level:ident)? { $call:expr })*) => {$(
+    ($(fn $name:ident($($argument:ident: $type:ty),*) { $call:expr })*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($argument: $type),*) -> export!(@type $($level)?) {
-            export!(@guard $($level)?)(|| $call)
+        unsafe extern "C" fn $name($($argument: $type),*) -> DocaError {
+            guard(|| $call)
         }
     )*};
-    (@type) => { DocaError };
-    (@type level) => { u32 };
-    (@guard) => { guard };
-    (@guard level) => { |call: fn() -> u32| guard_or(0, call) };
 }
 
 macro_rules! backends {
@@ -95,11 +90,23 @@ export! {
     fn doca_log_level_set_global_lower_limit(level: u32) {
         BACKENDS.set_global_limit(End::Lower, level)
     }
-    fn doca_log_level_get_global_lower_limit() -> level { BACKENDS.global_limit(End::Lower) }
     fn doca_log_level_set_global_upper_limit(level: u32) {
         BACKENDS.set_global_limit(End::Upper, level)
     }
-    fn doca_log_level_get_global_upper_limit() -> level { BACKENDS.global_limit(End::Upper) }
     fn doca_log_level_set_global_sdk_limit(level: u32) { BACKENDS.set_global_sdk_limit(level) }
-    fn doca_log_level_get_global_sdk_limit() -> level { BACKENDS.global_sdk_limit() }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_get_global_lower_limit() -> u32 {
+    guard_or(0, || BACKENDS.global_limit(End::Lower))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_get_global_upper_limit() -> u32 {
+    guard_or(0, || BACKENDS.global_limit(End::Upper))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn doca_log_level_get_global_sdk_limit() -> u32 {
+    guard_or(0, || BACKENDS.global_sdk_limit())
 }

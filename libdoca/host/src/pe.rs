@@ -169,6 +169,11 @@ impl Pe {
         self.ready.push(ready);
     }
 
+    /// Puts a change of a context's state behind what is ready.
+    pub(super) fn announce(&self, ctx: Rc<Context>, next: CtxState) {
+        self.push(Ready::State(ctx, next));
+    }
+
     #[inline]
     pub(super) fn push_command(&self, task: &'static CmdTask) {
         self.bell.ring();

@@ -18,7 +18,6 @@ use crate::pe::Pe;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::worker::Worker;
-use crate::pe::ready::Ready;
 
 /// A context. A host's pointer to a service, worker or domain is also its pointer to the
 /// `doca_ctx`.
@@ -116,7 +115,7 @@ impl Context {
     /// Has progress change the state.
     pub(crate) fn announce(&self, next: CtxState) {
         if let (Ok(pe), Some(ctx)) = (self.pe(), self.handle()) {
-            pe.push(Ready::State(ctx, next));
+            pe.announce(ctx, next);
         }
     }
 

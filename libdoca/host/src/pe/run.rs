@@ -24,7 +24,6 @@ use crate::list::Queue;
 use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
-use crate::pe::ready::Ready;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
 use crate::running::Place;
@@ -189,7 +188,7 @@ impl Run {
     }
 
     fn announce(&self, pe: &Pe) {
-        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::RUNNING));
+        pe.announce(Rc::clone(&self.ctx), CtxState::RUNNING);
     }
 
     /// The host is about to see the context run.
@@ -244,7 +243,7 @@ impl Run {
         }
         let code = self.ctx.fail(reason);
         if self.ctx.is(CtxState::RUNNING) {
-            pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::STOPPING));
+            pe.announce(Rc::clone(&self.ctx), CtxState::STOPPING);
         }
         self.give_up(pe, code, code, false);
         self.check_over(pe);
@@ -285,7 +284,7 @@ impl Run {
             return self.flight.report_unreleased(WorkerId(self.id.get()));
         }
         self.idle_queued.set(true);
-        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::IDLE));
+        pe.announce(Rc::clone(&self.ctx), CtxState::IDLE);
     }
 
     #[cold]

@@ -14,7 +14,7 @@ use urom_log::{guard, guard_or};
 use crate::address::{Address, Wish};
 use crate::device::Device;
 use crate::failure::failure;
-use crate::handle::{present, publish_context, put, query, service, withdraw};
+use crate::handle::{present, publish, publish_context, put, query, service, withdraw};
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
@@ -157,7 +157,9 @@ functions! {
         callback: Option<GidTaskCallback>,
         task: *mut *mut host::GidTask,
     ) => task {
-        service.run(service.ctx)?.allocate(gid, callback)
+        let query = service.run(service.ctx)?.allocate(gid, callback);
+        query.pointer.set(publish(Rc::clone(&query)));
+        query.pointer.get()
     }
 
     fn doca_urom_service_get_workers_by_gid_task_release[task = query: Query]() {

@@ -5,34 +5,21 @@ use std::ptr::null_mut;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::extensions::extensions;
 use crate::processes::{Plugins, Uromd, with_service};
 use crate::support::{At, Engine, TestService, TestWorker, failure, has, state};
 
 #[test]
 fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
     with_service(|_, service| {
-        let fingerprint = |plugin, place| {
-            // SAFETY: a service that runs, and a place of this test or NULL.
-            unsafe {
-                (extensions().urom_service_get_plugin_fingerprint)(service.raw, plugin, place)
-            }
-        };
+        let fingerprint =
+            |plugin, place| x!(urom_service_get_plugin_fingerprint(service.raw, plugin, place));
         let mut found = 7;
         assert_eq!(fingerprint(1, &raw mut found), DocaError::NOT_FOUND);
         assert_eq!(fingerprint(2, &raw mut found), DocaError::INVALID_VALUE);
         assert_eq!(fingerprint(1, null_mut()), DocaError::INVALID_VALUE);
         assert_eq!(found, 7);
         let description = |plugin, length| {
-            // SAFETY: as above; there is no room for bytes.
-            unsafe {
-                (extensions().urom_service_get_plugin_description)(
-                    service.raw,
-                    plugin,
-                    null_mut(),
-                    length,
-                )
-            }
+            x!(urom_service_get_plugin_description(service.raw, plugin, null_mut(), length))
         };
         let mut length = 0;
         assert_eq!(description(1, &raw mut length), DocaError::NOT_FOUND);
@@ -49,9 +36,7 @@ fn refusal(service: &TestService, engine: &Engine, id: u64) -> String {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     let text = failure(worker.ctx);
-    // SAFETY: a context of this test.
-    let code = unsafe { (extensions().urom_ctx_get_failure_code)(worker.ctx) };
-    assert_eq!(code, DocaError::UNSUPPORTED_VERSION, "{text}");
+    assert_eq!(x!(urom_ctx_get_failure_code(worker.ctx)), DocaError::UNSUPPORTED_VERSION, "{text}");
     worker.destroy();
     text
 }

@@ -169,9 +169,7 @@ impl TestDomain {
     /// Why it is idle.
     pub fn reason(&self) -> (DocaError, String) {
         assert_eq!(state(self.ctx), CtxState::IDLE);
-        let get = crate::support::api().extensions.unwrap().urom_ctx_get_failure_code;
-        // SAFETY: a live context.
-        (unsafe { get(self.ctx) }, failure(self.ctx))
+        (x!(urom_ctx_get_failure_code(self.ctx)), failure(self.ctx))
     }
 
     pub fn stop(&self) {

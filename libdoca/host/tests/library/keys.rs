@@ -10,9 +10,7 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 use crate::processes::{Plugins, Uromd};
-use crate::support::{
-    At, Engine, OK, TestService, TestWorker, api, failure, has, new_service, state,
-};
+use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};
 
 fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
     let path = directory.join(name);
@@ -23,8 +21,7 @@ fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
 
 fn set_key_file(service: &TestService, path: &Path) -> DocaError {
     let path = CString::new(path.to_str().unwrap()).unwrap();
-    // SAFETY: a live service and a C string.
-    unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, path.as_ptr()) }
+    x!(urom_service_set_key_file(service.raw, path.as_ptr()))
 }
 
 /// Starts a service that was given a key file, or none; why it did not.
@@ -122,9 +119,7 @@ fn an_embedded_service_has_a_key_of_its_own_and_takes_no_other() {
 fn a_key_file_without_a_name_is_refused_at_once() {
     let service = new_service(&At::Environment);
     assert_eq!(set_key_file(&service, Path::new("")), DocaError::INVALID_VALUE);
-    // SAFETY: a live service; that null is refused is the point.
-    let code =
-        unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, null()) };
+    let code = x!(urom_service_set_key_file(service.raw, null()));
     assert_eq!(code, DocaError::INVALID_VALUE);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }

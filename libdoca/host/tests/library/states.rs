@@ -15,9 +15,7 @@ use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd, embedded};
-use crate::support::{
-    At, Engine, OK, TestService, TestWorker, api, failure, has, new_service, state,
-};
+use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 const BAD: DocaError = DocaError::BAD_STATE;
@@ -126,11 +124,9 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
         assert_eq!(c!(doca_urom_service_set_max_workers(service.raw, count)), INVALID, "{count}");
     }
     assert_eq!(c!(doca_urom_service_set_max_workers(service.raw, 32)), OK);
-    let set_address = api().extensions.unwrap().urom_service_set_address;
     for (address, code) in [("", INVALID), ("host:0", INVALID), ("a b", INVALID), ("host:5", OK)] {
         let address = CString::new(address).unwrap();
-        // SAFETY: a live service and C strings.
-        let told = unsafe { set_address(service.raw, address.as_ptr(), null()) };
+        let told = x!(urom_service_set_address(service.raw, address.as_ptr(), null()));
         assert_eq!(told, code, "{address:?}");
     }
     let mut worker = null_mut();

@@ -24,6 +24,15 @@ macro_rules! c {
     }};
 }
 
+/// Calls an extension of the table.
+macro_rules! x {
+    ($name:ident($($arg:expr),* $(,)?)) => {{
+        let function = $crate::support::api().extensions.unwrap().$name;
+        // SAFETY: the tests give live objects and places, or null.
+        unsafe { function($($arg),*) }
+    }};
+}
+
 pub const OK: DocaError = DocaError::SUCCESS;
 
 /// A progress engine.
@@ -105,10 +114,8 @@ pub fn state(ctx: *mut Ctx) -> CtxState {
 }
 
 pub fn failure(ctx: *mut Ctx) -> String {
-    let get = api().extensions.unwrap().urom_ctx_get_failure;
     let mut text = vec![0_u8; 1000];
-    // SAFETY: a live context and a place of that length.
-    let len = unsafe { get(ctx, text.as_mut_ptr().cast(), text.len()) };
+    let len = x!(urom_ctx_get_failure(ctx, text.as_mut_ptr().cast(), text.len()));
     text.truncate(len);
     String::from_utf8(text).unwrap()
 }
@@ -134,22 +141,16 @@ pub struct TestService {
 pub fn new_service(at: &At<'_>) -> TestService {
     let mut raw = null_mut();
     assert_eq!(c!(doca_urom_service_create(&mut raw)), OK);
-    let extensions = api().extensions.unwrap();
+    let c_text = |text: &str| CString::new(text).unwrap();
     let code = match at {
         At::Address(address) => {
-            let text = CString::new(address.to_string()).unwrap();
-            // SAFETY: a live service and a C string.
-            unsafe {
-                (extensions.urom_service_set_address)(raw, text.as_ptr(), c"the test".as_ptr())
-            }
+            let text = c_text(&address.to_string());
+            x!(urom_service_set_address(raw, text.as_ptr(), c"the test".as_ptr()))
         }
         At::Embedded(path) => {
-            let text = CString::new(path.to_str().unwrap()).unwrap();
-            // SAFETY: a live service and a C string.
-            unsafe { (extensions.urom_service_set_embedded)(raw, text.as_ptr()) }
+            x!(urom_service_set_embedded(raw, c_text(path.to_str().unwrap()).as_ptr()))
         }
-        // SAFETY: a live service.
-        At::Environment => unsafe { (extensions.urom_service_set_any_device)(raw) },
+        At::Environment => x!(urom_service_set_any_device(raw)),
     };
     assert_eq!(code, OK);
     TestService { raw, ctx: c!(doca_urom_service_as_ctx(raw)) }

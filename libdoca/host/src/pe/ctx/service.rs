@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use tokio::sync::mpsc;
-use urom_abi::host::{CtxState, GidTask as CGidTask, GidTaskCallback};
+use urom_abi::host::{CtxState, GidTaskCallback};
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
@@ -28,7 +28,6 @@ use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
 use crate::device::Device;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
-use crate::handle::publish;
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::ctx::{Context, next_run};
@@ -311,11 +310,9 @@ impl ServiceRun {
         self: &Rc<Self>,
         gid: u32,
         callback: Option<GidTaskCallback>,
-    ) -> *mut CGidTask {
-        let task = GidTask::new(self, Weak::clone(&self.ctx), gid, callback);
-        task.pointer.set(publish(Rc::clone(&task)));
+    ) -> Rc<GidTask> {
         self.out.set(self.out.get() + 1);
-        task.pointer.get()
+        GidTask::new(self, Weak::clone(&self.ctx), gid, callback)
     }
 
     /// Sends a query. After an error it is still the caller's.
