@@ -9,10 +9,24 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
-use urom_abi::DocaError;
 
-use crate::model::{Action, Flag, Found, Kind, Refusal, Value};
+use crate::model::{Action, Flag, Found, Kind, Refusal, Value, refusal};
+
+/// JSON with comments and last commas, and no other extension.
+const SYNTAX: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// What the built-in flags are under.
 const GENERAL: &str = "doca_general_flags";
@@ -23,23 +37,22 @@ const PROGRAM: &str = "doca_program_flags";
 pub(crate) fn read(flags: &[Flag], path: &CStr) -> Result<Vec<Found>, Refusal> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| {
-        Refusal::new(DocaError::IO_FAILED, format!("the JSON file {shown} cannot be read: {error}"))
-    })?;
-    parse(flags, &text).map_err(|refusal| {
-        Refusal::new(refusal.code, format!("the JSON file {shown}: {}", refusal.text))
-    })
+    let text = fs::read_to_string(path)
+        .map_err(|error| refusal!(IO_FAILED, "the JSON file {shown} cannot be read: {error}"))?;
+    parse(flags, &text)
+        .map_err(|refusal| refusal!(code = refusal.code, "the JSON file {shown}: {}", refusal.text))
 }
 
 fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
-    let root: Json = serde_json::from_str(&strict(text)).map_err(|error| {
-        Refusal::new(DocaError::IO_FAILED, format!("not JSON: {error}; correct the file"))
-    })?;
+    let root: Json = jsonc_parser::parse_to_serde_value(text, &SYNTAX)
+        .map_err(|error| refusal!(IO_FAILED, "not JSON: {error}; correct the file"))?;
     let root = object(&root, "the file")?;
     if let Some(name) = root.keys().find(|name| *name != GENERAL && *name != PROGRAM) {
-        let text =
-            format!("unknown section `{}`; there are {GENERAL} and {PROGRAM}", name.escape_debug());
-        return Err(Refusal::new(DocaError::NOT_SUPPORTED, text));
+        return Err(refusal!(
+            NOT_SUPPORTED,
+            "unknown section `{}`; there are {GENERAL} and {PROGRAM}",
+            name.escape_debug()
+        ));
     }
     let mut found = Vec::new();
     for (section, is_wanted) in [
@@ -57,10 +70,7 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
         let is_known =
             |name: &String| of_section.iter().any(|(_, flag)| flag.long.as_ref() == Some(name));
         if let Some(name) = entries.keys().find(|name| !is_known(name)) {
-            return Err(Refusal::new(
-                DocaError::NOT_SUPPORTED,
-                unknown(section, name, &of_section),
-            ));
+            return Err(unknown(section, name, &of_section));
         }
         for (at, flag) in of_section {
             if let Some(given) = flag.long.as_ref().and_then(|name| entries.get(name)) {
@@ -71,18 +81,22 @@ fn parse(flags: &[Flag], text: &str) -> Result<Vec<Found>, Refusal> {
     Ok(found)
 }
 
-fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> String {
+fn unknown(section: &str, name: &str, flags: &[(usize, &Flag)]) -> Refusal {
     let names: Vec<&str> = flags.iter().filter_map(|(_, flag)| flag.long.as_deref()).collect();
     let there = if names.is_empty() { "no flags".to_owned() } else { names.join(", ") };
-    format!("unknown flag `{}` in {section}; there are {there}", name.escape_debug())
+    refusal!(
+        NOT_SUPPORTED,
+        "unknown flag `{}` in {section}; there are {there}",
+        name.escape_debug()
+    )
 }
 
 fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refusal> {
     value.as_object().ok_or_else(|| {
-        let text = format!(
+        refusal!(
+            INVALID_VALUE,
             "{name} is not an object: write {{\"{GENERAL}\": {{...}}, \"{PROGRAM}\": {{...}}}}"
-        );
-        Refusal::new(DocaError::INVALID_VALUE, text)
+        )
     })
 }
 
@@ -104,79 +118,15 @@ fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
     match value {
         Some(Value::Int(number)) => flag.int(number),
         Some(value) => Ok(value),
-        None => {
-            let text = format!("flag {flag} needs {wanted}, and is {given}");
-            Err(Refusal::new(DocaError::INVALID_VALUE, text))
-        }
-    }
-}
-
-/// Puts spaces in place of comments and of commas that nothing follows. Lines and columns stay what
-/// they are.
-fn strict(text: &str) -> String {
-    let mut bytes = text.as_bytes().to_vec();
-    let mut comma = None;
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], bytes.get(at + 1)) {
-            (b'"', _) => {
-                comma = None;
-                at = end_of_string(&bytes, at);
-            }
-            (b'/', Some(b'/')) => {
-                let end = find(&bytes, at, b"\n").unwrap_or(bytes.len());
-                blank(&mut bytes[at..end]);
-                at = end;
-            }
-            (b'/', Some(b'*')) => {
-                let Some(end) = find(&bytes, at + 2, b"*/") else { break };
-                blank(&mut bytes[at..end + 2]);
-                at = end + 2;
-            }
-            (b',', _) => {
-                comma = Some(at);
-                at += 1;
-            }
-            (b'}' | b']', _) => {
-                if let Some(comma) = comma.take() {
-                    bytes[comma] = b' ';
-                }
-                at += 1;
-            }
-            (byte, _) => {
-                if !byte.is_ascii_whitespace() {
-                    comma = None;
-                }
-                at += 1;
-            }
-        }
-    }
-    // Whole comments were blanked, so what is left is UTF-8 as it was.
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Where the string that begins at `start` is over.
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    at + 1
-}
-
-fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
-    bytes[from..].windows(what.len()).position(|window| window == what).map(|at| from + at)
-}
-
-fn blank(bytes: &mut [u8]) {
-    for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
-        *byte = b' ';
+        None => Err(refusal!(INVALID_VALUE, "flag {flag} needs {wanted}, and is {given}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use urom_abi::DocaError;
+
     use crate::model::{built_in, tests::flag};
 
     /// Behind the built-in ones (-l is the third): --device TEXT, --number INT, --all BOOLEAN, -x
@@ -237,26 +187,18 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_told() {
-        for text in [
-            "",
-            "{",
-            "{]",
-            "{\"a\" 1}",
-            "/* x",
-            "{\"a",
-            "{\"a\\",
-            "{} {}",
-            "{'a': 1}",
-            "[1,,]",
-            "\"\\",
-        ] {
+        for text in
+            ["{", "{]", "{\"a\" 1}", "/* x", "{\"a", "{\"a\\", "{} {}", "{'a': 1}", "[1,,]", "\"\\"]
+        {
             refused(text, DocaError::IO_FAILED, &["not JSON"]);
         }
     }
 
     #[test]
     fn what_is_not_an_object_is_told() {
-        refused("[]", DocaError::INVALID_VALUE, &["the file is not an object"]);
+        for text in ["", "[]"] {
+            refused(text, DocaError::INVALID_VALUE, &["the file is not an object"]);
+        }
         refused(
             r#"{"doca_general_flags": 1}"#,
             DocaError::INVALID_VALUE,

@@ -1,26 +1,8 @@
 //! `libdoca_argp.so`, `doca_argp_*`: a program's own flags beside DOCA's, from the command line and
 //! from JSON files.
 //!
-//! | part | holds |
-//! | --- | --- |
-//! | `model` | what a flag is, and what makes one complete |
-//! | `state` | the one parser of the process |
-//! | `parse` | the command line |
-//! | `json` | JSON files |
-//! | `usage` | what `-h` prints |
-//! | `run` | `doca_argp_start` |
-//!
 //! Whatever is refused is also said on standard error, with the flag and what to do: most programs
-//! end with a code only. Where DOCA's documents are silent:
-//!
-//! - Nothing is called back unless the whole command line and every file are in order.
-//! - A flag of the command line wins over that of a file. A flag that is given twice calls back
-//!   twice.
-//! - Arguments that belong to no flag are `INVALID_VALUE`; those behind `--` are not looked at.
-//! - A name that is taken, also by a flag of DOCA's, is `ALREADY_EXIST`; parameters of type JSON
-//!   object are `NOT_SUPPORTED`, as their callbacks get objects of another library.
-//! - A parameter can neither be registered nor changed once parsing started or it was registered.
-//!   `doca_argp_destroy` may be called at any time, by callbacks too.
+//! end with a code only. No other library of a process exports these names.
 
 mod json;
 mod model;
@@ -35,7 +17,7 @@ use std::io::Write;
 use urom_abi::DocaError;
 use urom_log::{guard, guard_or};
 
-use model::{Callback, Draft, ParamType, Refusal};
+use model::{Callback, Draft, ParamType, Refusal, refusal};
 use state::Param;
 
 /// What a message begins with when nobody named the program.
@@ -57,7 +39,7 @@ fn telling(call: impl FnOnce() -> Result<(), Refusal>) -> DocaError {
 }
 
 fn missing(what: &str) -> Refusal {
-    Refusal::new(DocaError::INVALID_VALUE, format!("{what} is NULL"))
+    refusal!(INVALID_VALUE, "{what} is NULL")
 }
 
 /// A text of the program's; `None` for NULL.
@@ -73,7 +55,6 @@ unsafe fn text(text: *const c_char) -> Option<String> {
 }
 
 /// Begins. The name is copied; NULL takes that of the command line. `BAD_STATE` when it has begun.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_init(
     program_name: *const c_char,
@@ -87,14 +68,12 @@ unsafe extern "C" fn doca_argp_init(
 }
 
 /// Ends, and frees all parameters. `BAD_STATE` before `doca_argp_init`.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_destroy() -> DocaError {
     telling(state::destroy)
 }
 
 /// Makes a parameter. `BAD_STATE` before `doca_argp_init`.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError {
     telling(|| {
@@ -114,7 +93,6 @@ macro_rules! setters {
     ($($(#[$doc:meta])* fn $name:ident($value:ident: $ty:ty) $set:expr;)*) => {
         $(
             $(#[$doc])*
-            // SAFETY: no other symbol of this library has DOCA's name.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name(param: *mut Param, $value: $ty) {
                 let set: fn(&mut Draft, $ty) = $set;
@@ -160,7 +138,6 @@ setters! {
 }
 
 /// Makes the flag one that must be given, on the command line or in a file.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_param_set_mandatory(param: *mut Param) {
     guard_or((), || {
@@ -174,7 +151,6 @@ extern "C" fn doca_argp_param_set_mandatory(param: *mut Param) {
 /// Adds a parameter, which is the library's from here on, whatever the code. `INITIALIZATION` when
 /// it lacks a name, the description, the callback or the type; `ALREADY_EXIST` for a name that is
 /// taken; `INVALID_VALUE` for one that is none.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_register_param(param: *mut Param) -> DocaError {
     telling(|| state::register(param))
@@ -183,7 +159,6 @@ extern "C" fn doca_argp_register_param(param: *mut Param) -> DocaError {
 /// Parses the command line and calls the callbacks. `INVALID_VALUE` for a value that is wrong or
 /// missing, `NOT_SUPPORTED` for a flag that is not known, `IO_FAILED` for a file that cannot be
 /// read or is not JSON, or a callback's code. `-h` and `-v` end the process.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> DocaError {
     guard(|| {
@@ -207,10 +182,7 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
 /// `argv` is NULL or has `argc` C strings, or NULLs.
 unsafe fn arguments<'a>(argc: c_int, argv: *mut *mut c_char) -> Result<Vec<&'a CStr>, Refusal> {
     let count = usize::try_from(argc).ok().filter(|count| *count > 0).ok_or_else(|| {
-        Refusal::new(
-            DocaError::INVALID_VALUE,
-            format!("doca_argp_start: argc is {argc}: pass that of main"),
-        )
+        refusal!(INVALID_VALUE, "doca_argp_start: argc is {argc}: pass that of main")
     })?;
     if argv.is_null() {
         return Err(missing("doca_argp_start: argv"));

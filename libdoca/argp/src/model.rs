@@ -26,11 +26,16 @@ pub(crate) struct Refusal {
     pub(crate) text: String,
 }
 
-impl Refusal {
-    pub(crate) fn new(code: DocaError, text: impl Into<String>) -> Refusal {
-        Refusal { code, text: text.into() }
-    }
+/// A [`Refusal`]: the name of a code, or `code = expression`, and a formatted sentence.
+macro_rules! refusal {
+    (code = $code:expr, $($text:tt)+) => {
+        $crate::model::Refusal { code: $code, text: format!($($text)+) }
+    };
+    ($code:ident, $($text:tt)+) => {
+        $crate::model::Refusal { code: ::urom_abi::DocaError::$code, text: format!($($text)+) }
+    };
 }
+pub(crate) use refusal;
 
 /// What a flag's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +48,10 @@ pub(crate) enum Kind {
     Bool,
 }
 
-/// The numbers of `enum doca_log_level`.
 fn levels() -> impl Iterator<Item = c_int> {
     std::iter::once(DISABLE).chain(Level::ALL.map(Level::number)).map(u32::cast_signed)
 }
 
-/// What finding a flag leads to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     Help,
@@ -59,18 +62,15 @@ pub(crate) enum Action {
     SdkLogLevel,
     /// Reads further flags from a file.
     Json,
-    /// Calls the program.
     Call(Callback),
 }
 
-/// A flag.
 #[derive(Clone, Debug)]
 pub(crate) struct Flag {
     /// Without its dash. It may have several letters.
     pub(crate) short: Option<String>,
     /// Without its dashes.
     pub(crate) long: Option<String>,
-    /// How the usage text calls the value.
     pub(crate) arguments: Option<String>,
     pub(crate) description: String,
     pub(crate) kind: Kind,
@@ -84,16 +84,16 @@ impl Flag {
         same(&self.short, &other.short) || same(&self.long, &other.long)
     }
 
-    /// A number as its value.
     pub(crate) fn int(&self, number: c_int) -> Result<Value, Refusal> {
         if self.kind == Kind::Level && !levels().any(|level| level == number) {
-            let text = format!("flag {self} needs a level ({LEVELS}), and was given {number}");
-            return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+            return Err(refusal!(
+                INVALID_VALUE,
+                "flag {self} needs a level ({LEVELS}), and was given {number}"
+            ));
         }
         Ok(Value::Int(number))
     }
 
-    /// Whether the program registered it.
     pub(crate) fn is_programs(&self) -> bool {
         matches!(self.action, Action::Call(_))
     }
@@ -110,11 +110,9 @@ impl fmt::Display for Flag {
     }
 }
 
-/// What a level may be, for people.
 pub(crate) const LEVELS: &str =
     "10=DISABLE, 20=CRITICAL, 30=ERROR, 40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE";
 
-/// The flags that every program has.
 pub(crate) fn built_in() -> Vec<Flag> {
     let flag = |short: &str, long: &str, arguments: &str, description: &str, kind, action| Flag {
         short: Some(short.to_owned()).filter(|name| !name.is_empty()),
@@ -166,9 +164,10 @@ impl Draft {
         let shown =
             self.long.as_deref().or(self.short.as_deref()).unwrap_or("without a name").to_owned();
         let missing = |what: &str, call: &str| {
-            let text =
-                format!("flag {shown} has no {what}: call {call} before doca_argp_register_param");
-            Refusal::new(DocaError::INITIALIZATION, text)
+            refusal!(
+                INITIALIZATION,
+                "flag {shown} has no {what}: call {call} before doca_argp_register_param"
+            )
         };
         if self.short.is_none() && self.long.is_none() {
             return Err(missing(
@@ -190,17 +189,16 @@ impl Draft {
             BOOLEAN => Kind::Bool,
             UNKNOWN => return Err(missing("type", "doca_argp_param_set_type")),
             JSON_OBJ => {
-                return Err(Refusal::new(
-                    DocaError::NOT_SUPPORTED,
-                    format!(
-                        "flag {shown} is of type JSON object, which this library does not hand out: use another"
-                    ),
+                return Err(refusal!(
+                    NOT_SUPPORTED,
+                    "flag {shown} is of type JSON object, which this library does not hand out: \
+                     use another"
                 ));
             }
             other => {
-                return Err(Refusal::new(
-                    DocaError::INVALID_VALUE,
-                    format!("flag {shown} has the type {other}: use one of enum doca_argp_type"),
+                return Err(refusal!(
+                    INVALID_VALUE,
+                    "flag {shown} has the type {other}: use one of enum doca_argp_type"
                 ));
             }
         };
@@ -220,16 +218,15 @@ impl Draft {
 fn check_name(name: &str) -> Result<(), Refusal> {
     let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
     if name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
-        let text = format!(
+        return Err(refusal!(
+            INVALID_VALUE,
             "`{}` is no name for a flag: write it without dashes, spaces and `=`",
             name.escape_debug()
-        );
-        return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+        ));
     }
     Ok(())
 }
 
-/// A value, ready for a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(CString),

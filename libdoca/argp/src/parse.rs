@@ -1,18 +1,14 @@
 //! The command line: from arguments to flags and their values.
 //!
-//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags without a
-//! value together (`-abc`, the last of them with its value if it takes one), and `--` before what
-//! is no flag. Beyond it: a short name may have several letters (`-gid 3`), which win over single
-//! ones together; `-n=value` is taken; and the argument behind a flag is its value unless it is a
-//! flag itself, so that a forgotten value is told and `-n -5` works.
+//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags together
+//! (`-abc`, the last one with its value if it takes one), and `--` before what is no flag. Beyond
+//! it: short names of several letters (`-gid 3`), which win over single ones together, `-n=value`,
+//! and a value that looks like a flag and is none (`-n -5`).
 
 use std::ffi::{CStr, CString, c_int};
 
-use urom_abi::DocaError;
+use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value, refusal};
 
-use crate::model::{Action, Flag, Found, Kind, LEVELS, Refusal, Value};
-
-/// What a command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Help,
@@ -21,7 +17,6 @@ pub(crate) enum Request {
     Run(Vec<Found>),
 }
 
-/// Reads the arguments behind the program's name.
 pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> {
     let mut found = Vec::new();
     let mut rest = args.iter().map(|arg| arg.to_bytes()).peekable();
@@ -43,8 +38,11 @@ pub(crate) fn parse(flags: &[Flag], args: &[&CStr]) -> Result<Request, Refusal> 
                     continue;
                 }
                 (Kind::Bool, Some(text)) => {
-                    let text = format!("flag {flag} takes no value, and was given {}", shown(text));
-                    return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+                    return Err(refusal!(
+                        INVALID_VALUE,
+                        "flag {flag} takes no value, and was given {}",
+                        shown(text)
+                    ));
                 }
                 (_, Some(text)) => text,
                 (_, None) => value_behind(flags, flag, rest.next())?,
@@ -61,11 +59,9 @@ struct Piece<'a> {
     value: Option<&'a [u8]>,
 }
 
-/// The flags of one argument.
 fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
     let unknown = |name: &[u8]| {
-        let text = format!("unknown flag {}; -h lists the flags there are", shown(name));
-        Refusal::new(DocaError::NOT_SUPPORTED, text)
+        refusal!(NOT_SUPPORTED, "unknown flag {}; -h lists the flags there are", shown(name))
     };
     if let Some(text) = arg.strip_prefix(b"--") {
         let (name, value) = at_equals_sign(text);
@@ -73,8 +69,11 @@ fn split<'a>(flags: &[Flag], arg: &'a [u8]) -> Result<Vec<Piece<'a>>, Refusal> {
         return Ok(vec![Piece { flag, value }]);
     }
     let Some(text) = arg.strip_prefix(b"-").filter(|text| !text.is_empty()) else {
-        let text = format!("{} belongs to no flag; -h lists the flags there are", shown(arg));
-        return Err(Refusal::new(DocaError::INVALID_VALUE, text));
+        return Err(refusal!(
+            INVALID_VALUE,
+            "{} belongs to no flag; -h lists the flags there are",
+            shown(arg)
+        ));
     };
     let (name, value) = at_equals_sign(text);
     if let Some(flag) = short(flags, name) {
@@ -115,18 +114,17 @@ fn short(flags: &[Flag], name: &[u8]) -> Option<usize> {
     flags.iter().position(|flag| flag.short.as_ref().is_some_and(|short| short.as_bytes() == name))
 }
 
-/// The argument behind a flag as its value.
 fn value_behind<'a>(
     flags: &[Flag],
     flag: &Flag,
     next: Option<&'a [u8]>,
 ) -> Result<&'a [u8], Refusal> {
-    let refused = |text: String| Err(Refusal::new(DocaError::INVALID_VALUE, text));
     let direct = flag.long.as_ref().map_or_else(|| format!("{flag}="), |long| format!("--{long}="));
     match next {
-        None => refused(format!("flag {flag} needs a value behind it")),
+        None => Err(refusal!(INVALID_VALUE, "flag {flag} needs a value behind it")),
         Some(text) if text == b"--" || text.starts_with(b"-") && split(flags, text).is_ok() => {
-            refused(format!(
+            Err(refusal!(
+                INVALID_VALUE,
                 "flag {flag} needs a value, and {} is a flag; if it is meant as the value, write {direct}{}",
                 shown(text),
                 String::from_utf8_lossy(text)
@@ -140,9 +138,7 @@ fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
     match flag.kind {
         Kind::Int | Kind::Level => flag.int(int(flag, text)?),
         // An argument is a C string, so no NUL is within.
-        _ => CString::new(text)
-            .map(Value::Text)
-            .map_err(|_| Refusal::new(DocaError::INVALID_VALUE, "a NUL")),
+        _ => CString::new(text).map(Value::Text).map_err(|_| refusal!(INVALID_VALUE, "a NUL")),
     }
 }
 
@@ -153,8 +149,7 @@ fn int(flag: &Flag, text: &[u8]) -> Result<c_int, Refusal> {
             Kind::Level => format!("a level ({LEVELS})"),
             _ => format!("a whole number from {} to {}", c_int::MIN, c_int::MAX),
         };
-        let text = format!("flag {flag} needs {wanted}, and was given {}", shown(text));
-        Refusal::new(DocaError::INVALID_VALUE, text)
+        refusal!(INVALID_VALUE, "flag {flag} needs {wanted}, and was given {}", shown(text))
     })
 }
 
@@ -165,6 +160,8 @@ fn shown(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use urom_abi::DocaError;
+
     use crate::model::{built_in, tests::flag};
 
     /// Behind the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all

@@ -8,7 +8,7 @@ use std::path::Path;
 use urom_abi::DocaError;
 use urom_abi::version::RELEASE;
 
-use crate::model::{Action, Callback, Flag, Found, Refusal, Value};
+use crate::model::{Action, Callback, Flag, Found, Refusal, Value, refusal};
 use crate::parse::{Request, parse};
 use crate::state::{Config, Start};
 use crate::{json, usage};
@@ -56,10 +56,7 @@ pub(crate) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result
             // SAFETY: the caller's promise.
             let code = unsafe { call(callback, value, start.config) };
             code.check().map_err(|code| {
-                Refusal::new(
-                    code,
-                    format!("the program does not take the value of flag {flag}: {code}"),
-                )
+                refusal!(code = code, "the program does not take the value of flag {flag}: {code}")
             })?;
         }
     }
@@ -97,13 +94,9 @@ fn check_mandatory(flags: &[Flag], found: &[Found]) -> Result<(), Refusal> {
         flags.iter().enumerate().filter(is_missing).map(|(_, flag)| flag.to_string()).collect();
     match &*missing {
         [] => Ok(()),
-        [one] => Err(Refusal::new(
-            DocaError::INVALID_VALUE,
-            format!("flag {one} is required; -h explains it"),
-        )),
+        [one] => Err(refusal!(INVALID_VALUE, "flag {one} is required; -h explains it")),
         more => {
-            let text = format!("flags {} are required; -h explains them", more.join(", "));
-            Err(Refusal::new(DocaError::INVALID_VALUE, text))
+            Err(refusal!(INVALID_VALUE, "flags {} are required; -h explains them", more.join(", ")))
         }
     }
 }
@@ -144,7 +137,7 @@ fn sdk_log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
 }
 
 fn not_set(flag: &Flag, code: DocaError) -> Refusal {
-    Refusal::new(code, format!("flag {flag}: the log does not take the level: {code}"))
+    refusal!(code = code, "flag {flag}: the log does not take the level: {code}")
 }
 
 /// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.

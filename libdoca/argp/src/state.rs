@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use urom_abi::DocaError;
-
-use crate::model::{Draft, Flag, Refusal, built_in};
+use crate::model::{Draft, Flag, Refusal, built_in, refusal};
 
 /// `struct doca_argp_param`. There is none behind the pointers: they are numbers, so that one which
 /// is not valid any more is told as such.
@@ -21,13 +19,9 @@ unsafe impl Send for Config {}
 
 /// From `doca_argp_init` to `doca_argp_destroy`.
 struct Parser {
-    /// What the program calls itself, if it does.
-    name: Option<String>,
-    config: Config,
+    start: Start,
     /// Parameters that are not registered, by their numbers.
     drafts: BTreeMap<usize, Draft>,
-    /// Built-in flags, then registered ones.
-    flags: Vec<Flag>,
     is_started: bool,
 }
 
@@ -38,9 +32,12 @@ struct State {
 }
 
 /// What `doca_argp_start` works with.
+#[derive(Clone)]
 pub(crate) struct Start {
+    /// What the program calls itself, if it does.
     pub(crate) name: Option<String>,
     pub(crate) config: Config,
+    /// Built-in flags, then registered ones.
     pub(crate) flags: Vec<Flag>,
 }
 
@@ -51,41 +48,39 @@ fn state() -> MutexGuard<'static, State> {
 
 impl State {
     fn parser(&mut self) -> Result<&mut Parser, Refusal> {
-        let text = "there is no parser: call doca_argp_init first";
-        self.parser.as_mut().ok_or_else(|| Refusal::new(DocaError::BAD_STATE, text))
+        let missing = || refusal!(BAD_STATE, "there is no parser: call doca_argp_init first");
+        self.parser.as_mut().ok_or_else(missing)
     }
 }
 
 impl Parser {
     fn not_started(&mut self, what: &str) -> Result<&mut Parser, Refusal> {
         if self.is_started {
-            let text = format!(
+            return Err(refusal!(
+                BAD_STATE,
                 "{what} after doca_argp_start: call doca_argp_destroy and doca_argp_init before"
-            );
-            return Err(Refusal::new(DocaError::BAD_STATE, text));
+            ));
         }
         Ok(self)
     }
 }
 
-/// Begins.
 pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refusal> {
     let mut state = state();
     if state.parser.is_some() {
-        let text = "doca_argp_init was called already: call doca_argp_destroy in between";
-        return Err(Refusal::new(DocaError::BAD_STATE, text));
+        return Err(refusal!(
+            BAD_STATE,
+            "doca_argp_init was called already: call doca_argp_destroy in between"
+        ));
     }
     state.parser = Some(Parser {
-        name,
-        config: Config(config),
+        start: Start { name, config: Config(config), flags: built_in() },
         drafts: BTreeMap::new(),
-        flags: built_in(),
         is_started: false,
     });
     Ok(())
 }
 
-/// Ends; what was created and registered is gone.
 pub(crate) fn destroy() -> Result<(), Refusal> {
     let mut state = state();
     state.parser()?;
@@ -93,7 +88,6 @@ pub(crate) fn destroy() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Makes an empty parameter.
 pub(crate) fn create() -> Result<*mut Param, Refusal> {
     let mut state = state();
     state.parser()?;
@@ -103,7 +97,6 @@ pub(crate) fn create() -> Result<*mut Param, Refusal> {
     Ok(std::ptr::without_provenance_mut(number))
 }
 
-/// Changes a parameter that is not registered.
 pub(crate) fn change(
     param: *mut Param,
     call: &str,
@@ -121,50 +114,44 @@ pub(crate) fn register(param: *mut Param) -> Result<(), Refusal> {
     let parser = state.parser()?;
     let draft = parser.drafts.remove(&param.addr()).ok_or_else(|| not_there(call, param))?;
     let flag = parser.not_started(call)?.flags_with(draft)?;
-    parser.flags.push(flag);
+    parser.start.flags.push(flag);
     Ok(())
 }
 
 fn not_there(call: &str, param: *mut Param) -> Refusal {
-    let text = if param.is_null() {
-        format!("{call}: the parameter is NULL")
-    } else {
-        format!(
-            "{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already"
-        )
-    };
-    Refusal::new(DocaError::INVALID_VALUE, text)
+    if param.is_null() {
+        return refusal!(INVALID_VALUE, "{call}: the parameter is NULL");
+    }
+    refusal!(
+        INVALID_VALUE,
+        "{call}: {param:p} is no parameter from doca_argp_param_create, or it is registered already"
+    )
 }
 
 impl Parser {
     fn flags_with(&self, draft: Draft) -> Result<Flag, Refusal> {
         let flag = draft.finish()?;
-        match self.flags.iter().find(|other| other.is_named(&flag)) {
+        match self.start.flags.iter().find(|other| other.is_named(&flag)) {
             None => Ok(flag),
             Some(other) => {
                 let whose =
                     if other.is_programs() { "is registered already" } else { "is DOCA's own" };
-                let text =
-                    format!("flag {flag} has a name of {other}, which {whose}: choose another");
-                Err(Refusal::new(DocaError::ALREADY_EXIST, text))
+                Err(refusal!(
+                    ALREADY_EXIST,
+                    "flag {flag} has a name of {other}, which {whose}: choose another"
+                ))
             }
         }
     }
 }
 
-/// Hands out what is to be parsed with: once.
 pub(crate) fn start() -> Result<Start, Refusal> {
     let mut state = state();
     let parser = state.parser()?.not_started("doca_argp_start")?;
     parser.is_started = true;
-    Ok(Start {
-        name: parser.name.clone(),
-        config: parser.config,
-        flags: std::mem::take(&mut parser.flags),
-    })
+    Ok(parser.start.clone())
 }
 
-/// What the program calls itself, for messages.
 pub(crate) fn name() -> Option<String> {
-    state().parser.as_ref().and_then(|parser| parser.name.clone())
+    state().parser.as_ref().and_then(|parser| parser.start.name.clone())
 }

@@ -7,7 +7,6 @@ use crate::model::Flag;
 /// How far the descriptions are from the left; longer flags have them on the next line.
 const COLUMN: usize = 36;
 
-/// The whole text, with its last line feed.
 pub(crate) fn usage(program: &str, flags: &[Flag]) -> String {
     let mut text = format!("Usage: {program} [DOCA Flags] [Program Flags]\n");
     for (title, is_programs) in [("DOCA Flags:", false), ("Program Flags:", true)] {

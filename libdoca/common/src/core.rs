@@ -49,7 +49,6 @@ const FIRST: [&str; 2] = ["doca_pe_create", "doca_devinfo_create_list"];
 macro_rules! export {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         $(
-            // SAFETY: no other symbol of this library has DOCA's name.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 let Some(urom) = joined() else {
@@ -82,7 +81,6 @@ urom_abi::host_functions!(functions);
 
 /// Stores 1 when the device has that PCI address (`dddd:bb:dd.f`, or `bb:dd.f` of domain 0), else
 /// 0. `INVALID_VALUE` for anything that is no address.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
     info: *const DevInfo,
@@ -96,7 +94,6 @@ pub(crate) unsafe extern "C" fn doca_devinfo_is_equal_pci_addr(
 
 /// The device's network interface. `INVALID_VALUE` for less than 256 bytes of room, `NOT_FOUND` for
 /// a device without one, such as those of `UROM_DEVICE`.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_devinfo_get_iface_name(
     info: *const DevInfo,

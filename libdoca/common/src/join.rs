@@ -23,7 +23,6 @@ pub(crate) fn joined() -> Option<&'static OfUrom> {
 
 /// Takes the table of a `libdoca_urom` that was just loaded, and gives this library's. See
 /// [`urom_abi::host::join::Join`].
-// SAFETY: no other symbol of this library has this name.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn urom_libdoca_join(urom: *const OfUrom) -> *const OfCommon {
     guard_or(ptr::null(), || {
@@ -77,12 +76,10 @@ pub(crate) fn load(function: &str) -> Option<&'static OfUrom> {
     joined()
 }
 
-/// An SDK message of `libdoca_urom`: whether anybody wants it.
 extern "C" fn wants(level: u32) -> bool {
     guard_or(false, || Level::from_number(level).is_some_and(|level| SdkBackends.wants(level)))
 }
 
-/// An SDK message of `libdoca_urom`.
 unsafe extern "C" fn write(line: *const Line) {
     guard_or((), || {
         // SAFETY: the caller's line, for the time of the call.

@@ -22,11 +22,6 @@ static ON_LOAD: extern "C" fn() = {
     on_load
 };
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_log_backend_create_standard() -> DocaError {
-    guard(|| BACKENDS.create_standard())
-}
-
 /// Makes a backend of a sink that is one, and tells its address.
 ///
 /// # Safety
@@ -45,67 +40,60 @@ unsafe fn create(
     Ok(())
 }
 
-macro_rules! with_file {
-    ($($name:ident $kind:ident;)*) => {$(
+/// Functions that end with a code.
+macro_rules! export {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) { $call:expr })*) => {$(
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name(file: *mut libc::FILE, backend: *mut *mut Backend) -> DocaError {
-            guard(|| {
-                // SAFETY: the caller promises an open stream, or null.
-                let sink = unsafe { Sink::stream(file) };
-                // SAFETY: the caller promises the place, or null.
-                unsafe { create(Kind::$kind, sink, backend) }
-            })
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> DocaError {
+            guard(|| $call)
         }
     )*};
 }
 
-with_file! {
-    doca_log_backend_create_with_file Program;
-    doca_log_backend_create_with_file_sdk Sdk;
-}
-
-macro_rules! with_fd {
-    ($($name:ident $kind:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name(descriptor: c_int, backend: *mut *mut Backend) -> DocaError {
+macro_rules! backends {
+    ($($kind:ident: $with_file:ident, $with_fd:ident;)*) => { export! {$(
+        fn $with_file(file: *mut libc::FILE, backend: *mut *mut Backend) {{
+            // SAFETY: the caller promises an open stream, or null.
+            let sink = unsafe { Sink::stream(file) };
             // SAFETY: the caller promises the place, or null.
-            guard(|| unsafe { create(Kind::$kind, Sink::descriptor(descriptor), backend) })
+            unsafe { create(Kind::$kind, sink, backend) }
+        }}
+        fn $with_fd(descriptor: c_int, backend: *mut *mut Backend) {
+            // SAFETY: the caller promises the place, or null.
+            unsafe { create(Kind::$kind, Sink::descriptor(descriptor), backend) }
         }
-    )*};
+    )*} };
 }
 
-with_fd! {
-    doca_log_backend_create_with_fd Program;
-    doca_log_backend_create_with_fd_sdk Sdk;
+backends! {
+    Program: doca_log_backend_create_with_file, doca_log_backend_create_with_fd;
+    Sdk: doca_log_backend_create_with_file_sdk, doca_log_backend_create_with_fd_sdk;
 }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_log_backend_set_sdk_level(
-    backend: *mut Backend,
-    level: u32,
-) -> DocaError {
-    guard(|| BACKENDS.set_sdk_level(backend, level))
-}
-
-macro_rules! limits {
-    ($($name:ident $end:ident $strict:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        pub(crate) extern "C" fn $name(backend: *mut Backend, level: u32) -> DocaError {
-            guard(|| BACKENDS.set_limit(backend, End::$end, level, $strict))
-        }
-    )*};
-}
-
-limits! {
-    doca_log_backend_set_level_lower_limit Lower false;
-    doca_log_backend_set_level_lower_limit_strict Lower true;
-    doca_log_backend_set_level_upper_limit Upper false;
-    doca_log_backend_set_level_upper_limit_strict Upper true;
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError {
-    guard(|| BACKENDS.set_global_limit(End::Lower, level))
+export! {
+    fn doca_log_backend_create_standard() { BACKENDS.create_standard() }
+    fn doca_log_backend_set_sdk_level(backend: *mut Backend, level: u32) {
+        BACKENDS.set_sdk_level(backend, level)
+    }
+    fn doca_log_backend_set_level_lower_limit(backend: *mut Backend, level: u32) {
+        BACKENDS.set_limit(backend, End::Lower, level, false)
+    }
+    fn doca_log_backend_set_level_lower_limit_strict(backend: *mut Backend, level: u32) {
+        BACKENDS.set_limit(backend, End::Lower, level, true)
+    }
+    fn doca_log_backend_set_level_upper_limit(backend: *mut Backend, level: u32) {
+        BACKENDS.set_limit(backend, End::Upper, level, false)
+    }
+    fn doca_log_backend_set_level_upper_limit_strict(backend: *mut Backend, level: u32) {
+        BACKENDS.set_limit(backend, End::Upper, level, true)
+    }
+    fn doca_log_level_set_global_lower_limit(level: u32) {
+        BACKENDS.set_global_limit(End::Lower, level)
+    }
+    fn doca_log_level_set_global_upper_limit(level: u32) {
+        BACKENDS.set_global_limit(End::Upper, level)
+    }
+    fn doca_log_level_set_global_sdk_limit(level: u32) { BACKENDS.set_global_sdk_limit(level) }
 }
 
 #[unsafe(no_mangle)]
@@ -114,18 +102,8 @@ pub(crate) extern "C" fn doca_log_level_get_global_lower_limit() -> u32 {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_log_level_set_global_upper_limit(level: u32) -> DocaError {
-    guard(|| BACKENDS.set_global_limit(End::Upper, level))
-}
-
-#[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_log_level_get_global_upper_limit() -> u32 {
     guard_or(0, || BACKENDS.global_limit(End::Upper))
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError {
-    guard(|| BACKENDS.set_global_sdk_limit(level))
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,6 @@ use urom_log::guard_or;
 use crate::join::joined;
 
 /// As `doca_task_submit`, which leaves no check out.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaError {
     let Some(urom) = joined() else { return DocaError::INVALID_VALUE };
@@ -17,7 +16,6 @@ pub(crate) unsafe extern "C" fn doca_task_try_submit(task: *mut Task) -> DocaErr
 
 /// Releases a task of any kind, also inside its callback. One that is in flight stays, and a log
 /// line says so.
-// SAFETY: no other symbol of this library has DOCA's name.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     let mut code = DocaError::INVALID_VALUE;

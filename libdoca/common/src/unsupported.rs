@@ -1,11 +1,8 @@
-//! What C programs link and this project has not: representors, PCI function kinds, memory maps,
-//! inventories and lists of buffers, log backends that keep lines in memory (nobody says when they
-//! take out the last ones) or give them to the system's log (which has one name for the whole
-//! process, and that is the program's).
+//! Functions that C programs link and this project does not have: representors, PCI function kinds,
+//! memory maps, inventories and lists of buffers, log backends in memory or of the system's log.
 //!
-//! Each call checks its pointers as the others do (`INVALID_VALUE` for NULL), then says
-//! `NOT_SUPPORTED`. It reads nothing behind them and writes nothing, so an output stays what it
-//! was.
+//! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`. It reads and writes
+//! nothing behind its pointers.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -13,13 +10,10 @@ use urom_abi::DocaError;
 use urom_abi::host::{Buf, Dev, DevInfo};
 use urom_log::backend::Backend;
 
-/// `struct doca_dev_rep`: there never is one.
+// There never is one of these structures.
 pub(crate) enum DevRep {}
-/// `struct doca_devinfo_rep`: likewise.
 pub(crate) enum DevInfoRep {}
-/// `struct doca_mmap`: likewise.
 pub(crate) enum Mmap {}
-/// `struct doca_buf_inventory`: likewise.
 pub(crate) enum BufInventory {}
 
 /// `enum doca_pci_func_type`.
@@ -60,7 +54,6 @@ macro_rules! unsupported {
     ($(fn $name:ident($($argument:ident: $ty:ty),*);)*) => {
         $(
             #[doc = concat!("`", stringify!($name), "`: `NOT_SUPPORTED`.")]
-            // SAFETY: no other symbol of this library has DOCA's name.
             #[unsafe(no_mangle)]
             pub(crate) extern "C" fn $name($($argument: $ty),*) -> DocaError {
                 let is_missing = false $(|| $argument.is_missing())*;

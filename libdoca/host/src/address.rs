@@ -14,7 +14,6 @@ use urom_wire::stream::StreamError;
 use crate::failure::{failure, stream_code};
 use crate::service_file::{self, Local};
 
-/// The variable that names the service file.
 const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
 /// The variable with the daemon's port, for addresses without one.
 const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
@@ -33,21 +32,16 @@ pub(super) struct Address {
 /// What calls asked for, which goes before the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Nothing: the environment decides.
     #[default]
     Environment,
-    /// A daemon.
     Address(Address),
     /// The embedded service, with this plugin path instead of the variable's.
     Embedded(Option<OsString>),
 }
 
-/// The service to connect to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A daemon.
     Daemon(Address),
-    /// The service in this process.
     Embedded(Option<OsString>),
 }
 
@@ -78,7 +72,6 @@ impl Address {
         }
     }
 
-    /// The addresses of the host.
     pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
         match tokio::net::lookup_host((self.host.as_str(), self.port)).await {
             Ok(found) => Ok(found.collect()),
@@ -86,59 +79,53 @@ impl Address {
         }
     }
 
-    /// The error for a name without an address.
     pub(super) fn unknown_host(&self, why: &str) -> Failure {
         let Address { host, origin, remedy, .. } = self;
-        failure(
-            DocaError::NOT_FOUND,
-            format!(
-                "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}"
-            ),
+        failure!(
+            NOT_FOUND,
+            "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}"
         )
     }
 
-    /// The error for a daemon that did not answer in time.
     pub(super) fn no_answer(&self, within: Patience) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
-        failure(
-            DocaError::TIME_OUT,
-            format!(
-                "no UROM daemon answers at {shown} within {within} s ({origin}): start uromd there or correct {remedy}"
-            ),
+        failure!(
+            TIME_OUT,
+            "no UROM daemon answers at {shown} within {within} s ({origin}): start uromd there or \
+             correct {remedy}"
         )
     }
 
-    /// The error for a connection or a greeting that failed.
     pub(super) fn refused(&self, tried: SocketAddr, error: &StreamError) -> Failure {
         let (shown, Address { origin, remedy, .. }) = (self.shown(), self);
         let tried =
             if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
         match error {
-            // The connection was never made.
-            StreamError::Io(error) => failure(
-                DocaError::NOT_CONNECTED,
-                format!(
-                    "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
-                ),
+            // Without the words of a stream that broke: there never was one.
+            StreamError::Io(error) => failure!(
+                NOT_CONNECTED,
+                "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
             ),
-            StreamError::Hello(HelloError::NotUrom) => failure(
-                DocaError::NOT_CONNECTED,
-                format!(
-                    "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
-                ),
+            StreamError::Hello(HelloError::NotUrom) => failure!(
+                NOT_CONNECTED,
+                "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
             ),
             // A service answers, and the keys differ.
-            StreamError::Key(_) => failure(
-                stream_code(error),
-                format!("this program and the UROM daemon {at} do not let each other in: {error}"),
-            ),
+            StreamError::Key(_) => {
+                failure!(
+                    code = stream_code(error),
+                    "this program and the UROM daemon {at} do not let each other in: {error}"
+                )
+            }
             // Something else answers.
-            StreamError::Hello(_) => failure(
-                stream_code(error),
-                format!("this program and the UROM daemon {at} do not go together: {error}"),
-            ),
-            _ => failure(stream_code(error), format!("no UROM daemon answers {at}: {error}")),
+            StreamError::Hello(_) => {
+                failure!(
+                    code = stream_code(error),
+                    "this program and the UROM daemon {at} do not go together: {error}"
+                )
+            }
+            _ => failure!(code = stream_code(error), "no UROM daemon answers {at}: {error}"),
         }
     }
 
@@ -156,7 +143,7 @@ impl Address {
             }
             error => format!("listed no plugins: {error}"),
         };
-        failure(code, format!("the UROM daemon at {daemon} ({origin}) {what}"))
+        failure!(code = code, "the UROM daemon at {daemon} ({origin}) {what}")
     }
 }
 
@@ -193,15 +180,19 @@ pub(super) fn decide(wish: &Wish, pci_address: Option<&str>) -> Result<Target, F
     from_file(&PathBuf::from(file), port, &Local::of_this_machine(), pci_address)
 }
 
-/// The variable's port, if it has one.
 fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
-    value.to_str().and_then(|text| text.parse().ok()).filter(|port| *port != 0).map(Some).ok_or_else(|| {
-        failure(
-            DocaError::BAD_CONFIG,
-            format!("{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"),
-        )
-    })
+    value
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .filter(|port| *port != 0)
+        .map(Some)
+        .ok_or_else(|| {
+            failure!(
+                BAD_CONFIG,
+                "{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"
+            )
+        })
 }
 
 fn from_file(
@@ -216,28 +207,22 @@ fn from_file(
             std::io::ErrorKind::NotFound => DocaError::NOT_FOUND,
             _ => DocaError::IO_FAILED,
         };
-        failure(
-            code,
-            format!(
-                "the service file {shown}, named by {FILE_VARIABLE}, cannot be read: {error}; \
-                 correct or unset the variable"
-            ),
+        failure!(
+            code = code,
+            "the service file {shown}, named by {FILE_VARIABLE}, cannot be read: \
+                               {error}; correct or unset the variable"
         )
     })?;
-    let entries = service_file::parse(&text).map_err(|error| {
-        failure(
-            DocaError::BAD_CONFIG,
-            format!("line {} of {shown}, named by {FILE_VARIABLE}: {}", error.line, error.reason),
-        )
+    let entries = service_file::parse(&text).map_err(|(line, why)| {
+        failure!(BAD_CONFIG, "line {line} of {shown}, named by {FILE_VARIABLE}: {why}")
     })?;
     let entry = entries.into_iter().find(|entry| entry.matches(local, pci)).ok_or_else(|| {
         let device = pci.map(|pci| format!(" and device {pci}")).unwrap_or_default();
-        failure(
-            DocaError::NOT_FOUND,
-            format!(
-                "the service file {shown}, named by {FILE_VARIABLE}, has no line for {local}{device}: add one of \
-                 the form `<this host> dpu <daemon's host> <PCI address> <devices>`"
-            ),
+        failure!(
+            NOT_FOUND,
+            "the service file {shown}, named by {FILE_VARIABLE}, has no line for \
+                             {local}{device}: add one of the form `<this host> dpu <daemon's host> \
+                             <PCI address> <devices>`"
         )
     })?;
     let port_from = match port {
@@ -267,7 +252,7 @@ mod tests {
     }
 
     fn local() -> Local {
-        Local { names: vec!["hosta".to_owned()], addresses: vec!["10.0.0.1".parse().unwrap()] }
+        Local { name: "hosta".to_owned(), addresses: vec!["10.0.0.1".parse().unwrap()] }
     }
 
     #[test]

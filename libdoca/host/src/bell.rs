@@ -11,7 +11,6 @@ pub(super) struct Bell {
     wake: Wake,
     /// The host may go to sleep, and the bell has not rung since.
     armed: Cell<bool>,
-    /// The descriptor is readable.
     rung: Cell<bool>,
 }
 
@@ -30,7 +29,6 @@ impl Bell {
         self.armed.set(false);
     }
 
-    /// Makes the descriptor readable until it is silenced, if it is armed.
     #[inline]
     pub(super) fn ring(&self) {
         if self.armed.get() {

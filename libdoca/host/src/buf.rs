@@ -17,7 +17,6 @@ const _: () = assert!(MAX_CUT <= READABLE, "the zeros of a payload are there bef
 #[repr(C)]
 pub(super) struct Buffer {
     mark: Mark,
-    /// Where the data begins.
     data: Cell<*mut u8>,
     len: Cell<usize>,
     /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
@@ -58,7 +57,6 @@ impl Buffer {
         &self.mark
     }
 
-    /// Gives its memory back.
     pub(super) fn retire(&self) {
         self.move_to(Memory::none(), 0);
     }
@@ -79,7 +77,6 @@ impl Buffer {
         self.reset();
     }
 
-    /// As after allocation: the data is the whole buffer.
     #[inline]
     pub(super) fn reset(&self) {
         self.data.set(self.head.get());
@@ -87,13 +84,11 @@ impl Buffer {
         self.refused.set(DocaError::SUCCESS);
     }
 
-    /// Where the data begins.
     #[inline]
     pub(super) fn data(&self) -> *mut u8 {
         self.data.get()
     }
 
-    /// How long the data is.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len.get()
@@ -117,7 +112,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// Data that does not begin at the head, or does not fit.
     #[cold]
     fn set_unusual_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
         let offset = data.addr().wrapping_sub(self.head.get().addr());
@@ -146,7 +140,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// The error of the last `set_data`, if it failed.
     #[inline]
     pub(super) fn check(&self) -> Result<(), DocaError> {
         match self.refused.get() {
@@ -175,7 +168,6 @@ impl Buffer {
     /// Runs `f` with the data.
     ///
     /// # Safety
-    ///
     /// The host does not write to the buffer meanwhile: true inside its call to submit.
     #[inline]
     pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {

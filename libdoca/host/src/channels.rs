@@ -32,7 +32,6 @@ impl<T: Clone> Channels<T> {
         Some(connection)
     }
 
-    /// Frees a number.
     pub(super) fn close(&mut self, number: u16) {
         let place = number ^ self.mask;
         if self.all.get_mut(usize::from(place)).and_then(Option::take).is_some() {
@@ -40,12 +39,10 @@ impl<T: Clone> Channels<T> {
         }
     }
 
-    /// Every connection.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.all.iter().flatten()
     }
 
-    /// The connection with a number.
     #[inline]
     pub(super) fn get(&self, number: u16) -> Option<&T> {
         self.all.get(usize::from(number ^ self.mask))?.as_ref()

@@ -46,7 +46,6 @@ impl ControlThread {
         Ok(ControlThread { handle, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Runs a task on the thread.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(task);
     }

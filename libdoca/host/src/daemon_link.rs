@@ -23,7 +23,7 @@ use urom_wire::stream::StreamError;
 
 use crate::address::Address;
 use crate::event::{Event, Mailbox};
-use crate::failure::{failure, invalid, stream_code};
+use crate::failure::{failure, stream_code};
 use crate::stream::DaemonStream;
 
 /// How long a daemon that refuses connections is tried again: scripts start it together with the
@@ -35,18 +35,28 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// What contexts ask of the daemon.
 pub(super) enum Request {
-    /// Start or join a worker.
     Start(StartWorker, oneshot::Sender<Result<Started, Failure>>),
-    /// Ask for a group.
-    Group { query: u64, gid: u32 },
+    Group {
+        query: u64,
+        gid: u32,
+    },
     /// Ask for the description of a plugin. The caller waits on its thread.
-    Describe { plugin: u64, answer: Described },
+    Describe {
+        plugin: u64,
+        answer: Described,
+    },
+}
+
+/// Who waits for the answer to a request.
+enum Waiting {
+    Start(oneshot::Sender<Result<Started, Failure>>),
+    Group(u64),
+    Describe(Described),
 }
 
 /// Takes a plugin's description, or why there is none.
 pub(super) type Described = SyncSender<Result<Arc<[u8]>, Failure>>;
 
-/// A worker that expects the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Started {
     pub(super) id: u64,
@@ -65,18 +75,16 @@ pub(super) struct Welcome {
 }
 
 impl Welcome {
-    /// The service's CPUs.
     pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
         self.cpus.parse().map_err(|error| {
-            let text = format!(
+            failure!(
+                IO_FAILED,
                 "the daemon at {} named its CPUs in a way nobody reads: {error}",
                 self.daemon
-            );
-            failure(DocaError::IO_FAILED, text)
+            )
         })
     }
 
-    /// The service's plugins, as hosts see them.
     pub(super) fn plugins(&self) -> Vec<PluginInfo> {
         let infos = self.plugins.iter().filter_map(|entry| {
             let info = PluginInfo::new(entry.id, entry.build.version, &entry.name);
@@ -164,7 +172,6 @@ fn is_refusal(error: &StreamError) -> bool {
     matches!(error, StreamError::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The daemon's first message.
 pub(super) async fn welcome(
     address: &Address,
     mut stream: DaemonStream,
@@ -175,12 +182,11 @@ pub(super) async fn welcome(
             Ok((stream, Welcome { plugins, cpus, max_message, daemon }))
         }
         Ok(DaemonToHost::Refused(failure)) => Err(failure),
-        Ok(other) => Err(failure(
-            DocaError::IO_FAILED,
-            format!(
-                "the daemon at {daemon} began with `{}` instead of a welcome: use the same release on both",
-                other.name()
-            ),
+        Ok(other) => Err(failure!(
+            IO_FAILED,
+            "the daemon at {daemon} began with `{}` instead of a welcome: use the same release on \
+             both",
+            other.name()
         )),
         Err(error) => Err(address.not_welcomed(daemon, &error)),
     }
@@ -194,89 +200,84 @@ pub(super) async fn answer(
     run: u64,
     daemon: SocketAddr,
 ) -> Option<Failure> {
-    let mut starts: HashMap<u64, oneshot::Sender<Result<Started, Failure>>> = HashMap::new();
-    let mut queries: HashMap<u64, u64> = HashMap::new();
-    let mut descriptions: HashMap<u64, Described> = HashMap::new();
+    let mut waiting: HashMap<u64, Waiting> = HashMap::new();
     let mut next_request = 0;
     loop {
         tokio::select! {
-            request = requests.recv() => match request {
-                None => {
-                    stream.close().await;
-                    return None;
-                }
-                // Fails only this start; the daemon would end the stream.
-                Some(Request::Start(StartWorker { env: Some(env), .. }, answer)) if env.len() > MAX_VARIABLES => {
-                    let text = format!(
-                        "a worker's environment of {} variables cannot be: {MAX_VARIABLES} are the most; set fewer", env.len()
-                    );
-                    // A start that was given up needs no answer.
-                    let _ = answer.send(Err(invalid(text)));
-                }
-                Some(request) => {
-                    next_request += 1;
-                    let message = match request {
-                        Request::Start(worker, answer) => {
-                            starts.insert(next_request, answer);
-                            HostToDaemon::Start { request: next_request, worker }
+            request = requests.recv() => {
+                next_request += 1;
+                let number = next_request;
+                let (message, asked) = match request {
+                    None => {
+                        stream.close().await;
+                        return None;
+                    }
+                    Some(Request::Start(worker, answer)) => {
+                        let count = worker.env.as_ref().map_or(0, Vec::len);
+                        if count > MAX_VARIABLES {
+                            // Fails only this start; the daemon would end the stream. A start that
+                            // was given up needs no answer.
+                            let _ = answer.send(Err(failure!(
+                                INVALID_VALUE,
+                                "a worker's environment of {count} variables cannot be: \
+                                 {MAX_VARIABLES} are the most; set fewer"
+                            )));
+                            continue;
                         }
-                        Request::Group { query, gid } => {
-                            queries.insert(next_request, query);
-                            HostToDaemon::Group { request: next_request, gid }
-                        }
-                        Request::Describe { plugin, answer } => {
-                            descriptions.insert(next_request, answer);
-                            HostToDaemon::Describe { request: next_request, plugin }
-                        }
-                    };
-                    stream.send(message).await;
-                }
-            },
+                        (HostToDaemon::Start { request: number, worker }, Waiting::Start(answer))
+                    }
+                    Some(Request::Group { query, gid }) => {
+                        (HostToDaemon::Group { request: number, gid }, Waiting::Group(query))
+                    }
+                    Some(Request::Describe { plugin, answer }) => {
+                        let message = HostToDaemon::Describe { request: number, plugin };
+                        (message, Waiting::Describe(answer))
+                    }
+                };
+                waiting.insert(number, asked);
+                stream.send(message).await;
+            }
             message = stream.next() => match message {
                 Ok(DaemonToHost::Started { request, id, mut address, ticket }) => {
                     if address.ip().is_unspecified() {
                         address.set_ip(daemon.ip());
                     }
-                    if let Some(answer) = starts.remove(&request) {
+                    if let Some(Waiting::Start(answer)) = waiting.remove(&request) {
                         // A start that was given up finishes by itself: see `worker_link`.
                         let _ = answer.send(Ok(Started { id, address, ticket }));
                     }
                 }
                 Ok(DaemonToHost::Group { request, ids }) => {
-                    if let Some(query) = queries.remove(&request) {
+                    if let Some(Waiting::Group(query)) = waiting.remove(&request) {
                         mailbox.post((run, Event::Group { query, result: Ok(ids) }));
                     }
                 }
-                // The caller may have stopped waiting for the answer.
                 Ok(DaemonToHost::Description { request, description }) => {
-                    if let Some(answer) = descriptions.remove(&request) {
+                    if let Some(Waiting::Describe(answer)) = waiting.remove(&request) {
+                        // The caller may have stopped waiting for it.
                         let _ = answer.try_send(Ok(description));
                     }
                 }
-                Ok(DaemonToHost::Failed { request, failure }) => {
-                    if let Some(answer) = descriptions.remove(&request) {
-                        let _ = answer.try_send(Err(failure));
-                    } else if let Some(answer) = starts.remove(&request) {
-                        let _ = answer.send(Err(failure));
-                    } else if let Some(query) = queries.remove(&request) {
+                Ok(DaemonToHost::Failed { request, failure }) => match waiting.remove(&request) {
+                    Some(Waiting::Start(answer)) => drop(answer.send(Err(failure))),
+                    Some(Waiting::Describe(answer)) => drop(answer.try_send(Err(failure))),
+                    Some(Waiting::Group(query)) => {
                         mailbox.post((run, Event::Group { query, result: Err(failure) }));
                     }
-                }
+                    None => {}
+                },
                 Ok(DaemonToHost::Refused(failure)) => return Some(failure),
                 Ok(DaemonToHost::Ping | DaemonToHost::Welcome { .. }) => {}
-                Err(error) => return Some(lost(daemon, &error)),
+                Err(error) => {
+                    return Some(failure!(
+                        code = stream_code(&error),
+                        "the UROM daemon at {daemon} was lost: {error}; start the context again \
+                         when uromd runs"
+                    ));
+                }
             },
         }
     }
-}
-
-fn lost(daemon: SocketAddr, error: &StreamError) -> Failure {
-    failure(
-        stream_code(error),
-        format!(
-            "the UROM daemon at {daemon} was lost: {error}; start the context again when uromd runs"
-        ),
-    )
 }
 
 /// How long a caller of start waits at most: the deadline, and a margin for the control thread

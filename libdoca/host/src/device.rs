@@ -21,10 +21,8 @@ pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 /// The longest name that has room for its NUL.
 const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
 
-/// The longest name of a network interface, likewise.
 const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
 
-/// A device that could be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeviceInfo {
     pub(super) name: String,
@@ -35,7 +33,6 @@ pub(super) struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// The PCI address that callers see.
     pub(super) fn shown_pci_address(&self) -> &str {
         self.pci_address.as_deref().unwrap_or(NO_PCI_ADDRESS)
     }
@@ -87,7 +84,6 @@ fn add_named(found: &mut Vec<DeviceInfo>, list: &OsStr) -> Vec<String> {
     problems
 }
 
-/// Reads `NAME` or `NAME@PCI`.
 fn named(entry: &str) -> Result<DeviceInfo, String> {
     let (name, pci) = entry.split_once('@').map_or((entry, None), |(name, pci)| (name, Some(pci)));
     if name.is_empty() || name.len() > LONGEST_NAME {
@@ -189,7 +185,6 @@ impl Device {
         Ok(())
     }
 
-    /// The open device behind a host's pointer.
     pub(super) fn find(pointer: *const Device) -> Result<Arc<Device>, DocaError> {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.iter().find(|open| open.times > 0 && Arc::as_ptr(&open.device) == pointer);

@@ -6,7 +6,6 @@ use urom_wire::pass::Pass;
 /// Something that happened to one run of a context (from a start to the next idle).
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A worker let the host in.
     Attached(Attached),
     /// The worker's greeting over UCX is overdue.
     Overdue,
@@ -21,9 +20,7 @@ pub(super) enum Event {
     },
     /// The answer to a group query.
     Group {
-        /// Which query.
         query: u64,
-        /// The worker ids, or why there are none.
         result: Result<Vec<u64>, Failure>,
     },
 }
@@ -34,11 +31,8 @@ pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
 /// The worker's answer when it lets the host in.
 #[derive(Debug)]
 pub(super) struct Attached {
-    /// The worker's id.
     pub(super) id: u64,
-    /// Its UCX address.
     pub(super) ucx_address: Vec<u8>,
-    /// Its number for the connection.
     pub(super) channel: u16,
     /// The message limit that holds for both.
     pub(super) max_message: usize,

@@ -11,7 +11,10 @@
 //! move until `req_test` says that the request is done.
 
 use std::ffi::c_void;
+use std::mem;
+use std::pin::Pin;
 
+use tokio::task::yield_now;
 use urom_abi::DocaError;
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
 use urom_wire::control::Failure;
@@ -42,42 +45,54 @@ impl Oob {
         let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
         let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free)
         else {
-            let text = "one of the domain's out-of-band functions is NULL: it needs all three";
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "one of the domain's out-of-band functions is NULL: it needs all three"
+            ));
         };
         if index >= count || count > MAX_MEMBERS {
-            let text = format!(
-                "there is no participant {index} of {count}: oob_index is below n_oob_indexes, which is at most \
-                 {MAX_MEMBERS}"
-            );
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "there is no participant {index} of {count}: oob_index is below n_oob_indexes, \
+                 which is at most {MAX_MEMBERS}"
+            ));
         }
         Ok(Oob { allgather, test, free, info: oob.coll_info, count, index })
     }
 }
 
-/// An all-gather under way.
 struct Gather {
     oob: Oob,
     request: *mut c_void,
     round: &'static str,
-    send: Option<Memory>,
-    receive: Option<Memory>,
-    /// Bytes from each participant.
+    send: Memory,
+    receive: Memory,
     block: usize,
     /// Whether the host's functions are done with the memory and the request.
     done: bool,
     freed: bool,
 }
 
+/// Gathers blocks of `block` bytes. This participant's block is `own`, followed by zeros.
+async fn gather(
+    oob: Oob,
+    round: &'static str,
+    own: &[u8],
+    block: usize,
+) -> Result<Gather, Failure> {
+    let mut gather = Gather::start(oob, round, own, block)?;
+    loop {
+        yield_now().await;
+        if gather.test()? {
+            return Ok(gather);
+        }
+    }
+}
+
 impl Gather {
-    /// Begins to gather blocks of `block` bytes. This participant's block is `own`, followed by
-    /// zeros.
     fn start(oob: Oob, round: &'static str, own: &[u8], block: usize) -> Result<Gather, Failure> {
-        let no_memory = || {
-            let text = format!("there is no memory for the exchange of the domain's {round}");
-            failure(DocaError::NO_MEMORY, text)
-        };
+        let no_memory =
+            || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
         let send = Memory::new(block).ok_or_else(no_memory)?;
         let receive = Memory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
         // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
@@ -89,11 +104,9 @@ impl Gather {
         if code != DocaError::SUCCESS {
             return Err(refused("allgather", round, code));
         }
-        let (send, receive) = (Some(send), Some(receive));
         Ok(Gather { oob, request, round, send, receive, block, done: false, freed: false })
     }
 
-    /// Whether it is over.
     fn test(&mut self) -> Result<bool, Failure> {
         // SAFETY: the host's function, with the request it made, which is not freed.
         let code = unsafe { (self.oob.test)(self.request) };
@@ -120,10 +133,7 @@ impl Gather {
     /// The block of each participant. None before the gather is done.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         let len = if self.done { self.block * self.oob.count } else { 0 };
-        let start = self
-            .receive
-            .as_ref()
-            .map_or(std::ptr::dangling(), |memory| memory.start().cast_const());
+        let start = self.receive.start().cast_const();
         // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done
         // with it.
         unsafe { std::slice::from_raw_parts(start, len) }.chunks_exact(self.block.max(1))
@@ -138,53 +148,25 @@ impl Drop for Gather {
         }
         if !self.done {
             // It never ended, so the transport may still write to the memory, which is never freed.
-            self.send.take().into_iter().chain(self.receive.take()).for_each(Memory::keep);
+            for memory in [&mut self.send, &mut self.receive] {
+                mem::replace(memory, Memory::none()).keep();
+            }
         }
     }
 }
 
 fn refused(function: &str, round: &str, code: DocaError) -> Failure {
-    let text = format!(
+    failure!(
+        code = code,
         "the domain's out-of-band function `{function}` failed in the round of {round}: {code}"
-    );
-    failure(code, text)
+    )
 }
 
-/// An exchange under way. Dropping it gives it up.
-pub(super) struct Exchange {
-    oob: Oob,
-    /// Empty without one.
-    blob: Vec<u8>,
-    /// The failure of this process.
-    wrong: Option<Failure>,
-    /// A participant that sent no blob, and must say why.
-    silent: Option<usize>,
-    round: Round,
-}
+/// An exchange under way. Each poll is a step: it calls one function of the host's, and `req_free`
+/// when that is due, and nothing wakes it. The host may stop the domain between steps; dropping the
+/// exchange gives it up.
+pub(super) type Exchange = Pin<Box<dyn Future<Output = Result<Outcome, Failure>>>>;
 
-enum Round {
-    /// No function was called yet.
-    None,
-    Sizes(Gather),
-    /// The first is over.
-    Between(Vec<usize>),
-    Blobs(Gather, Vec<usize>),
-    /// This process has its result, and has not told the others.
-    Settled,
-    Verdicts(Gather),
-}
-
-/// The result of a step.
-pub(super) enum Step {
-    /// There are more steps.
-    Again(Box<Exchange>),
-    /// It is over.
-    Done(Outcome),
-    /// It failed.
-    Failed(Failure),
-}
-
-/// The result of an exchange.
 pub(super) enum Outcome {
     /// All blobs, checked and concatenated.
     Table(Vec<u8>),
@@ -192,112 +174,83 @@ pub(super) enum Outcome {
     Agreed,
 }
 
-impl Exchange {
-    /// The last round, of verdicts. It fails if any participant failed.
-    pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
-        Exchange { oob, blob: Vec::new(), wrong: own.err(), silent: None, round: Round::Settled }
-    }
+/// The exchange of blobs: this participant's, or the reason why there is none.
+pub(super) fn of_blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
+    Box::pin(async move { blobs(oob, blob).await.map(Outcome::Table) })
+}
 
-    /// An exchange with this participant's blob, or with the reason why there is none. Calls
-    /// nothing yet.
-    pub(super) fn new(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Exchange {
-        let (blob, wrong) = match blob {
-            Ok(blob) => (blob, None),
-            Err(failure) => (Vec::new(), Some(failure)),
+/// The last round, of verdicts. It fails if any participant failed.
+pub(super) fn of_verdicts(oob: Oob, own: Result<(), Failure>) -> Exchange {
+    Box::pin(async move { verdicts(oob, own.err(), None).await.map(|()| Outcome::Agreed) })
+}
+
+async fn blobs(oob: Oob, blob: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
+    let (mut blob, mut wrong) = match blob {
+        Ok(blob) => (blob, None),
+        Err(failure) => (Vec::new(), Some(failure)),
+    };
+    let size = Size::new(blob.len());
+    let gathered = gather(oob, "sizes", size.as_bytes(), size_of::<Size>()).await;
+    let sizes = match gathered.and_then(|gather| sizes(&gather)) {
+        Ok(sizes) => sizes,
+        // The own failure says more than the failure to report it.
+        Err(failure) => return Err(wrong.unwrap_or(failure)),
+    };
+    if wrong.is_none() && sizes.get(oob.index) != Some(&blob.len()) {
+        (wrong, blob) = (Some(not_sent(oob.index)), Vec::new());
+    }
+    yield_now().await;
+    // A participant that sent no blob, and must say why.
+    let mut silent = sizes.iter().position(|size| *size == 0);
+    if silent.is_none() {
+        let longest = sizes.iter().copied().max().unwrap_or(0);
+        let gather = match gather(oob, "blobs", &blob, longest).await {
+            Ok(gather) => gather,
+            Err(failure) => return Err(wrong.unwrap_or(failure)),
         };
-        Exchange { oob, blob, wrong, silent: None, round: Round::None }
-    }
-
-    /// Goes on without waiting. It calls one function of the host's, and `req_free` when that is
-    /// due: the host may stop the domain between steps.
-    pub(super) fn step(mut self: Box<Self>) -> Step {
-        match self.next() {
-            Ok(None) => Step::Again(self),
-            Ok(Some(outcome)) => Step::Done(outcome),
-            // The own failure says more than the failure to report it.
-            Err(failure) => Step::Failed(self.wrong.take().unwrap_or(failure)),
-        }
-    }
-
-    /// This process's verdict. It is a failure for a table that lacks a participant, which may not
-    /// know that.
-    fn own(&self) -> Result<(), Failure> {
-        let wrong = self.wrong.clone().or_else(|| self.silent.map(not_said));
-        wrong.map_or(Ok(()), Err)
-    }
-
-    fn next(&mut self) -> Result<Option<Outcome>, Failure> {
-        match &mut self.round {
-            Round::None => {
-                let size = Size::new(self.blob.len());
-                let gather = Gather::start(self.oob, "sizes", size.as_bytes(), size_of::<Size>())?;
-                self.round = Round::Sizes(gather);
-            }
-            Round::Sizes(gather) => {
-                if gather.test()? {
-                    let sizes = sizes(gather)?;
-                    let me = self.oob.index;
-                    if self.wrong.is_none() && sizes.get(me) != Some(&self.blob.len()) {
-                        (self.wrong, self.blob) = (Some(not_sent(me)), Vec::new());
-                    }
-                    self.silent = sizes.iter().position(|size| *size == 0);
-                    self.round =
-                        if self.silent.is_some() { Round::Settled } else { Round::Between(sizes) };
-                }
-            }
-            Round::Between(sizes) => {
-                let longest = sizes.iter().copied().max().unwrap_or(0);
-                let gather = Gather::start(self.oob, "blobs", &self.blob, longest)?;
-                self.blob = Vec::new();
-                self.round = Round::Blobs(gather, std::mem::take(sizes));
-            }
-            Round::Blobs(gather, sizes) => {
-                if gather.test()? {
-                    let is_silent = |(block, size): (&[u8], &usize)| {
-                        block.iter().take(*size).all(|byte| *byte == 0)
-                    };
-                    self.silent = gather.blocks().zip(sizes.iter()).position(is_silent);
-                    if self.wrong.is_none() && self.silent.is_none() {
-                        match table(gather, sizes) {
-                            Ok(table) => return Ok(Some(Outcome::Table(table))),
-                            Err(failure) => self.wrong = Some(failure),
-                        }
-                    }
-                    self.round = Round::Settled;
-                }
-            }
-            Round::Settled => {
-                let own = self.own();
-                let verdict = Verdict::new(own.as_ref().copied());
-                let gather =
-                    Gather::start(self.oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>())?;
-                self.round = Round::Verdicts(gather);
-            }
-            Round::Verdicts(gather) => {
-                if gather.test()? {
-                    agreed(gather, self.silent)?;
-                    return self.own().map(|()| Some(Outcome::Agreed));
-                }
+        let is_silent =
+            |(block, size): (&[u8], &usize)| block.iter().take(*size).all(|byte| *byte == 0);
+        silent = gather.blocks().zip(&sizes).position(is_silent);
+        if wrong.is_none() && silent.is_none() {
+            match table(&gather, &sizes) {
+                Ok(table) => return Ok(table),
+                Err(failure) => wrong = Some(failure),
             }
         }
-        Ok(None)
+        yield_now().await;
+    }
+    // One of them is there, so this fails.
+    verdicts(oob, wrong, silent).await.map(|()| Vec::new())
+}
+
+/// Tells the others whether anything is wrong here, and hears what they say. It fails as well when
+/// a participant was silent, which may not know that.
+async fn verdicts(oob: Oob, wrong: Option<Failure>, silent: Option<usize>) -> Result<(), Failure> {
+    let unsaid = silent.map(not_said);
+    let verdict = Verdict::new(wrong.as_ref().or(unsaid.as_ref()).map_or(Ok(()), Err));
+    let gathered = gather(oob, "verdicts", verdict.as_bytes(), size_of::<Verdict>()).await;
+    let heard = gathered.and_then(|gather| agreed(&gather, silent));
+    match wrong {
+        Some(failure) => Err(failure),
+        None => heard.and(unsaid.map_or(Ok(()), Err)),
     }
 }
 
 fn not_sent(number: usize) -> Failure {
-    let text = format!(
-        "what the domain's all-gather put at the place of participant {number} is not what it sent: use the same release \
-         in all processes, an oob_index of its own in each, and n_oob_indexes of all"
-    );
-    failure(DocaError::IO_FAILED, text)
+    failure!(
+        IO_FAILED,
+        "what the domain's all-gather put at the place of participant {number} is not what it \
+         sent: use the same release in all processes, an oob_index of its own in each, and \
+         n_oob_indexes of all"
+    )
 }
 
 fn not_said(number: usize) -> Failure {
-    let text = format!(
-        "participant {number} of the domain brought nothing and says no reason: use the same release in all processes, \
-         and an all-gather that carries bytes as they are"
-    );
-    failure(DocaError::IO_FAILED, text)
+    failure!(
+        IO_FAILED,
+        "participant {number} of the domain brought nothing and says no reason: use the same \
+         release in all processes, and an all-gather that carries bytes as they are"
+    )
 }
 
 /// The length of each participant's blob, 0 when it has none. All participants see the same errors.
@@ -310,26 +263,25 @@ fn sizes(gather: &Gather) -> Result<Vec<usize>, Failure> {
         total = total.saturating_add(size);
         longest = longest.max(size);
         if size > MAX_TABLE as u64 || total > MAX_TABLE as u64 {
-            let text = format!(
-                "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of participant {number} \
-                 ({size} bytes): add fewer buffers"
-            );
-            return Err(failure(DocaError::TOO_BIG, text));
+            return Err(failure!(
+                TOO_BIG,
+                "the domain's addresses, handles and keys are over {MAX_TABLE} bytes with those of \
+                 participant {number} ({size} bytes): add fewer buffers"
+            ));
         }
         sizes.push(size as usize);
     }
     let count = sizes.len() as u64;
     if longest.saturating_mul(count) > MAX_PADDED {
-        let text = format!(
-            "one participant of the domain brings {longest} bytes, and room for as many from all {count} is over \
-             {MAX_PADDED}: spread the buffers over the processes, or add fewer"
-        );
-        return Err(failure(DocaError::TOO_BIG, text));
+        return Err(failure!(
+            TOO_BIG,
+            "one participant of the domain brings {longest} bytes, and room for as many from all \
+             {count} is over {MAX_PADDED}: spread the buffers over the processes, or add fewer"
+        ));
     }
     Ok(sizes)
 }
 
-/// The blobs without their padding.
 fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
     let mut table = Table::default();
     let mut bytes = Vec::with_capacity(sizes.iter().sum());
@@ -337,11 +289,11 @@ fn table(gather: &Gather, sizes: &[usize]) -> Result<Vec<u8>, Failure> {
         let blob = block.get(..*size).unwrap_or(block);
         let rest = table.take(blob)?;
         if !rest.is_empty() {
-            let text = format!(
+            return Err(failure!(
+                IO_FAILED,
                 "participant {number} of the domain sent {} bytes behind its description",
                 rest.len()
-            );
-            return Err(failure(DocaError::IO_FAILED, text));
+            ));
         }
         bytes.extend_from_slice(blob);
     }
@@ -358,11 +310,14 @@ fn agreed(gather: &Gather, silent: Option<usize>) -> Result<(), Failure> {
             Some(Ok(())) => continue,
             Some(Err(why)) => why,
             None => {
-                failure(DocaError::IO_FAILED, "what came from it is no verdict of this release")
+                failure!(IO_FAILED, "what came from it is no verdict of this release")
             }
         };
-        let text = format!("participant {number} of the domain failed: {}", why.text);
-        return Err(failure(DocaError(why.code), text));
+        return Err(failure!(
+            code = DocaError(why.code),
+            "participant {number} of the domain failed: {}",
+            why.text
+        ));
     }
     Ok(())
 }

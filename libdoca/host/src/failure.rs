@@ -2,19 +2,19 @@
 //! gives.
 
 use urom_abi::DocaError;
-
-use urom_wire::control::Failure;
 use urom_wire::stream::StreamError;
 
-/// A failure with a code and a sentence.
-pub(super) fn failure(code: DocaError, text: impl Into<String>) -> Failure {
-    Failure { code: code.0, text: text.into() }
+/// A [`Failure`](urom_wire::control::Failure): the name of a code, or `code = expression`, and a
+/// formatted sentence.
+macro_rules! failure {
+    (code = $code:expr, $($text:tt)+) => {
+        ::urom_wire::control::Failure::new($code, format!($($text)+))
+    };
+    ($code:ident, $($text:tt)+) => {
+        ::urom_wire::control::Failure::new(::urom_abi::DocaError::$code, format!($($text)+))
+    };
 }
-
-/// A value that is refused.
-pub(super) fn invalid(text: impl Into<String>) -> Failure {
-    failure(DocaError::INVALID_VALUE, text)
-}
+pub(super) use failure;
 
 /// Which code the end of a control stream stands for.
 pub(super) fn stream_code(error: &StreamError) -> DocaError {

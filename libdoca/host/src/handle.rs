@@ -5,48 +5,35 @@
 //! [mark](crate::shell): they notice an object that is destroyed or of another kind, and trust that
 //! the pointer once came from this library.
 
+use std::ops::Deref;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
 use urom_abi::host;
+use urom_wire::control::Failure;
 
 use crate::buf::Buffer;
 use crate::device::DeviceInfo;
 use crate::pe::Pe;
-use crate::pe::ctx::Context;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::ctx::worker::Worker;
+use crate::pe::ctx::{self, Context};
 use crate::pe::run::task::{CmdTask, Head};
 use crate::shell::{Kind, Mark, Shell, Shells};
 
 /// An object to which hosts have a pointer, by way of its shell.
 ///
 /// # Safety
-///
 /// Each type has a kind of its own.
 unsafe trait Registered {
     const KIND: Kind;
-
-    /// The host got this pointer to it.
-    fn published(&self, _shell: *const Shell) {}
-
-    /// The host destroyed it; others may still use it.
-    fn withdrawn(&self) {}
 }
 
 // SAFETY: the only type of this kind.
 unsafe impl Registered for Context {
     const KIND: Kind = Kind::Context;
-
-    fn published(&self, shell: *const Shell) {
-        self.known_as(shell.cast_mut().cast());
-    }
-
-    fn withdrawn(&self) {
-        self.retire();
-    }
 }
 // SAFETY: the only type of this kind.
 unsafe impl Registered for Pe {
@@ -55,10 +42,6 @@ unsafe impl Registered for Pe {
 // SAFETY: the only type of this kind.
 unsafe impl Registered for GidTask {
     const KIND: Kind = Kind::Query;
-
-    fn published(&self, shell: *const Shell) {
-        self.pointer.set(shell.cast_mut().cast());
-    }
 }
 // SAFETY: the only type of this kind.
 unsafe impl Registered for DeviceInfo {
@@ -66,20 +49,23 @@ unsafe impl Registered for DeviceInfo {
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
-/// Hands an object to the host.
 pub(super) fn publish<T: Registered, C>(object: Rc<T>) -> *mut C {
-    let object = Rc::into_raw(object);
-    let shell: *const Shell = Shells::all().enclose(T::KIND, object);
-    // SAFETY: from `into_raw` above, and the host cannot have destroyed it yet.
-    unsafe { &*object }.published(shell);
+    let shell: *const Shell = Shells::all().enclose(T::KIND, Rc::into_raw(object));
     shell.cast_mut().cast()
+}
+
+/// Hands a new context to the host.
+pub(super) fn publish_context<C>(own: ctx::Kind) -> *mut C {
+    let ctx = Context::new(own);
+    let pointer: *mut host::Ctx = publish(Rc::clone(&ctx));
+    ctx.known_as(pointer);
+    pointer.cast()
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
 /// The object behind a host's pointer.
 ///
 /// # Safety
-///
 /// The host keeps DOCA's thread rules, and does not end the object before the last use of the
 /// result.
 pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
@@ -88,66 +74,98 @@ pub(super) unsafe fn borrow<'a, T: Registered, C>(pointer: *const C) -> Result<&
     Ok(unsafe { &*shell.object::<T>() })
 }
 
-#[allow(private_bounds, reason = "called with this module's types only")]
-/// The object behind a host's pointer, kept alive: for calls that run the host's own functions,
-/// which may destroy it.
+/// A context, kept alive: for calls that run the host's own functions, which may destroy it.
 ///
 /// # Safety
-///
 /// The host keeps DOCA's thread rules.
-pub(super) unsafe fn hold<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
-    let shell = Shells::all().find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
-    let object = shell.object::<T>();
-    // SAFETY: the shell holds a reference, from `Rc::into_raw`.
-    unsafe { Rc::increment_strong_count(object) };
-    // SAFETY: for the reference counted above.
-    Ok(unsafe { Rc::from_raw(object) })
+pub(super) unsafe fn context(pointer: *const host::Ctx) -> Result<Rc<Context>, DocaError> {
+    // SAFETY: the caller's promise, and it is kept alive below.
+    let ctx: &Context = unsafe { borrow(pointer) }?;
+    ctx.handle().ok_or(DocaError::INVALID_VALUE)
 }
 
 #[allow(private_bounds, reason = "called with this module's types only")]
 /// Takes an object back from the host.
 ///
 /// # Safety
-///
 /// The host keeps DOCA's thread rules.
 pub(super) unsafe fn withdraw<T: Registered, C>(pointer: *const C) -> Result<Rc<T>, DocaError> {
     let mut shells = Shells::all();
     let shell = shells.find(T::KIND, pointer).ok_or(DocaError::INVALID_VALUE)?;
     let object = shell.object::<T>();
     shells.empty(shell);
-    drop(shells);
     // SAFETY: from `publish`; the shell is empty, so nobody takes it again.
-    let object = unsafe { Rc::from_raw(object) };
-    object.withdrawn();
-    Ok(object)
+    Ok(unsafe { Rc::from_raw(object) })
 }
 
-/// A context's kinds: the context and its own part.
-macro_rules! parts {
+/// A context with its own part, as the functions of its kind use it.
+pub(super) struct Own<'a, T> {
+    pub(super) ctx: &'a Context,
+    own: &'a T,
+}
+
+impl<T> Deref for Own<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.own
+    }
+}
+
+impl<T> Own<'_, T> {
+    /// Configures an idle context, which keeps the failure of a refusal.
+    pub(super) fn configure(
+        &self,
+        set: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), DocaError> {
+        self.ctx.require_idle()?;
+        set().map_err(|failure| self.ctx.fail(&failure))
+    }
+
+    /// Destroys the context if it is idle; `busy` is the code if not.
+    pub(super) fn destroy(&self, busy: DocaError) -> Result<(), DocaError> {
+        self.ctx.require_idle().map_err(|_| busy)?;
+        // SAFETY: the host's pointer to it; the caller uses nothing of it afterwards.
+        let ctx: Rc<Context> = unsafe { withdraw(self.ctx.as_ctx()) }?;
+        ctx.retire();
+        Ok(())
+    }
+}
+
+/// The context behind a host's pointer to one of this kind.
+macro_rules! own {
     ($($name:ident: $pointer:ty => $part:ty;)*) => {$(
         /// # Safety
-        ///
         /// As [`borrow`].
         pub(super) unsafe fn $name<'a>(
             pointer: *const $pointer,
-        ) -> Result<(&'a Context, &'a $part), DocaError> {
+        ) -> Result<Own<'a, $part>, DocaError> {
             // SAFETY: the caller's promise.
-            let ctx: &Context = unsafe { borrow(pointer)? };
-            Ok((ctx, ctx.$name()?))
+            let ctx: &Context = unsafe { borrow(pointer) }?;
+            Ok(Own { ctx, own: ctx.$name()? })
         }
     )*};
 }
 
-parts! {
+own! {
     service: host::Service => Service;
     worker: host::Worker => Worker;
     domain: host::Domain => Domain;
 }
 
+/// A group query.
+///
+/// # Safety
+/// As [`borrow`].
+pub(super) unsafe fn query<'a>(pointer: *const host::GidTask) -> Result<&'a GidTask, DocaError> {
+    // SAFETY: the caller's promise.
+    unsafe { borrow(pointer) }
+}
+
 /// The object behind a pointer to a shell, quickly.
 ///
 /// # Safety
-///
 /// `pointer` is null, or once came from this library; an object it stands for is of this thread.
 #[inline]
 unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaError> {
@@ -163,21 +181,19 @@ unsafe fn quick<'a, T: Registered, C>(pointer: *const C) -> Result<&'a T, DocaEr
 /// A worker, quickly.
 ///
 /// # Safety
-///
 /// As [`quick`].
 #[inline]
 pub(super) unsafe fn live_worker<'a>(
     pointer: *const host::Worker,
-) -> Result<(&'a Context, &'a Worker), DocaError> {
+) -> Result<Own<'a, Worker>, DocaError> {
     // SAFETY: the caller's promise.
     let ctx: &Context = unsafe { quick(pointer) }?;
-    Ok((ctx, ctx.worker()?))
+    Ok(Own { ctx, own: ctx.worker()? })
 }
 
 /// A progress engine, quickly.
 ///
 /// # Safety
-///
 /// As [`quick`].
 #[inline]
 pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaError> {
@@ -185,14 +201,12 @@ pub(super) unsafe fn pe<'a>(pointer: *const host::Pe) -> Result<&'a Pe, DocaErro
     unsafe { quick(pointer) }
 }
 
-/// A task of either kind.
 pub(super) enum AnyTask<'a> {
     Command(&'static CmdTask),
     Query(&'a GidTask),
 }
 
 impl<'a> AnyTask<'a> {
-    /// What it has in common with the others.
     #[inline]
     pub(super) fn head(&self) -> &'a Head {
         match self {
@@ -205,7 +219,6 @@ impl<'a> AnyTask<'a> {
 /// A task, quickly.
 ///
 /// # Safety
-///
 /// `pointer` is null, or once came from this library; a task is of this thread.
 #[inline]
 pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>, DocaError> {
@@ -220,7 +233,6 @@ pub(super) unsafe fn task<'a>(pointer: *const host::Task) -> Result<AnyTask<'a>,
 /// A command task, quickly.
 ///
 /// # Safety
-///
 /// As [`task`].
 #[inline]
 pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static CmdTask, DocaError> {
@@ -234,7 +246,6 @@ pub(super) unsafe fn command(pointer: *const host::CmdTask) -> Result<&'static C
 /// A buffer of a task, quickly.
 ///
 /// # Safety
-///
 /// As [`task`].
 #[inline]
 pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer, DocaError> {
@@ -248,7 +259,6 @@ pub(super) unsafe fn buffer<'a>(pointer: *const host::Buf) -> Result<&'a Buffer,
 /// Writes a result.
 ///
 /// # Safety
-///
 /// `place` is null or can be written to.
 #[inline]
 pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {

@@ -11,7 +11,6 @@ use urom_wire::control::Stuck;
 pub(super) struct Health(Mutex<Option<(Stuck, Instant)>>);
 
 impl Health {
-    /// The worker says it.
     pub(super) fn hear(&self, stuck: Option<Stuck>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
             stuck.map(|stuck| (stuck, Instant::now()));

@@ -1,77 +1,67 @@
 //! Intrusive lists of tasks: each task has room for one neighbour, and is on at most one list.
+//! Tasks are never freed, so a list holds plain references.
 
 use std::cell::Cell;
 
-/// What can be on a list. It is never freed, so a list holds plain references.
-pub(super) trait Linked: 'static {
-    /// The next element of the list that contains this one.
-    fn next(&self) -> &Cell<Option<&'static Self>>;
-}
+use crate::pe::run::task::CmdTask;
 
 /// Last in, first out.
-pub(super) struct Stack<T: Linked>(Cell<Option<&'static T>>);
+#[derive(Default)]
+pub(super) struct Stack(Cell<Option<&'static CmdTask>>);
 
-impl<T: Linked> Stack<T> {
-    pub(super) const fn new() -> Stack<T> {
-        Stack(Cell::new(None))
-    }
-
+impl Stack {
     /// Adds what is on no list.
     #[inline]
-    pub(super) fn push(&self, new: &'static T) {
-        new.next().set(self.0.replace(Some(new)));
+    pub(super) fn push(&self, new: &'static CmdTask) {
+        new.next.set(self.0.replace(Some(new)));
     }
 
     #[inline]
-    pub(super) fn pop(&self) -> Option<&'static T> {
+    pub(super) fn pop(&self) -> Option<&'static CmdTask> {
         let top = self.0.get()?;
-        self.0.set(top.next().get());
+        self.0.set(top.next.get());
         Some(top)
     }
 }
 
 /// First in, first out.
-pub(super) struct Queue<T: Linked> {
-    first: Cell<Option<&'static T>>,
+#[derive(Default)]
+pub(super) struct Queue {
+    first: Cell<Option<&'static CmdTask>>,
     /// Valid while there is a first.
-    last: Cell<Option<&'static T>>,
+    last: Cell<Option<&'static CmdTask>>,
 }
 
-impl<T: Linked> Queue<T> {
-    pub(super) const fn new() -> Queue<T> {
-        Queue { first: Cell::new(None), last: Cell::new(None) }
-    }
-
+impl Queue {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.first.get().is_none()
     }
 
-    /// The oldest.
     #[inline]
-    pub(super) fn first(&self) -> Option<&'static T> {
+    pub(super) fn first(&self) -> Option<&'static CmdTask> {
         self.first.get()
     }
 
     /// How many there are; it goes through all of them.
     pub(super) fn len(&self) -> usize {
-        std::iter::successors(self.first.get(), |at| at.next().get()).count()
+        std::iter::successors(self.first.get(), |at| at.next.get()).count()
     }
 
     /// Adds what is on no list.
     #[inline]
-    pub(super) fn push(&self, new: &'static T) {
-        new.next().set(None);
+    pub(super) fn push(&self, new: &'static CmdTask) {
+        new.next.set(None);
         match self.last.replace(Some(new)) {
-            Some(last) if !self.is_empty() => last.next().set(Some(new)),
+            Some(last) if !self.is_empty() => last.next.set(Some(new)),
             _ => self.first.set(Some(new)),
         }
     }
 
     #[inline]
-    pub(super) fn pop(&self) -> Option<&'static T> {
+    pub(super) fn pop(&self) -> Option<&'static CmdTask> {
         let first = self.first.get()?;
-        self.first.set(first.next().get());
+        self.first.set(first.next.get());
         Some(first)
     }
 }
@@ -80,43 +70,26 @@ impl<T: Linked> Queue<T> {
 mod tests {
     use super::*;
 
-    struct Number(u32, Cell<Option<&'static Number>>);
-
-    impl Linked for Number {
-        fn next(&self) -> &Cell<Option<&'static Number>> {
-            &self.1
-        }
-    }
-
-    fn numbers(count: u32) -> Vec<&'static Number> {
-        (0..count).map(|number| &*Box::leak(Box::new(Number(number, Cell::new(None))))).collect()
+    fn pop_all(pop: impl FnMut() -> Option<&'static CmdTask>) -> Vec<u16> {
+        std::iter::from_fn(pop).map(CmdTask::slot).collect()
     }
 
     #[test]
-    fn a_stack_gives_back_the_newest_first() {
-        let (stack, all) = (Stack::<Number>::new(), numbers(3));
-        all.iter().for_each(|number| stack.push(*number));
-        let popped: Vec<u32> = std::iter::from_fn(|| stack.pop()).map(|number| number.0).collect();
-        assert_eq!(popped, [2, 1, 0]);
-        stack.push(all[1]);
-        assert_eq!(stack.pop().map(|number| number.0), Some(1));
-        assert!(stack.pop().is_none());
-    }
-
-    #[test]
-    fn a_queue_gives_back_the_oldest_first_also_after_it_was_empty() {
-        let (queue, all) = (Queue::<Number>::new(), numbers(3));
-        for _ in 0..3 {
+    fn a_stack_gives_back_the_newest_first_and_a_queue_the_oldest() {
+        let (stack, queue) = (Stack::default(), Queue::default());
+        let all = [0, 1, 2].map(|slot| CmdTask::new(slot, 8).unwrap());
+        // The second time it was emptied.
+        for _ in 0..2 {
+            all.iter().for_each(|task| stack.push(task));
+            assert_eq!(pop_all(|| stack.pop()), [2, 1, 0]);
             assert!(queue.is_empty() && queue.pop().is_none());
             queue.push(all[0]);
             queue.push(all[1]);
-            assert_eq!(queue.pop().map(|number| number.0), Some(0));
+            assert_eq!(queue.pop().map(CmdTask::slot), Some(0));
             queue.push(all[2]);
             queue.push(all[0]);
-            assert_eq!(queue.first().map(|number| number.0), Some(1));
-            let rest: Vec<u32> =
-                std::iter::from_fn(|| queue.pop()).map(|number| number.0).collect();
-            assert_eq!(rest, [1, 2, 0]);
+            assert_eq!((queue.first().map(CmdTask::slot), queue.len()), (Some(1), 3));
+            assert_eq!(pop_all(|| queue.pop()), [1, 2, 0]);
         }
     }
 }

@@ -44,7 +44,6 @@ impl Memory {
         self.layout.size()
     }
 
-    /// Where it begins.
     pub(super) fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }

@@ -11,38 +11,28 @@ use urom_wire::domain::PIECE;
 use crate::event::{Event, Mailbox};
 use crate::stream::WorkerStream;
 
-/// An order for a worker's stream.
 pub(super) enum Order {
-    /// Send a domain's table.
     Start(Start),
     /// End a domain at the worker.
     End {
-        /// The domain's run.
         domain: u64,
         /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
     },
 }
 
-/// A domain that starts at a worker.
 pub(super) struct Start {
-    /// All blobs.
     pub(super) table: Arc<Vec<u8>>,
     /// Set when the domain no longer waits for it.
     pub(super) cancelled: Arc<AtomicBool>,
-    /// Where the result goes.
     pub(super) reply: Reply,
 }
 
 /// Tells a domain the result of its start at a worker, also when the worker never answers.
 pub(super) struct Reply {
-    /// The engine's mailbox.
     pub(super) mailbox: Arc<Mailbox>,
-    /// The domain's run.
     pub(super) domain: u64,
-    /// The worker's place among those of the domain.
     pub(super) worker: usize,
-    /// Whether it was told.
     pub(super) sent: bool,
 }
 
@@ -98,7 +88,6 @@ impl Orders {
         }
     }
 
-    /// Handles the worker's messages about domains.
     pub(super) fn hear(&mut self, message: WorkerToHost) {
         match message {
             WorkerToHost::DomainStarted { domain, result } => {
@@ -114,7 +103,6 @@ impl Orders {
         }
     }
 
-    /// The worker is lost.
     pub(super) fn lose(&mut self, reason: &Failure) {
         for (_, mut reply) in self.starting.drain() {
             reply.send(Some(Err(reason.clone())));

@@ -7,13 +7,11 @@ use urom_wire::pass::Pass;
 
 use crate::memory::copy;
 
-/// How many used buffers are kept.
 const SPARES: usize = 16;
 
 /// Frames that wait to be sent, and buffers to be used again.
 #[derive(Default)]
 pub(super) struct Outbox {
-    /// The pass of every message.
     pass: Cell<Pass>,
     open: RefCell<Message>,
     frames: Cell<usize>,
@@ -48,13 +46,11 @@ impl Outbox {
         self.pass.set(pass);
     }
 
-    /// Whether no frame waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.frames() == 0
     }
 
-    /// How many frames wait.
     #[inline]
     pub(super) fn frames(&self) -> usize {
         self.frames.get()
@@ -96,7 +92,6 @@ impl Outbox {
         self.append(header, payload)
     }
 
-    /// Takes the message out, if there is one.
     #[inline]
     pub(super) fn take(&self) -> Option<Message> {
         if self.is_empty() {
@@ -107,7 +102,6 @@ impl Outbox {
         Some(self.open.replace(next))
     }
 
-    /// Gives a buffer back once its message is sent.
     #[inline]
     pub(super) fn recycle(&self, mut message: Message) {
         if message.bytes.len() > Pass::LEN + MESSAGE_LEN {

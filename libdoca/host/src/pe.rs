@@ -45,7 +45,6 @@ const MOST_AT_ONCE: u32 = 64;
 /// instead of so many.
 const LOOKS: u32 = 16;
 
-/// The result of delivering an event.
 enum Delivery {
     /// The host saw something that counts.
     Seen,
@@ -84,7 +83,6 @@ pub(super) struct Pe {
     unreadable: RefCell<LineBudget>,
 }
 
-/// Clears the flag on every way out.
 struct Busy<'a>(&'a Cell<bool>);
 
 impl Drop for Busy<'_> {
@@ -94,7 +92,6 @@ impl Drop for Busy<'_> {
 }
 
 impl Pe {
-    /// An engine without contexts.
     pub(super) fn new() -> std::io::Result<Rc<Pe>> {
         let mailbox = Arc::new(Mailbox::new()?);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -130,7 +127,6 @@ impl Pe {
         self.me.upgrade()
     }
 
-    /// Counts contexts that are connected.
     pub(super) fn connected(&self, by: isize) {
         self.connected.set(self.connected.get() + by);
     }
@@ -144,12 +140,10 @@ impl Pe {
         &self.mailbox
     }
 
-    /// How many tasks of its contexts are in flight.
     pub(super) fn in_flight(&self) -> usize {
         self.runs.borrow().values().map(|ctx| ctx.in_flight()).sum()
     }
 
-    /// Registers a run for events.
     pub(super) fn begin(&self, run: u64, ctx: Rc<Context>) {
         self.runs.borrow_mut().insert(run, ctx);
     }
@@ -164,20 +158,22 @@ impl Pe {
         self.channels.borrow_mut().open(make)
     }
 
-    /// Lets go of a run that is over.
     pub(super) fn close_channel(&self, channel: u16) {
         self.channels.borrow_mut().close(channel);
-        self.to_tend.borrow_mut().retain(|run| run.channel() != channel);
+        self.to_tend.borrow_mut().retain(|run| run.channel != channel);
     }
 
-    /// Puts an event behind those that are ready.
     pub(super) fn push(&self, ready: Ready) {
         self.bell.ring();
         self.chores.set(true);
         self.ready.push(ready);
     }
 
-    /// Puts a command that is answered behind what is ready.
+    /// Puts a change of a context's state behind what is ready.
+    pub(super) fn announce(&self, ctx: Rc<Context>, next: CtxState) {
+        self.push(Ready::State(ctx, next));
+    }
+
     #[inline]
     pub(super) fn push_command(&self, task: &'static CmdTask) {
         self.bell.ring();
@@ -191,7 +187,6 @@ impl Pe {
         self.exchanging.borrow_mut().push(ctx);
     }
 
-    /// Takes back changes of a context's state that the host has not seen.
     pub(super) fn forget(&self, ctx: &Context) {
         let is_its =
             |ready: &Ready| matches!(ready, Ready::State(of, _) if std::ptr::eq(&**of, ctx));
@@ -206,7 +201,6 @@ impl Pe {
         self.to_tend.borrow_mut().push(run);
     }
 
-    /// `doca_pe_progress`.
     #[inline]
     pub(super) fn progress(&self) -> u8 {
         if self.busy.replace(true) {
@@ -239,7 +233,6 @@ impl Pe {
         }
     }
 
-    /// Whether there is work besides commands.
     #[inline(always)]
     fn is_called(&self) -> bool {
         self.chores.get() || self.mailbox.has_post()
@@ -252,7 +245,6 @@ impl Pe {
         self.progress_all(true)
     }
 
-    /// `urom_pe_progress_many`.
     #[inline]
     pub(super) fn progress_many(&self) -> u32 {
         if self.busy.replace(true) {
@@ -300,7 +292,6 @@ impl Pe {
         self.try_queue(!received);
     }
 
-    /// Reads what does not come over UCX.
     fn read_all(&self) {
         self.exchange_all();
         if self.mailbox.has_post() {
@@ -308,7 +299,6 @@ impl Pe {
         }
     }
 
-    /// Sends what waits to be sent.
     #[inline(never)]
     fn flush(&self) {
         // Runs that need tending again go to the end of the list, which keeps its memory.
@@ -338,7 +328,6 @@ impl Pe {
         }
     }
 
-    /// One step of every domain's exchange.
     #[cold]
     fn exchange_all(&self) {
         if self.exchanging.borrow().is_empty() {
@@ -351,7 +340,6 @@ impl Pe {
         }
     }
 
-    /// A message of notifications.
     #[inline(never)]
     pub(super) fn on_notifications(&self, pass: Pass, message: &[u8]) {
         let mut channels = self.channels.borrow();
@@ -374,7 +362,6 @@ impl Pe {
         }
     }
 
-    /// A worker's greeting came over UCX.
     pub(super) fn on_greeting(&self, channel: u16) {
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {
@@ -382,7 +369,6 @@ impl Pe {
         }
     }
 
-    /// Delivers what is no command.
     #[cold]
     fn deliver(&self, ready: Ready) -> Delivery {
         match ready {

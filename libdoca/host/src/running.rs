@@ -18,12 +18,10 @@ use crate::daemon_link::Request;
 pub(super) struct Shared {
     /// Worker contexts that were given this service and are not destroyed.
     attached: AtomicUsize,
-    /// Those that are not idle.
     active: AtomicUsize,
     running: Mutex<Option<Arc<RunningService>>>,
 }
 
-/// A service while it runs.
 pub(super) struct RunningService {
     pub(super) requests: mpsc::UnboundedSender<Request>,
     pub(super) plugins: Vec<PluginEntry>,
@@ -49,7 +47,6 @@ pub(super) struct Place {
 }
 
 impl Shared {
-    /// The running service, if it runs.
     pub(super) fn running(&self) -> Option<Arc<RunningService>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

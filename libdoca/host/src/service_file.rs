@@ -10,10 +10,8 @@ use std::net::IpAddr;
 
 use urom_abi::Count;
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its number, from 1.
     pub(super) line: usize,
     app_host: String,
     /// Where the daemon runs: a name or an address.
@@ -22,39 +20,33 @@ pub(super) struct Entry {
     pci_address: String,
 }
 
-/// What is wrong with a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LineError {
-    pub(super) line: usize,
-    pub(super) reason: String,
-}
-
-/// The names and addresses of this machine.
 #[derive(Debug, Clone)]
 pub(super) struct Local {
-    pub(super) names: Vec<String>,
+    pub(super) name: String,
     pub(super) addresses: Vec<IpAddr>,
 }
 
 impl Local {
-    /// The host name and the addresses of all interfaces.
+    /// The host name and the addresses of all interfaces; none when the system does not tell.
     pub(super) fn of_this_machine() -> Local {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Local { names: vec![name], addresses: crate::interfaces::addresses() }
+        let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+        let addresses = interfaces.iter().map(if_addrs::Interface::ip).collect();
+        Local { name, addresses }
     }
 
     fn is_called(&self, host: &str) -> bool {
         if let Ok(address) = host.parse::<IpAddr>() {
             return self.addresses.contains(&address);
         }
-        self.names.iter().any(|name| same_host(name, host))
+        same_host(&self.name, host)
     }
 }
 
 impl fmt::Display for Local {
     /// The names, and the addresses that others can reach.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "host {}", self.names.join(", "))?;
+        write!(f, "host {}", self.name)?;
         let addresses: Vec<String> = self
             .addresses
             .iter()
@@ -107,8 +99,8 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
     (valid && long.ends_with(&text.to_ascii_lowercase())).then_some(long)
 }
 
-/// Reads a file's text.
-pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
+/// Reads a file's text. An error is the number of a line, from 1, and what is wrong with it.
+pub(super) fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let fields: Vec<&str> =
@@ -117,7 +109,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
             continue;
         }
         let line = index + 1;
-        entries.push(entry(line, &fields).map_err(|reason| LineError { line, reason })?);
+        entries.push(entry(line, &fields).map_err(|reason| (line, reason))?);
     }
     Ok(entries)
 }
@@ -176,7 +168,7 @@ mod tests {
 
     fn local() -> Local {
         Local {
-            names: vec!["node7.cluster.example".to_owned()],
+            name: "node7.cluster.example".to_owned(),
             addresses: vec!["10.0.0.7".parse().unwrap()],
         }
     }
@@ -241,9 +233,9 @@ app_host1 dpu dpu_host1 03:00.0 dev1:1,dev2:1
             ("hostA dpu dpuA 03:00.0 a:x", "`a:x`"),
             ("hostA dpu dpuA 03:00.0 :1", "`:1`"),
         ] {
-            let error = parse(&format!("# first\n{line}\nx dpu y 03:00.0 z\n")).unwrap_err();
-            assert_eq!(error.line, 2, "{line}");
-            assert!(error.reason.contains(reason), "{line}: {}", error.reason);
+            let (at, why) = parse(&format!("# first\n{line}\nx dpu y 03:00.0 z\n")).unwrap_err();
+            assert_eq!(at, 2, "{line}");
+            assert!(why.contains(reason), "{line}: {why}");
         }
     }
 

@@ -18,7 +18,6 @@ const RESTING: usize = 256;
 /// Pointers below this are null or small numbers: no memory is there.
 const NUMBERS: usize = 4096;
 
-/// What a pointer stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Context,
@@ -55,18 +54,15 @@ impl Kind {
 pub(super) struct Mark(AtomicU64);
 
 impl Mark {
-    /// Nothing.
     pub(super) const fn none() -> Mark {
         Mark(AtomicU64::new(0))
     }
 
-    /// From now on the host has it.
     #[inline]
     pub(super) fn set(&self, kind: Kind) {
         self.0.store(kind.word(), Ordering::Relaxed);
     }
 
-    /// From now on the host does not have it.
     #[inline]
     pub(super) fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
@@ -80,7 +76,6 @@ impl Mark {
     /// The mark at a pointer of a host; `None` where no mark can be.
     ///
     /// # Safety
-    ///
     /// `pointer` is null, or one that this library once gave to the host.
     #[inline]
     pub(super) unsafe fn at<'a, C>(pointer: *const C) -> Option<&'a Mark> {
@@ -109,7 +104,6 @@ impl Shell {
     }
 }
 
-/// All shells.
 #[derive(Default)]
 pub(super) struct Shells {
     known: HashSet<usize>,
@@ -117,13 +111,11 @@ pub(super) struct Shells {
 }
 
 impl Shells {
-    /// Those of this process.
     pub(super) fn all() -> MutexGuard<'static, Shells> {
         static ALL: LazyLock<Mutex<Shells>> = LazyLock::new(Mutex::default);
         ALL.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A shell around an object.
     pub(super) fn enclose<T>(&mut self, kind: Kind, object: *const T) -> &'static Shell {
         let rested = if self.resting.len() > RESTING { self.resting.pop_front() } else { None };
         let shell = rested.unwrap_or_else(|| {
@@ -147,7 +139,6 @@ impl Shells {
         shell.mark.is(kind).then_some(shell)
     }
 
-    /// Removes the object from the shell.
     pub(super) fn empty(&mut self, shell: &'static Shell) {
         shell.mark.clear();
         self.resting.push_back(shell);

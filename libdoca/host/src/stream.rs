@@ -25,19 +25,15 @@ const IN_TURN: usize = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_millis(800);
 
-/// A stream under way.
 pub(super) struct Stream<In, Out> {
     incoming: mpsc::Receiver<In>,
     outgoing: mpsc::Sender<Out>,
     carrier: JoinHandle<Option<StreamError>>,
-    /// The other end.
     pub(super) peer: SocketAddr,
 }
 
-/// A host's stream to a daemon.
 pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
 
-/// A host's stream to a worker.
 pub(super) type WorkerStream = Stream<WorkerToHost, HostToWorker>;
 
 impl<In, Out> Stream<In, Out>

@@ -57,7 +57,7 @@ pub(super) async fn serve(
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
         entered = &mut entering => entered,
-        () = left(&mut orders) => {
+        () = async { while orders.recv().await.is_some() {} } => {
             mailbox.post((run, Event::Ended(None)));
             // Attaches and leaves at once: otherwise the worker would wait for this host.
             if let Ok((stream, _)) = entering.await {
@@ -69,7 +69,7 @@ pub(super) async fn serve(
     let end = match entered {
         Err(failure) => Some(failure),
         Ok((mut stream, attached)) => {
-            let who = Who { id: attached.id, stream: &stream }.to_string();
+            let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(attached)));
             let end = watch(&mut stream, &who, run, &mailbox, &mut orders, patience, &health).await;
             if end.is_none() {
@@ -81,30 +81,15 @@ pub(super) async fn serve(
     mailbox.post((run, Event::Ended(end)));
 }
 
-/// Waits until the senders of orders are gone. There are no orders before the worker runs.
-async fn left(orders: &mut mpsc::UnboundedReceiver<Order>) {
-    while orders.recv().await.is_some() {}
-}
-
-struct Who<'a> {
-    id: u64,
-    stream: &'a WorkerStream,
-}
-
-impl std::fmt::Display for Who<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {} at {}", WorkerId(self.id), self.stream.peer)
-    }
-}
-
 async fn enter(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
 ) -> Result<(WorkerStream, Attached), Failure> {
     let gone = || {
-        failure(
-            DocaError::CONNECTION_RESET,
-            "the service was stopped, or its daemon lost, before the worker was started: start the service again",
+        failure!(
+            CONNECTION_RESET,
+            "the service was stopped, or its daemon lost, before the worker was started: start the \
+             service again"
         )
     };
     let wanted = visit.worker.plugins;
@@ -119,12 +104,10 @@ async fn enter(
             .await
             .map_err(|error| match error {
                 // Not the error for a closed port.
-                StreamError::Key(_) => failure(
-                    stream_code(&error),
-                    format!(
-                        "this program and worker {} at {address} do not let each other in: {error}",
-                        WorkerId(id)
-                    ),
+                StreamError::Key(_) => failure!(
+                    code = stream_code(&error),
+                    "this program and worker {} at {address} do not let each other in: {error}",
+                    WorkerId(id)
                 ),
                 error => no_answer(id, address, stream_code(&error), &error.to_string()),
             })?;
@@ -191,23 +174,24 @@ fn same_builds<'a>(
 ) -> Result<(), Failure> {
     for PluginEntry { name, build, .. } in listed {
         if loaded.iter().any(|plugin| plugin.name == *name && plugin.build != *build) {
-            let text = format!(
-                "worker {} runs another build of the plugin `{name}` than the daemon listed when this host connected: its \
-                 file was replaced; connect to the service again, and stop workers that still run the old file",
+            return Err(failure!(
+                UNSUPPORTED_VERSION,
+                "worker {} runs another build of the plugin `{name}` than the daemon listed when \
+                 this host connected: its file was replaced; connect to the service again, and \
+                 stop workers that still run the old file",
                 WorkerId(id)
-            );
-            return Err(failure(DocaError::UNSUPPORTED_VERSION, text));
+            ));
         }
     }
     Ok(())
 }
 
 fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
-    let text = format!(
+    failure!(
+        code = code,
         "worker {}, started by the daemon, cannot be reached at {address}: {why}; open that port",
         WorkerId(id)
-    );
-    failure(code, text)
+    )
 }
 
 /// Carries out orders until the worker is lost, or (`None`) until the senders of orders are gone.
@@ -242,7 +226,8 @@ pub(super) async fn watch(
                         continue;
                     }
                     Err(error) => {
-                        failure(stream_code(&error), format!("{who} was lost: {error}; start it again"))
+                        failure!(code = stream_code(&error), "{who} was lost: {error}; start it \
+                                                              again")
                     }
                 };
                 domains.lose(&lost);

@@ -1,6 +1,5 @@
-//! How `libdoca_common.so`, `libdoca_argp.so` and `libdoca_urom.so` are linked: with DOCA's names,
-//! and so that they find each other wherever the directory lies that they are in. For their build
-//! scripts.
+//! How `libdoca_common.so`, `libdoca_argp.so` and `libdoca_urom.so` are linked, for their build
+//! scripts: with DOCA's names, and so that they find each other in any directory.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

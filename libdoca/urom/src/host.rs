@@ -22,7 +22,6 @@ const EXTENSIONS: Extensions = match TABLE.extensions {
 macro_rules! export {
     ($table:ident: $($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         $(
-            // SAFETY: no other symbol of this library has DOCA's name.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $table.$name;

@@ -201,7 +201,7 @@ impl Rig {
         let place = Attachment::new(Arc::clone(&self.shared)).enter(Arc::clone(&self.running));
         let run = worker.begin(&self.ctx, &self.pe, place.expect("there is no limit"), orders);
         let run = run.unwrap_or_else(|failure| panic!("{failure}"));
-        let (number, channel) = (run.number(), run.channel());
+        let (number, channel) = (run.number, run.channel);
         drop(run);
         self.ctx.set_state(CtxState::STARTING);
         if how & 1 != 0 {

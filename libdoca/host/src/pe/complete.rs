@@ -16,7 +16,7 @@ impl Pe {
         let mut ctx_data = user_data;
         if let Some(run) = task.run() {
             run.completed();
-            ctx_data = run.context().user_data();
+            ctx_data = run.context().user_data.get();
         }
         task.head.stage.set(Stage::Done);
         if let Some(callback) = task.callback.get() {
@@ -41,12 +41,12 @@ impl Pe {
         task.head.stage.set(Stage::Done);
         if let Some(callback) = task.callback.get() {
             let user_data = task.head.user_data.get();
-            let ctx_data = task.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data());
+            let ctx_data = task.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data.get());
             // SAFETY: as for commands.
             unsafe { callback(task.pointer.get(), user_data, ctx_data) };
         }
         if let Some(run) = run {
-            run.check_over(self);
+            run.check_over();
         }
     }
 }

@@ -26,8 +26,8 @@ pub(crate) struct Context {
     /// The host's pointer; null once the host destroyed it.
     pointer: Cell<*mut Ctx>,
     state: Cell<CtxState>,
-    user_data: Cell<Data>,
-    state_changed: Cell<Option<StateChangedCallback>>,
+    pub(crate) user_data: Cell<Data>,
+    pub(crate) state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
     /// It left RUNNING by itself, and the host has not stopped it since.
@@ -35,14 +35,21 @@ pub(crate) struct Context {
     kind: Kind,
 }
 
-/// The kind of a context.
 pub(crate) enum Kind {
-    /// `doca_urom_service`.
     Service(Service),
-    /// `doca_urom_worker`.
     Worker(Worker),
-    /// `doca_urom_domain`.
     Domain(Domain),
+}
+
+/// Calls a function that all kinds have.
+macro_rules! own {
+    ($ctx:expr, $own:ident => $call:expr) => {
+        match &$ctx.kind {
+            Kind::Service($own) => $call,
+            Kind::Worker($own) => $call,
+            Kind::Domain($own) => $call,
+        }
+    };
 }
 
 /// Functions that give a context's own part; `INVALID_VALUE` for one of another kind.
@@ -66,7 +73,6 @@ pub(crate) fn next_run() -> u64 {
 }
 
 impl Context {
-    /// An idle context.
     pub(crate) fn new(kind: Kind) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
             me: Weak::clone(me),
@@ -81,7 +87,6 @@ impl Context {
         })
     }
 
-    /// Notes the host's pointer.
     pub(crate) fn known_as(&self, pointer: *mut Ctx) {
         self.pointer.set(pointer);
     }
@@ -90,8 +95,8 @@ impl Context {
     pub(crate) fn retire(&self) {
         self.pointer.set(ptr::null_mut());
         match &self.kind {
-            Kind::Service(service) => service.leave_device(),
-            Kind::Worker(worker) => worker.leave_service(),
+            Kind::Service(service) => drop(service.device.take()),
+            Kind::Worker(worker) => drop(worker.service.take()),
             Kind::Domain(_) => {}
         }
         if let Some(pe) = self.pe.take() {
@@ -99,13 +104,19 @@ impl Context {
         }
     }
 
-    /// A handle that keeps it alive.
+    pub(crate) fn weak(&self) -> Weak<Context> {
+        Weak::clone(&self.me)
+    }
+
     pub(crate) fn handle(&self) -> Option<Rc<Context>> {
         self.me.upgrade()
     }
 
-    pub(crate) fn weak(&self) -> Weak<Context> {
-        Weak::clone(&self.me)
+    /// Has progress change the state.
+    pub(crate) fn announce(&self, next: CtxState) {
+        if let (Ok(pe), Some(ctx)) = (self.pe(), self.handle()) {
+            pe.announce(ctx, next);
+        }
     }
 
     /// As a host knows it; null once the host destroyed it.
@@ -139,25 +150,10 @@ impl Context {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
-    #[inline]
-    pub(crate) fn user_data(&self) -> Data {
-        self.user_data.get()
-    }
-
-    pub(crate) fn set_user_data(&self, data: Data) {
-        self.user_data.set(data);
-    }
-
-    pub(crate) fn set_state_changed(&self, callback: Option<StateChangedCallback>) {
-        self.state_changed.set(callback);
-    }
-
-    /// Whether the host has a callback for changes of state.
     pub(crate) fn is_watched(&self) -> bool {
         self.state_changed.get().is_some()
     }
 
-    /// Changes the state, then tells the host.
     pub(crate) fn set_state(&self, next: CtxState) {
         let previous = self.state.replace(next);
         if previous == next {
@@ -169,12 +165,10 @@ impl Context {
         }
     }
 
-    /// The progress engine, or `NOT_CONNECTED`.
     pub(crate) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
         self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
     }
 
-    /// Connects it to a progress engine, once.
     pub(crate) fn connect(&self, pe: Rc<Pe>) -> Result<(), DocaError> {
         if self.pe.borrow().is_some() {
             return Err(DocaError::NOT_PERMITTED);
@@ -193,47 +187,30 @@ impl Context {
         DocaError(failure.code)
     }
 
-    /// Runs `f` with the last failure, unless nothing failed.
     pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
         self.failure.borrow().as_ref().map(f)
     }
 
-    /// `doca_ctx_start`.
     pub(crate) fn start(&self) -> DocaError {
         if let Err(code) = self.require_idle() {
             return code;
         }
         self.failure.replace(None);
         self.lost.set(false);
-        match &self.kind {
-            Kind::Service(service) => service.start(self),
-            Kind::Worker(worker) => worker.start(self),
-            Kind::Domain(domain) => domain.start(self),
-        }
-        .unwrap_or_else(|failure| self.fail(&failure))
+        own!(self, own => own.start(self)).unwrap_or_else(|failure| self.fail(&failure))
     }
 
-    /// `doca_ctx_stop`.
     pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
         match self.state.get() {
             CtxState::IDLE => DocaError::SUCCESS,
             CtxState::STOPPING => DocaError::IN_PROGRESS,
-            _ => match &self.kind {
-                Kind::Service(service) => service.stop(self),
-                Kind::Worker(worker) => worker.stop(self),
-                Kind::Domain(domain) => domain.stop(self),
-            },
+            _ => own!(self, own => own.stop(self)),
         }
     }
 
-    /// Something that happened to a run of this context.
     pub(crate) fn on_event(&self, event: Event) {
-        match &self.kind {
-            Kind::Service(service) => service.on_event(self, event),
-            Kind::Worker(worker) => worker.on_event(self, event),
-            Kind::Domain(domain) => domain.on_event(self, event),
-        }
+        own!(self, own => own.on_event(self, event))
     }
 
     /// Applies a change of state from the queue, if it is still valid.
@@ -249,11 +226,7 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            match &self.kind {
-                Kind::Service(service) => service.ended(self),
-                Kind::Worker(worker) => worker.ended(self),
-                Kind::Domain(domain) => domain.ended(self),
-            }
+            own!(self, own => own.ended(self));
         }
         self.set_state(next);
         true
@@ -272,7 +245,6 @@ impl Context {
         self.lost.get()
     }
 
-    /// How many of its tasks are in flight.
     pub(crate) fn in_flight(&self) -> usize {
         match &self.kind {
             Kind::Service(service) => service.in_flight(),

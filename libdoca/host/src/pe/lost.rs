@@ -21,7 +21,6 @@ pub(crate) enum Lost {
 }
 
 impl Lost {
-    /// Logs it.
     #[cold]
     pub(super) fn report(self, pe: &Pe) {
         match self {

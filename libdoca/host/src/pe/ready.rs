@@ -16,18 +16,14 @@ use crate::pe::run::task::CmdTask;
 
 /// An event other than a command.
 pub(crate) enum Ready {
-    /// A group query completed.
     Group(Rc<GidTask>),
-    /// A context changes its state.
     State(Rc<Context>, CtxState),
 }
 
-/// No other event waits.
 const NEVER: usize = usize::MAX;
 
-/// The queue.
 pub(crate) struct ReadyQueue {
-    commands: Queue<CmdTask>,
+    commands: Queue,
     /// Each with the number of commands between it and the one before it.
     others: RefCell<VecDeque<(usize, Ready)>>,
     /// That number of the first of them.
@@ -36,26 +32,23 @@ pub(crate) struct ReadyQueue {
 
 impl ReadyQueue {
     pub(crate) fn new() -> ReadyQueue {
-        ReadyQueue { commands: Queue::new(), others: RefCell::default(), due: Cell::new(NEVER) }
+        ReadyQueue { commands: Queue::default(), others: RefCell::default(), due: Cell::new(NEVER) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.commands.is_empty() && !self.has_others()
     }
 
-    /// Whether there is anything but commands.
     #[inline]
     pub(crate) fn has_others(&self) -> bool {
         self.due.get() != NEVER
     }
 
-    /// Adds a command behind all that is ready.
     #[inline]
     pub(crate) fn push_command(&self, task: &'static CmdTask) {
         self.commands.push(task);
     }
 
-    /// Adds something else behind all that is ready.
     pub(crate) fn push(&self, other: Ready) {
         let mut others = self.others.borrow_mut();
         let before: usize = others.iter().map(|(between, _)| between).sum();
@@ -63,7 +56,6 @@ impl ReadyQueue {
         self.look_ahead(&others);
     }
 
-    /// Takes the oldest of all, if that is a command.
     #[inline]
     pub(crate) fn pop_command(&self) -> Option<&'static CmdTask> {
         if self.has_others() && !self.goes_before_others() {
@@ -85,7 +77,6 @@ impl ReadyQueue {
         true
     }
 
-    /// Takes the oldest of all, if that is something else.
     #[inline]
     pub(crate) fn pop_other(&self) -> Option<Ready> {
         if self.has_others() { self.pop_if_due() } else { None }

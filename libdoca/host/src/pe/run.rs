@@ -24,33 +24,27 @@ use crate::list::Queue;
 use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
-use crate::pe::ready::Ready;
 use crate::pe::run::flight::Flight;
 use crate::pe::run::sender::Sender;
-use crate::pe::run::task::CmdTask;
 use crate::running::Place;
 
-/// A run.
 pub(crate) struct Run {
-    number: u64,
+    pub(crate) number: u64,
     me: Weak<Run>,
     // The run and these two keep each other until the run ends.
     ctx: Rc<Context>,
     pe: Rc<Pe>,
-    channel: u16,
+    pub(crate) channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
     place: RefCell<Option<Place>>,
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
-    /// What the worker says of its plugins.
-    health: Arc<Health>,
+    pub(crate) health: Arc<Health>,
     id: Cell<u64>,
     their_channel: Cell<u16>,
-    /// What its worker's messages begin with.
     pass: Cell<Pass>,
     max_message: Cell<usize>,
-    /// The longest payload of a notification.
     max_response: Cell<usize>,
     plugin_addresses: RefCell<Vec<PluginAddress>>,
     connected: Cell<bool>,
@@ -64,12 +58,11 @@ pub(crate) struct Run {
     flight: Flight,
     sender: Sender,
     /// Answered tasks that wait until UCX has read the payload of the first of them.
-    parked: Queue<CmdTask>,
+    parked: Queue,
     broken: Cell<Option<Status>>,
     tended: Cell<bool>,
 }
 
-/// What a run is made from.
 pub(crate) struct Config {
     pub(crate) number: u64,
     pub(crate) plugins: u64,
@@ -104,28 +97,14 @@ impl Run {
             idle_queued: Cell::new(false),
             flight: Flight::new(config.max_inflight),
             sender: Sender::default(),
-            parked: Queue::new(),
+            parked: Queue::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
     }
 
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub(crate) fn channel(&self) -> u16 {
-        self.channel
-    }
-
-    /// The worker's id, once it is known.
     pub(crate) fn id(&self) -> u64 {
         self.id.get()
-    }
-
-    /// What the worker says of its plugins.
-    pub(crate) fn health(&self) -> &Arc<Health> {
-        &self.health
     }
 
     /// Where the worker's plugins are reached, once it is known.
@@ -148,7 +127,6 @@ impl Run {
         self.leaving.get()
     }
 
-    /// The worker let the host in: connect UCX and greet it.
     pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
         if self.leaving.get() {
             return;
@@ -160,7 +138,6 @@ impl Run {
         }
     }
 
-    /// Whether a message with this pass comes from the worker.
     #[inline]
     pub(crate) fn has_pass(&self, pass: Pass) -> bool {
         self.pass.get() == pass
@@ -169,7 +146,7 @@ impl Run {
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
         let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
         let wrong = |code: DocaError, what: String| {
-            failure(code, format!("worker {}: {what}", WorkerId(id)))
+            failure!(code = code, "worker {}: {what}", WorkerId(id))
         };
         if max_message <= NOTIFICATION_HEADER {
             return Err(wrong(
@@ -204,7 +181,6 @@ impl Run {
         Ok(())
     }
 
-    /// The worker's greeting came over UCX.
     pub(crate) fn on_greeting(&self, pe: &Pe) {
         if !self.greeted.replace(true) && self.connected.get() && !self.leaving.get() {
             self.announce(pe);
@@ -212,7 +188,7 @@ impl Run {
     }
 
     fn announce(&self, pe: &Pe) {
-        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::RUNNING));
+        pe.announce(Rc::clone(&self.ctx), CtxState::RUNNING);
     }
 
     /// The host is about to see the context run.
@@ -220,33 +196,33 @@ impl Run {
         self.refusal.set(DocaError::SUCCESS);
     }
 
-    /// The greeting is overdue.
     pub(crate) fn on_overdue(&self, pe: &Pe) {
         // It may be waiting in the queue of a host that did not progress for long.
         pe.drain();
         if !self.greeted.get() && !self.leaving.get() {
-            let text = format!(
-                "worker {} let this host in but cannot be heard over UCX: check UCX_TLS and UCX_NET_DEVICES on both \
-                 sides, and firewalls between them",
-                WorkerId(self.id.get())
+            self.lose(
+                pe,
+                &failure!(
+                    TIME_OUT,
+                    "worker {} let this host in but cannot be heard over UCX: \
+                                     check UCX_TLS and UCX_NET_DEVICES on both sides, and \
+                                     firewalls between them",
+                    WorkerId(self.id.get())
+                ),
             );
-            self.lose(pe, &failure(DocaError::TIME_OUT, text));
         }
     }
 
-    /// Whether a broken endpoint has not been handled yet.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.get().is_some()
     }
 
-    /// UCX found the endpoint broken.
     #[cold]
     fn on_broken(&self, status: Status) {
         self.broken.set(Some(status));
         self.tend_later(&self.pe);
     }
 
-    /// The control stream is over.
     pub(crate) fn on_ended(&self, pe: &Pe, reason: Option<Failure>) {
         self.stream_over.set(true);
         if let Some(failure) = reason
@@ -267,13 +243,12 @@ impl Run {
         }
         let code = self.ctx.fail(reason);
         if self.ctx.is(CtxState::RUNNING) {
-            pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::STOPPING));
+            pe.announce(Rc::clone(&self.ctx), CtxState::STOPPING);
         }
         self.give_up(pe, code, code, false);
         self.check_over(pe);
     }
 
-    /// The host stops the context.
     pub(crate) fn stop(&self, pe: &Pe) {
         self.give_up(pe, DocaError::BAD_STATE, DocaError::SHUTDOWN, true);
         self.check_over(pe);
@@ -309,7 +284,7 @@ impl Run {
             return self.flight.report_unreleased(WorkerId(self.id.get()));
         }
         self.idle_queued.set(true);
-        pe.push(Ready::State(Rc::clone(&self.ctx), CtxState::IDLE));
+        pe.announce(Rc::clone(&self.ctx), CtxState::IDLE);
     }
 
     #[cold]
@@ -331,11 +306,14 @@ impl Run {
                 DocaError::CONNECTION_RESET
             };
             pe.drain();
-            let text = format!(
-                "worker {} was lost: UCX says {status}; start it again",
-                WorkerId(self.id.get())
+            self.lose(
+                pe,
+                &failure!(
+                    code = code,
+                    "worker {} was lost: UCX says {status}; start it again",
+                    WorkerId(self.id.get())
+                ),
             );
-            self.lose(pe, &failure(code, text));
         }
         if self.leaving.get() {
             return;

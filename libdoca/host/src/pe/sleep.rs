@@ -93,8 +93,7 @@ impl Pe {
             epoll::add(&self.epoll, timer.as_fd(), data, epoll::EventFlags::IN).map(|()| timer)
         });
         let timer = timer.map_err(|error| {
-            let text = format!("the progress engine cannot have a timer: {error}");
-            failure(DocaError::OPERATING_SYSTEM, text)
+            failure!(OPERATING_SYSTEM, "the progress engine cannot have a timer: {error}")
         })?;
         self.timer.get_or_init(|| timer);
         Ok(())
@@ -116,7 +115,6 @@ impl Pe {
         Ok(())
     }
 
-    /// Clears the timer.
     fn quiet(&self) {
         if let Some(timer) = self.timer.get() {
             // Fails only when it has not fired.

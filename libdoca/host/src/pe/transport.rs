@@ -6,7 +6,6 @@ use std::rc::{Rc, Weak};
 
 use ucx::{Data, Worker};
 
-use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS};
 use urom_wire::pass::Pass;
@@ -18,8 +17,7 @@ use crate::pe::Pe;
 
 /// Refuses a UCX that is too old to be called.
 pub(crate) fn require_ucx() -> Result<(), Failure> {
-    ucx::require_version()
-        .map_err(|error| failure(DocaError::UNSUPPORTED_VERSION, error.to_string()))
+    ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
 }
 
 /// The UCX worker of a progress engine.
@@ -27,7 +25,6 @@ pub(crate) struct Transport {
     ucx: Worker,
     /// The nonce that a test of the receive queue waits for.
     pub(crate) awaited: Rc<Awaited>,
-    /// The receive queue is blocked.
     pub(crate) blocked: Cell<bool>,
     /// The transport that replaced a blocked one.
     pub(crate) next: OnceCell<Box<Transport>>,
@@ -37,7 +34,6 @@ impl Transport {
     /// A UCX worker whose messages go to the engine.
     ///
     /// # Safety
-    ///
     /// The engine exists whenever this worker is progressed or sends.
     pub(crate) unsafe fn new(pe: Weak<Pe>) -> ucx::Result<Transport> {
         let ucx = context().name("urom-host").build()?.worker()?;

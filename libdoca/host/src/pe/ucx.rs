@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rustix::event::epoll;
 use ucx::Endpoint;
-use urom_abi::{DocaError, signals};
+use urom_abi::signals;
 use urom_wire::control::Failure;
 use urom_wire::descriptors;
 use urom_wire::queue_probe::{BLOCKED, Queue, Verdict};
@@ -30,7 +30,6 @@ impl Pe {
         Ok(current.next.get_or_init(|| transport))
     }
 
-    /// The newest transport.
     #[inline]
     pub(super) fn current(&self) -> Option<&Transport> {
         let mut current = self.transport.get()?;
@@ -42,8 +41,7 @@ impl Pe {
 
     fn make_transport(&self) -> Result<Transport, Failure> {
         transport::require_ucx()?;
-        let broken =
-            |what: &str| failure(DocaError::INITIALIZATION, format!("UCX cannot be used: {what}"));
+        let broken = |what: &str| failure!(INITIALIZATION, "UCX cannot be used: {what}");
         descriptors::require().map_err(|text| broken(&text))?;
         // SAFETY: the engine has the transport, and nothing else progresses it. What sends by it is
         // a run's endpoint, and a run keeps its engine.
@@ -140,7 +138,7 @@ impl Pe {
                 let _ = epoll::delete(&self.epoll, fd);
             }
         }
-        let failure = failure(DocaError::CONNECTION_RESET, BLOCKED);
+        let failure = failure!(CONNECTION_RESET, "{BLOCKED}");
         let runs: Vec<Rc<Run>> = self.channels.borrow().iter().cloned().collect();
         for run in runs {
             run.lose(self, &failure);

@@ -7,55 +7,41 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Ctx, CtxState, Data, StateChangedCallback, Task};
 use urom_log::{guard, guard_or};
 
-use crate::handle::{self, AnyTask, borrow, buffer, hold, present, publish, put, withdraw};
+use crate::handle::{self, AnyTask, borrow, buffer, context, pe, present, publish, put, withdraw};
 use crate::pe::Pe;
-use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
 
 functions! {
-    fn ctx_start(pointer: *mut Ctx) [ctx = hold::<Context, _>, pointer] {
-        ctx.start().check()
-    }
+    fn doca_ctx_start[ctx = context: *mut Ctx]() { ctx.start().check() }
 
-    fn ctx_stop(pointer: *mut Ctx) [ctx = hold::<Context, _>, pointer] {
-        ctx.stop().check()
-    }
+    fn doca_ctx_stop[ctx = context: *mut Ctx]() { ctx.stop().check() }
 
-    fn ctx_get_state(pointer: *const Ctx, state: *mut CtxState)
-        [ctx = borrow::<Context, _>, pointer] => state {
-        ctx.state()
-    }
+    fn doca_ctx_get_state[ctx = context: *const Ctx](state: *mut CtxState) => state { ctx.state() }
 
-    fn ctx_set_user_data(pointer: *mut Ctx, data: Data) [ctx = borrow::<Context, _>, pointer] {
-        ctx.set_user_data(data);
+    fn doca_ctx_set_user_data[ctx = context: *mut Ctx](data: Data) {
+        ctx.user_data.set(data);
         Ok(())
     }
 
-    fn ctx_get_user_data(pointer: *const Ctx, data: *mut Data)
-        [ctx = borrow::<Context, _>, pointer] => data {
-        ctx.user_data()
+    fn doca_ctx_get_user_data[ctx = context: *const Ctx](data: *mut Data) => data {
+        ctx.user_data.get()
     }
 
-    fn ctx_set_state_changed_cb(pointer: *mut Ctx, callback: Option<StateChangedCallback>)
-        [ctx = borrow::<Context, _>, pointer] {
-        ctx.set_state_changed(callback);
+    fn doca_ctx_set_state_changed_cb[ctx = context: *mut Ctx](
+        callback: Option<StateChangedCallback>,
+    ) {
+        ctx.state_changed.set(callback);
         Ok(())
     }
 
-    fn ctx_get_num_inflight_tasks(pointer: *const Ctx, count: *mut usize)
-        [ctx = borrow::<Context, _>, pointer] => count {
+    fn doca_ctx_get_num_inflight_tasks[ctx = context: *const Ctx](count: *mut usize) => count {
         ctx.in_flight()
     }
-}
 
-pub(super) unsafe extern "C" fn ctx_get_failure(
-    pointer: *const Ctx,
-    text: *mut c_char,
-    capacity: usize,
-) -> usize {
-    guard_or(0, || {
-        // SAFETY: the caller's object.
-        let Ok(ctx) = (unsafe { borrow::<Context, _>(pointer) }) else { return 0 };
+    fn urom_ctx_get_failure[ctx = context: *const Ctx](
+        text: *mut c_char,
+        capacity: usize,
+    ) -> usize {
         let len = ctx.with_failure(|failure| {
             if !text.is_null() {
                 let len = failure.text.len().min(capacity);
@@ -65,21 +51,13 @@ pub(super) unsafe extern "C" fn ctx_get_failure(
             failure.text.len()
         });
         len.unwrap_or(0)
-    })
-}
+    }
 
-pub(super) unsafe extern "C" fn ctx_get_failure_code(pointer: *const Ctx) -> DocaError {
-    guard_or(DocaError::UNEXPECTED, || {
-        // SAFETY: the caller's object.
-        let Ok(ctx) = (unsafe { borrow::<Context, _>(pointer) }) else {
-            return DocaError::INVALID_VALUE;
-        };
-        ctx.with_failure(|failure| DocaError(failure.code)).unwrap_or(DocaError::SUCCESS)
-    })
-}
+    fn urom_ctx_get_failure_code[ctx = context: *const Ctx]() {
+        ctx.with_failure(|failure| DocaError(failure.code).check()).unwrap_or(Ok(()))
+    }
 
-functions! {
-    fn pe_create(out: *mut *mut host::Pe) [] => out {
+    fn doca_pe_create[](out: *mut *mut host::Pe) => out {
         let pe = Pe::new().map_err(|error| {
             tracing::error!(target: "urom_library", "a progress engine cannot be made: {error}");
             DocaError::OPERATING_SYSTEM
@@ -87,45 +65,37 @@ functions! {
         publish(pe)
     }
 
-    fn pe_destroy(pointer: *mut host::Pe) [pe = borrow::<Pe, _>, pointer] {
-        pe.may_go()?;
+    fn doca_pe_destroy[](pointer: *mut host::Pe) {
+        // SAFETY: the caller's object.
+        unsafe { borrow::<Pe, _>(pointer) }?.may_go()?;
         // SAFETY: the caller's object.
         unsafe { withdraw::<Pe, _>(pointer) }.map(drop)
     }
 
-    fn pe_connect_ctx(pointer: *mut host::Pe, ctx: *mut Ctx)
-        [pe = borrow::<Pe, _>, pointer; ctx = borrow::<Context, _>, ctx] {
-        ctx.connect(pe.handle().ok_or(DocaError::INVALID_VALUE)?)
-    }
-}
-
-answers! {
-    fn pe_progress(pointer: *mut host::Pe) -> u8, otherwise 0; [pe = handle::pe, pointer] {
-        pe.progress()
+    fn doca_pe_connect_ctx[pe = borrow::<Pe, _>: *mut host::Pe](ctx: *mut Ctx) {
+        // SAFETY: the caller's object.
+        unsafe { context(ctx) }?.connect(pe.handle().ok_or(DocaError::INVALID_VALUE)?)
     }
 
-    fn pe_progress_many(pointer: *mut host::Pe)
-        -> u32, otherwise 0; [pe = handle::pe, pointer] {
-        pe.progress_many()
-    }
-}
+    fn doca_pe_progress[pe = pe: *mut host::Pe]() -> u8 { pe.progress() }
 
-functions! {
-    fn pe_get_num_inflight_tasks(pointer: *const host::Pe, count: *mut usize)
-        [pe = borrow::<Pe, _>, pointer] => count {
+    fn urom_pe_progress_many[pe = pe: *mut host::Pe]() -> u32 { pe.progress_many() }
+
+    fn doca_pe_get_num_inflight_tasks[pe = borrow::<Pe, _>: *const host::Pe](
+        count: *mut usize,
+    ) => count {
         pe.in_flight()
     }
 
-    fn pe_get_notification_handle(pointer: *const host::Pe, fd: *mut c_int)
-        [pe = borrow::<Pe, _>, pointer] => fd {
+    fn doca_pe_get_notification_handle[pe = borrow::<Pe, _>: *const host::Pe](
+        fd: *mut c_int,
+    ) => fd {
         pe.notification_fd()
     }
 
-    fn pe_request_notification(pointer: *mut host::Pe) [pe = handle::pe, pointer] {
-        pe.request_notification()
-    }
+    fn doca_pe_request_notification[pe = pe: *mut host::Pe]() { pe.request_notification() }
 
-    fn pe_clear_notification(pointer: *mut host::Pe, fd: c_int) [pe = handle::pe, pointer] {
+    fn doca_pe_clear_notification[pe = pe: *mut host::Pe](fd: c_int) {
         if fd != pe.notification_fd() {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -133,7 +103,7 @@ functions! {
         Ok(())
     }
 
-    fn task_submit(pointer: *mut Task) [task = handle::task, pointer] {
+    fn doca_task_submit[task = handle::task: *mut Task]() {
         match task {
             AnyTask::Command(task) => {
                 task.head.is_callers()?;
@@ -141,6 +111,33 @@ functions! {
             }
             AnyTask::Query(task) => submit_query(task),
         }
+    }
+
+    fn doca_task_get_status[task = handle::task: *const Task]() {
+        task.head().shown_status().check()
+    }
+
+    fn doca_task_set_user_data[task = handle::task: *mut Task](data: Data) -> () {
+        task.head().user_data.set(data);
+    }
+
+    fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
+        match task {
+            AnyTask::Command(task) => task.run().map(|run| run.context().as_ctx()),
+            AnyTask::Query(task) => task.ctx.upgrade().map(|ctx| ctx.as_ctx()),
+        }
+        .unwrap_or(ptr::null_mut())
+    }
+
+    fn doca_buf_get_data[buffer = buffer: *const Buf](data: *mut *mut c_void) => data {
+        buffer.data().cast()
+    }
+
+    fn doca_buf_get_data_len[buffer = buffer: *const Buf](len: *mut usize) => len { buffer.len() }
+
+    fn doca_buf_set_data[buffer = buffer: *mut Buf](data: *mut c_void, len: usize) {
+        present(data)?;
+        buffer.set_data(data.cast(), len)
     }
 }
 
@@ -150,52 +147,10 @@ fn submit_query(task: &GidTask) -> Result<(), DocaError> {
     task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task)
 }
 
-pub(super) unsafe extern "C" fn task_get_status(pointer: *const Task) -> DocaError {
-    guard_or(DocaError::UNEXPECTED, || {
+pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) -> Data {
+    const NONE: Data = Data { u64: 0 };
+    guard_or(NONE, || {
         // SAFETY: the caller's object.
-        unsafe { handle::task(pointer) }.map_or_else(|code| code, |task| task.head().shown_status())
+        unsafe { handle::task(pointer) }.map_or(NONE, |task| task.head().user_data.get())
     })
-}
-
-answers! {
-    fn task_set_user_data(pointer: *mut Task, data: Data)
-        -> (), otherwise (); [task = handle::task, pointer] {
-        task.head().user_data.set(data);
-    }
-
-    fn task_get_user_data(pointer: *const Task)
-        -> Data, otherwise Data { u64: 0 }; [task = handle::task, pointer] {
-        task.head().user_data.get()
-    }
-}
-
-pub(super) unsafe extern "C" fn task_get_ctx(pointer: *const Task) -> *mut Ctx {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: the caller's object.
-        match unsafe { handle::task(pointer) } {
-            Ok(AnyTask::Command(task)) => {
-                task.run().map_or(ptr::null_mut(), |run| run.context().as_ctx())
-            }
-            Ok(AnyTask::Query(task)) => {
-                task.ctx.upgrade().map_or(ptr::null_mut(), |ctx| ctx.as_ctx())
-            }
-            Err(_) => ptr::null_mut(),
-        }
-    })
-}
-
-functions! {
-    fn buf_get_data(pointer: *const Buf, data: *mut *mut c_void)
-        [buffer = buffer, pointer] => data {
-        buffer.data().cast()
-    }
-
-    fn buf_get_data_len(pointer: *const Buf, len: *mut usize) [buffer = buffer, pointer] => len {
-        buffer.len()
-    }
-
-    fn buf_set_data(pointer: *mut Buf, data: *mut c_void, len: usize) [buffer = buffer, pointer] {
-        present(data)?;
-        buffer.set_data(data.cast(), len)
-    }
 }

@@ -18,8 +18,21 @@ fn lists() -> MutexGuard<'static, HashMap<usize, usize>> {
     LISTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Writes a C string.
+///
+/// # Safety
+/// `place` is null or has room for the text and its NUL.
+unsafe fn write_text(place: *mut c_char, text: &str) -> Result<(), DocaError> {
+    present(place)?;
+    // SAFETY: the caller promises the room.
+    unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+    let end = place.wrapping_add(text.len());
+    // SAFETY: as above.
+    unsafe { put(end, 0) }
+}
+
 functions! {
-    fn create_list(list: *mut *mut *mut DevInfo, count: *mut u32) [] {
+    fn doca_devinfo_create_list[](list: *mut *mut *mut DevInfo, count: *mut u32) {
         present(list)?;
         present(count)?;
         let found = device::list();
@@ -43,10 +56,10 @@ functions! {
         unsafe { put(count, u32::try_from(len).unwrap_or(u32::MAX)) }
     }
 
-    fn destroy_list(list: *mut *mut DevInfo) [] {
+    fn doca_devinfo_destroy_list[](list: *mut *mut DevInfo) {
         let len = lists().remove(&list.addr()).ok_or(DocaError::INVALID_VALUE)?;
         let slice = std::ptr::slice_from_raw_parts_mut(list, len);
-        // SAFETY: from `create_list`, with its length, and taken back once.
+        // SAFETY: from `doca_devinfo_create_list`, with its length, and taken back once.
         let entries = unsafe { Box::from_raw(slice) };
         for entry in entries {
             // SAFETY: the caller's object.
@@ -54,25 +67,11 @@ functions! {
         }
         Ok(())
     }
-}
 
-/// Writes a C string.
-///
-/// # Safety
-///
-/// `place` is null or has room for the text and its NUL.
-unsafe fn write_text(place: *mut c_char, text: &str) -> Result<(), DocaError> {
-    present(place)?;
-    // SAFETY: the caller promises the room.
-    unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
-    let end = place.wrapping_add(text.len());
-    // SAFETY: as above.
-    unsafe { put(end, 0) }
-}
-
-functions! {
-    fn get_ibdev_name(info: *const DevInfo, name: *mut c_char, size: u32)
-        [info = borrow::<DeviceInfo, _>, info] {
+    fn doca_devinfo_get_ibdev_name[info = borrow::<DeviceInfo, _>: *const DevInfo](
+        name: *mut c_char,
+        size: u32,
+    ) {
         if size < IBDEV_NAME_SIZE as u32 {
             return Err(DocaError::INVALID_VALUE);
         }
@@ -80,11 +79,18 @@ functions! {
         unsafe { write_text(name, &info.name) }
     }
 
-    fn get_pci_addr_str(info: *const DevInfo, address: *mut c_char)
-        [info = borrow::<DeviceInfo, _>, info] {
+    fn doca_devinfo_get_pci_addr_str[info = borrow::<DeviceInfo, _>: *const DevInfo](
+        address: *mut c_char,
+    ) {
         // SAFETY: the caller's place has 13 bytes, and an address has 12.
         unsafe { write_text(address, info.shown_pci_address()) }
     }
+
+    fn doca_dev_open[info = borrow::<DeviceInfo, _>: *mut DevInfo](dev: *mut *mut Dev) => dev {
+        Device::open(info).cast_mut().cast()
+    }
+
+    fn doca_dev_close[](dev: *mut Dev) { Device::close(dev.cast_const().cast()) }
 }
 
 /// `doca_devinfo_is_equal_pci_addr`: stores 1 when the device has that PCI address (`dddd:bb:dd.f`,
@@ -131,15 +137,4 @@ pub unsafe extern "C" fn devinfo_get_iface_name(
         // SAFETY: the caller's place has 256 bytes or more, and names have at most 255.
         unsafe { write_text(name, interface) }
     })
-}
-
-functions! {
-    fn open(info: *mut DevInfo, dev: *mut *mut Dev)
-        [info = borrow::<DeviceInfo, _>, info] => dev {
-        Device::open(info).cast_mut().cast()
-    }
-}
-
-pub(super) unsafe extern "C" fn close(dev: *mut Dev) -> DocaError {
-    guard(|| Device::close(dev.cast_const().cast()))
 }

@@ -10,141 +10,132 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
 use urom_log::{guard, guard_or};
-use urom_wire::control::Failure;
 
 use crate::address::{Address, Wish};
 use crate::device::Device;
-use crate::failure::{failure, invalid};
-use crate::handle::{borrow, present, publish, put, service, withdraw};
+use crate::failure::failure;
+use crate::handle::{present, publish, publish_context, put, query, service, withdraw};
+use crate::pe::ctx::Kind;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
-use crate::pe::ctx::{Context, Kind};
 
-functions! {
-    fn create(out: *mut *mut host::Service) [] => out {
-        publish(Context::new(Kind::Service(Service::new())))
-    }
-
-    fn destroy(pointer: *mut host::Service) [(ctx, own) = service, pointer] {
-        ctx.require_idle().map_err(|_| DocaError::NOT_PERMITTED)?;
-        if own.shared().is_attached() {
-            return Err(DocaError::IN_USE);
-        }
-        // SAFETY: the caller's object.
-        unsafe { withdraw::<Context, _>(pointer) }.map(drop)
-    }
-}
-
-settings! {
-    fn set_max_comm_msg_size(pointer: *mut host::Service, size: usize) [own = service] {
-        own.set_max_message(size)
-    }
-
-    fn set_max_workers(pointer: *mut host::Service, count: u32) [own = service] {
-        own.set_max_workers(count)
-    }
-
-    fn set_dev(pointer: *mut host::Service, dev: *mut Dev) [own = service] {
-        let device = Device::find(dev.cast_const().cast());
-        own.set_device(
-            device.map_err(|code| failure(code, "the service's device is NULL or not open"))?,
-        );
-        Ok(())
-    }
-}
+// What hosts call the objects.
+type Pointer = *mut host::Service;
+type Query = *mut host::GidTask;
 
 /// A C string of the caller's; `None` for null.
 ///
 /// # Safety
-///
 /// `text` is null or a C string that stays for the call.
 unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
     // SAFETY: not null, and the caller promises the rest.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
 }
 
-settings! {
-    fn set_address(pointer: *mut host::Service, address: *const c_char, origin: *const c_char)
-        [own = service] {
+functions! {
+    fn doca_urom_service_create[](out: *mut *mut host::Service) => out {
+        publish_context(Kind::Service(Service::new()))
+    }
+
+    fn doca_urom_service_destroy[service = service: Pointer]() {
+        if service.ctx.require_idle().is_ok() && service.shared.is_attached() {
+            return Err(DocaError::IN_USE);
+        }
+        service.destroy(DocaError::NOT_PERMITTED)
+    }
+
+    set fn doca_urom_service_set_max_comm_msg_size[service = service: Pointer](size: usize) {
+        service.set_max_message(size)
+    }
+
+    set fn doca_urom_service_set_max_workers[service = service: Pointer](count: u32) {
+        service.set_max_workers(count)
+    }
+
+    set fn doca_urom_service_set_dev[service = service: Pointer](dev: *mut Dev) {
+        let device = Device::find(dev.cast_const().cast()).map_err(|code| {
+            failure!(code = code, "the service's device is NULL or not open")
+        })?;
+        service.device.replace(Some(device));
+        Ok(())
+    }
+
+    set fn urom_service_set_address[service = service: Pointer](
+        address: *const c_char,
+        origin: *const c_char,
+    ) {
         // SAFETY: the caller's string.
         let address = unsafe { text(address) };
         // SAFETY: the caller's string.
         let origin = unsafe { text(origin) };
         let address =
-            address.ok_or_else(|| invalid("the service's address is NULL"))?.to_string_lossy();
+            address.ok_or_else(|| failure!(INVALID_VALUE, "the service's address is \
+                                                           NULL"))?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
         let address = Address::parse(&address, origin.as_deref()).ok_or_else(|| {
-            invalid(format!(
-                "`{address}` is no address of a service: write HOST:PORT, [IPV6]:PORT or HOST"
-            ))
+            failure!(INVALID_VALUE, "`{address}` is no address of a service: write HOST:PORT, \
+                                     [IPV6]:PORT or HOST")
         })?;
-        own.set_wish(Wish::Address(address));
+        service.wish.replace(Wish::Address(address));
         Ok(())
     }
 
-    fn set_embedded(pointer: *mut host::Service, plugin_path: *const c_char) [own = service] {
+    set fn urom_service_set_embedded[service = service: Pointer](plugin_path: *const c_char) {
         // SAFETY: the caller's string.
         let path = unsafe { text(plugin_path) };
-        own.set_wish(Wish::Embedded(
-            path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned()),
-        ));
+        let path = path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
+        service.wish.replace(Wish::Embedded(path));
         Ok(())
     }
 
-    fn set_key_file(pointer: *mut host::Service, path: *const c_char) [own = service] {
+    set fn urom_service_set_key_file[service = service: Pointer](path: *const c_char) {
         // SAFETY: the caller's string.
         let path = unsafe { text(path) };
-        let path = path.ok_or_else(|| invalid("the service's key file is NULL"))?;
+        let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
         if path.is_empty() {
-            return Err(invalid("the service's key file has no name"));
+            return Err(failure!(INVALID_VALUE, "the service's key file has no name"));
         }
-        own.set_key_file(OsStr::from_bytes(path.to_bytes()).into());
+        service.key_file.replace(Some(OsStr::from_bytes(path.to_bytes()).into()));
         Ok(())
     }
 
-    fn set_any_device(pointer: *mut host::Service) [own = service] {
-        own.set_any_device();
+    set fn urom_service_set_any_device[service = service: Pointer]() {
+        service.any_device.set(true);
         Ok(())
     }
-}
 
-answers! {
-    fn as_ctx(pointer: *mut host::Service)
-        -> *mut Ctx, otherwise ptr::null_mut(); [(ctx, _) = service, pointer] {
-        ctx.as_ctx()
-    }
-}
+    fn doca_urom_service_as_ctx[service = service: Pointer]() -> *mut Ctx { service.ctx.as_ctx() }
 
-functions! {
-    fn get_plugins_list(
-        pointer: *mut host::Service,
+    fn doca_urom_service_get_plugins_list[service = service: Pointer](
         plugins: *mut *const PluginInfo,
         count: *mut usize,
-    ) [(ctx, own) = service, pointer] {
+    ) {
         present(plugins)?;
         present(count)?;
-        let (first, len) = own.plugins(ctx)?;
+        let (first, len) = service.plugins(service.ctx)?;
         // SAFETY: the caller's place.
         unsafe { put(plugins, first) }?;
         // SAFETY: the caller's place.
         unsafe { put(count, len) }
     }
 
-    fn get_plugin_fingerprint(pointer: *mut host::Service, plugin: u64, fingerprint: *mut u64)
-        [(ctx, own) = service, pointer] => fingerprint {
-        own.fingerprint(ctx, plugin)?.ok_or(DocaError::NOT_FOUND)?
+    fn urom_service_get_plugin_fingerprint[service = service: Pointer](
+        plugin: u64,
+        fingerprint: *mut u64,
+    ) => fingerprint {
+        service.fingerprint(service.ctx, plugin)?.ok_or(DocaError::NOT_FOUND)?
     }
 
-    fn get_plugin_description(
-        pointer: *mut host::Service,
+    fn urom_service_get_plugin_description[service = service: Pointer](
         plugin: u64,
         bytes: *mut c_void,
         length: *mut usize,
-    ) [(ctx, own) = service, pointer] {
+    ) {
         present(length)?;
         // SAFETY: the caller's place, which holds what there is room for.
         let room = unsafe { length.read_unaligned() };
-        let description = own.description(ctx, plugin).map_err(|failure| ctx.fail(&failure))?;
+        let ctx = service.ctx;
+        let description = service.description(ctx, plugin).map_err(|why| ctx.fail(&why))?;
         // SAFETY: the caller's place.
         unsafe { put(length, description.len()) }?;
         if description.len() > room {
@@ -157,69 +148,60 @@ functions! {
         Ok(())
     }
 
-    fn get_cpuset(pointer: *mut host::Service, cpus: *mut CpuSet)
-        [(ctx, own) = service, pointer] => cpus {
-        own.cpus(ctx)?
+    fn doca_urom_service_get_cpuset[service = service: Pointer](cpus: *mut CpuSet) => cpus {
+        service.running(service.ctx)?.cpus
     }
-}
 
-pub(super) unsafe extern "C" fn query_allocate(
-    pointer: *mut host::Service,
-    task: *mut *mut host::GidTask,
-) -> DocaError {
-    // SAFETY: the caller's promises are the same.
-    unsafe { query_allocate_init(pointer, 0, None, task) }
-}
-
-functions! {
-    fn query_allocate_init(
-        pointer: *mut host::Service,
+    fn doca_urom_service_get_workers_by_gid_task_allocate_init[service = service: Pointer](
         gid: u32,
         callback: Option<GidTaskCallback>,
         task: *mut *mut host::GidTask,
-    ) [(ctx, own) = service, pointer] => task {
-        let run = own.run(ctx)?;
-        let query = publish(GidTask::new(&run, ctx.weak(), gid, callback));
-        run.allocated();
-        query
+    ) => task {
+        let query = service.run(service.ctx)?.allocate(gid, callback);
+        query.pointer.set(publish(Rc::clone(&query)));
+        query.pointer.get()
     }
 
-    fn query_release(pointer: *mut host::GidTask) [task = borrow::<GidTask, _>, pointer] {
+    fn doca_urom_service_get_workers_by_gid_task_release[task = query: Query]() {
         task.head.is_callers()?;
         // SAFETY: the caller's object.
-        let task: Rc<GidTask> = unsafe { withdraw(pointer) }?;
+        let task: Rc<GidTask> = unsafe { withdraw(task.pointer.get()) }?;
         if let Some(run) = task.run.upgrade() {
             run.released();
         }
         Ok(())
     }
-}
 
-answers! {
-    fn query_set_gid(pointer: *mut host::GidTask, gid: u32)
-        -> (), otherwise (); [task = borrow::<GidTask, _>, pointer] {
+    fn doca_urom_service_get_workers_by_gid_task_set_gid[task = query: Query](gid: u32) -> () {
         task.gid.set(gid);
     }
 
-    fn query_set_cb(pointer: *mut host::GidTask, callback: Option<GidTaskCallback>)
-        -> (), otherwise (); [task = borrow::<GidTask, _>, pointer] {
+    fn doca_urom_service_get_workers_by_gid_task_set_cb[task = query: Query](
+        callback: Option<GidTaskCallback>,
+    ) -> () {
         task.callback.set(callback);
     }
 
-    fn query_as_task(pointer: *mut host::GidTask)
-        -> *mut Task, otherwise ptr::null_mut(); [_ = borrow::<GidTask, _>, pointer] {
-        pointer.cast()
+    fn doca_urom_service_get_workers_by_gid_task_as_task[task = query: Query]() -> *mut Task {
+        task.pointer.get().cast()
     }
 
-    fn query_get_workers_count(pointer: *mut host::GidTask)
-        -> usize, otherwise 0; [task = borrow::<GidTask, _>, pointer] {
-        Some(task).filter(|task| task.is_done()).map_or(0, |task| task.ids.borrow().len())
+    fn doca_urom_service_get_workers_by_gid_task_get_workers_count[task = query: Query]() -> usize {
+        if task.is_done() { task.ids.borrow().len() } else { 0 }
     }
 
-    fn query_get_worker_ids(pointer: *mut host::GidTask)
-        -> *const u64, otherwise ptr::null(); [task = borrow::<GidTask, _>, pointer] {
-        let ids = Some(task).filter(|task| task.is_done()).map(|task| task.ids.borrow());
+    fn doca_urom_service_get_workers_by_gid_task_get_worker_ids[task = query: Query](
+    ) -> *const u64 {
+        let ids = task.ids.borrow();
         // An empty list would have an address at which nothing is.
-        ids.filter(|ids| !ids.is_empty()).map_or(ptr::null(), |ids| ids.as_ptr())
+        if task.is_done() && !ids.is_empty() { ids.as_ptr() } else { ptr::null() }
     }
+}
+
+pub(super) unsafe extern "C" fn doca_urom_service_get_workers_by_gid_task_allocate(
+    pointer: *mut host::Service,
+    task: *mut *mut host::GidTask,
+) -> DocaError {
+    // SAFETY: the caller's promises are the same.
+    unsafe { doca_urom_service_get_workers_by_gid_task_allocate_init(pointer, 0, None, task) }
 }

@@ -10,199 +10,155 @@ use urom_log::{guard, guard_or};
 use urom_wire::control::{Failure, Stuck};
 
 use crate::buf::Buffer;
-use crate::failure::{failure, invalid};
-use crate::handle::{command, live_worker, present, publish, put, service, withdraw, worker};
+use crate::failure::failure;
+use crate::handle::{command, live_worker, present, publish_context, put, service, worker};
+use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::Worker;
-use crate::pe::ctx::{Context, Kind};
+use crate::pe::run::task::CmdTask;
+use crate::running::Attachment;
 
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;
 
-functions! {
-    fn create(out: *mut *mut host::Worker) [] => out {
-        publish(Context::new(Kind::Worker(Worker::new())))
-    }
+// What hosts call the objects.
+type Pointer = *mut host::Worker;
+type Command = *mut host::CmdTask;
 
-    fn destroy(pointer: *mut host::Worker) [(ctx, _) = worker, pointer] {
-        ctx.require_idle().map_err(|_| DocaError::IN_USE)?;
-        // SAFETY: the caller's object.
-        unsafe { withdraw::<Context, _>(pointer) }.map(drop)
-    }
+/// As a host knows them.
+fn as_task(task: &CmdTask) -> *mut host::CmdTask {
+    ptr::from_ref(task).cast_mut().cast()
 }
 
-settings! {
-    fn set_service(pointer: *mut host::Worker, service_pointer: *mut host::Service)
-        [own = worker] {
+fn as_buf(buffer: &Buffer) -> *mut Buf {
+    ptr::from_ref(buffer).cast_mut().cast()
+}
+
+functions! {
+    fn doca_urom_worker_create[](out: *mut *mut host::Worker) => out {
+        publish_context(Kind::Worker(Worker::new()))
+    }
+
+    fn doca_urom_worker_destroy[worker = worker: Pointer]() { worker.destroy(DocaError::IN_USE) }
+
+    set fn doca_urom_worker_set_service[worker = worker: Pointer](of: *mut host::Service) {
         // SAFETY: the caller's object; another thread may use it, but not end it, and only what is
         // shared is touched.
-        let service = unsafe { service(service_pointer) };
-        let (_, service) =
-            service.map_err(|code| failure(code, "the worker's service is NULL or no service"))?;
-        own.set_service(service.shared().clone());
+        let service = unsafe { service(of) }.map_err(|code| {
+            failure!(code = code, "the worker's service is NULL or no service")
+        })?;
+        worker.service.replace(Some(Attachment::new(service.shared.clone())));
         Ok(())
     }
 
-    fn set_id(pointer: *mut host::Worker, id: u64) [own = worker] {
-        own.set_id(id);
+    set fn doca_urom_worker_set_id[worker = worker: Pointer](id: u64) {
+        worker.id.set(id);
         Ok(())
     }
 
-    fn set_plugins(pointer: *mut host::Worker, mask: u64) [own = worker] {
-        own.set_plugins(mask)
+    set fn doca_urom_worker_set_plugins[worker = worker: Pointer](mask: u64) {
+        worker.set_plugins(mask)
     }
 
-    fn set_cpuset(pointer: *mut host::Worker, cpus: CpuSet) [own = worker] {
-        own.set_cpus(cpus)
+    set fn doca_urom_worker_set_cpuset[worker = worker: Pointer](cpus: CpuSet) {
+        worker.set_cpus(cpus)
     }
 
-    fn set_gid(pointer: *mut host::Worker, gid: u32) [own = worker] {
-        own.set_gid(gid);
+    set fn doca_urom_worker_set_gid[worker = worker: Pointer](gid: u32) {
+        worker.gid.set(gid);
         Ok(())
     }
 
-    fn set_max_inflight_tasks(pointer: *mut host::Worker, count: u32) [own = worker] {
-        own.set_max_inflight(count)
+    set fn doca_urom_worker_set_max_inflight_tasks[worker = worker: Pointer](count: u32) {
+        worker.set_max_inflight(count)
     }
 
-    fn set_env(pointer: *mut host::Worker, env: *const *mut c_char, count: usize) [own = worker] {
+    set fn doca_urom_worker_set_env[worker = worker: Pointer](
+        env: *const *mut c_char,
+        count: usize,
+    ) {
         if env.is_null() || count > MOST_ENV {
-            let text = format!(
-                "a worker's environment of {count} strings cannot be, or is NULL: {MOST_ENV} are possible"
-            );
-            return Err(invalid(text));
+            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} strings cannot \
+                                                be, or is NULL: {MOST_ENV} are possible"));
         }
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);
             // SAFETY: the caller gives `count` pointers.
             let entry = unsafe { *entry };
             present(entry).map_err(|code| {
-                failure(code, format!("string {at} of a worker's environment is NULL"))
+                failure!(code = code, "string {at} of a worker's environment is NULL")
             })?;
             // SAFETY: each is a C string.
             let entry = unsafe { CStr::from_ptr(entry) };
-            let no_text = || format!("{entry:?} in a worker's environment is not UTF-8");
-            entry.to_str().map(str::to_owned).map_err(|_| invalid(no_text()))
+            entry.to_str().map(str::to_owned).map_err(|_| failure!(INVALID_VALUE, "{entry:?} in a \
+                                                                                   worker's \
+                                                                                   environment is \
+                                                                                   not UTF-8"))
         };
-        own.set_env((0..count).map(entry).collect::<Result<_, Failure>>()?)
-    }
-}
-
-functions! {
-    fn get_id(pointer: *mut host::Worker, id: *mut u64) [(ctx, own) = worker, pointer] => id {
-        own.id(ctx)?
+        worker.set_env((0..count).map(entry).collect::<Result<_, Failure>>()?)
     }
 
-    fn get_gid(pointer: *mut host::Worker, gid: *mut u32) [(_, own) = worker, pointer] => gid {
-        own.gid()
+    fn doca_urom_worker_get_id[worker = worker: Pointer](id: *mut u64) => id {
+        worker.id(worker.ctx)?
     }
 
-    fn get_health(pointer: *mut host::Worker, health: *mut WorkerHealth)
-        [(ctx, own) = worker, pointer] => health {
-        let stuck = own.run(ctx)?.health().stuck();
+    fn doca_urom_worker_get_gid[worker = worker: Pointer](gid: *mut u32) => gid { worker.gid.get() }
+
+    fn urom_worker_get_health[worker = worker: Pointer](health: *mut WorkerHealth) => health {
+        let stuck = worker.run(worker.ctx)?.health.stuck();
         stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
             WorkerHealth::stuck(&plugin, method.name(), seconds.into())
         })
     }
-}
 
-answers! {
-    fn as_ctx(pointer: *mut host::Worker)
-        -> *mut Ctx, otherwise ptr::null_mut(); [(ctx, _) = worker, pointer] {
-        ctx.as_ctx()
+    fn doca_urom_worker_as_ctx[worker = worker: Pointer]() -> *mut Ctx { worker.ctx.as_ctx() }
+
+    fn doca_urom_worker_cmd_task_allocate[worker = live_worker: Pointer](
+        task: *mut *mut host::CmdTask,
+    ) => task {
+        as_task(worker.run(worker.ctx)?.allocate(None)?)
     }
-}
 
-pub(super) unsafe extern "C" fn cmd_allocate(
-    pointer: *mut host::Worker,
-    task: *mut *mut host::CmdTask,
-) -> DocaError {
-    // SAFETY: the caller's promises are the same.
-    guard(|| unsafe { allocate(pointer, None, task) })
-}
+    fn doca_urom_worker_cmd_task_allocate_init[worker = live_worker: Pointer](
+        plugin: u64,
+        task: *mut *mut host::CmdTask,
+    ) => task {
+        let run = worker.run(worker.ctx)?;
+        as_task(run.allocate(Some(run.plugin(plugin).ok_or(DocaError::INVALID_VALUE)?))?)
+    }
 
-pub(super) unsafe extern "C" fn cmd_allocate_init(
-    pointer: *mut host::Worker,
-    plugin: u64,
-    task: *mut *mut host::CmdTask,
-) -> DocaError {
-    // SAFETY: the caller's promises are the same.
-    guard(|| unsafe { allocate(pointer, Some(plugin), task) })
-}
-
-/// # Safety
-///
-/// `pointer` is the caller's object, `task` null or a place that can be written to.
-#[inline]
-unsafe fn allocate(
-    pointer: *mut host::Worker,
-    plugin: Option<u64>,
-    task: *mut *mut host::CmdTask,
-) -> Result<(), DocaError> {
-    // SAFETY: the caller's promise.
-    let (ctx, own) = unsafe { live_worker(pointer) }?;
-    present(task)?;
-    let run = own.run(ctx)?;
-    let plugin = match plugin {
-        Some(id) => Some(run.plugin(id).ok_or(DocaError::INVALID_VALUE)?),
-        None => None,
-    };
-    let new = run.allocate(plugin)?;
-    // SAFETY: the caller's promise.
-    unsafe { put(task, ptr::from_ref(new).cast_mut().cast()) }
-}
-
-functions! {
-    fn cmd_release(pointer: *mut host::CmdTask) [task = command, pointer] {
+    fn doca_urom_worker_cmd_task_release[task = command: Command]() {
         task.head.is_callers()?;
         task.run().ok_or(DocaError::INVALID_VALUE)?.release(task);
         Ok(())
     }
-}
 
-answers! {
-    fn cmd_set_plugin(pointer: *mut host::CmdTask, plugin: u64)
-        -> (), otherwise (); [task = command, pointer] {
+    fn doca_urom_worker_cmd_task_set_plugin[task = command: Command](plugin: u64) -> () {
         task.set_plugin(plugin);
     }
 
-    fn cmd_set_cb(pointer: *mut host::CmdTask, callback: Option<CmdTaskCallback>)
-        -> (), otherwise (); [task = command, pointer] {
+    fn doca_urom_worker_cmd_task_set_cb[task = command: Command](
+        callback: Option<CmdTaskCallback>,
+    ) -> () {
         task.callback.set(callback);
     }
-}
 
-/// As a host knows it.
-fn as_buf(buffer: &Buffer) -> *mut Buf {
-    ptr::from_ref(buffer).cast_mut().cast()
-}
-
-answers! {
-    fn cmd_get_payload(pointer: *mut host::CmdTask)
-        -> *mut Buf, otherwise ptr::null_mut(); [task = command, pointer] {
+    fn doca_urom_worker_cmd_task_get_payload[task = command: Command]() -> *mut Buf {
         // Not while UCX reads it: from the submit on, and for good if the connection ended in the
         // middle of that.
-        let task = Some(task).filter(|task| !task.sending.get());
-        task.map_or(ptr::null_mut(), |task| as_buf(&task.payload))
+        if task.sending.get() { ptr::null_mut() } else { as_buf(&task.payload) }
     }
 
-    fn cmd_get_response(pointer: *mut host::CmdTask)
-        -> *mut Buf, otherwise ptr::null_mut(); [task = command, pointer] {
-        let done = Some(task).filter(|task| task.has_response());
-        done.map_or(ptr::null_mut(), |task| as_buf(&task.response))
+    fn doca_urom_worker_cmd_task_get_response[task = command: Command]() -> *mut Buf {
+        if task.has_response() { as_buf(&task.response) } else { ptr::null_mut() }
     }
 
-    fn cmd_get_user_data(pointer: *mut host::CmdTask)
-        -> *mut c_void, otherwise ptr::null_mut(); [task = command, pointer] {
+    fn doca_urom_worker_cmd_task_get_user_data[task = command: Command]() -> *mut c_void {
         task.user_area().cast()
     }
 
-    fn cmd_as_task(pointer: *mut host::CmdTask)
-        -> *mut Task, otherwise ptr::null_mut(); [_ = command, pointer] {
-        pointer.cast()
+    fn doca_urom_worker_cmd_task_as_task[task = command: Command]() -> *mut Task {
+        as_task(task).cast()
     }
 
-    fn cmd_get_end(pointer: *mut host::CmdTask)
-        -> *const CmdTaskEnd, otherwise ptr::null(); [task = command, pointer] {
-        task.end()
-    }
+    fn urom_worker_cmd_task_get_end[task = command: Command]() -> *const CmdTaskEnd { task.end() }
 }

@@ -5,42 +5,25 @@ use std::ptr::null_mut;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::extensions::extensions;
 use crate::processes::{Plugins, Uromd, with_service};
-use crate::support::{At, Engine, TestService, TestWorker, failure, state};
+use crate::support::{At, Engine, TestService, TestWorker, failure, has, state};
 
 #[test]
 fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
     with_service(|_, service| {
-        let fingerprint = |plugin, place| {
-            // SAFETY: a service that runs, and a place of this test or NULL.
-            unsafe {
-                (extensions().urom_service_get_plugin_fingerprint)(service.raw, plugin, place)
-            }
-        };
+        let fingerprint =
+            |plugin, place| x!(urom_service_get_plugin_fingerprint(service.raw, plugin, place));
         let mut found = 7;
         assert_eq!(fingerprint(1, &raw mut found), DocaError::NOT_FOUND);
         assert_eq!(fingerprint(2, &raw mut found), DocaError::INVALID_VALUE);
         assert_eq!(fingerprint(1, null_mut()), DocaError::INVALID_VALUE);
         assert_eq!(found, 7);
         let description = |plugin, length| {
-            // SAFETY: as above; there is no room for bytes.
-            unsafe {
-                (extensions().urom_service_get_plugin_description)(
-                    service.raw,
-                    plugin,
-                    null_mut(),
-                    length,
-                )
-            }
+            x!(urom_service_get_plugin_description(service.raw, plugin, null_mut(), length))
         };
         let mut length = 0;
         assert_eq!(description(1, &raw mut length), DocaError::NOT_FOUND);
-        assert!(
-            failure(service.ctx).contains("`obedient` has no description"),
-            "{}",
-            failure(service.ctx)
-        );
+        has(&failure(service.ctx), &["`obedient` has no description"]);
         assert_eq!(description(2, &raw mut length), DocaError::INVALID_VALUE);
         assert_eq!(description(1, null_mut()), DocaError::INVALID_VALUE);
     });
@@ -53,9 +36,7 @@ fn refusal(service: &TestService, engine: &Engine, id: u64) -> String {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     let text = failure(worker.ctx);
-    // SAFETY: a context of this test.
-    let code = unsafe { (extensions().urom_ctx_get_failure_code)(worker.ctx) };
-    assert_eq!(code, DocaError::UNSUPPORTED_VERSION, "{text}");
+    assert_eq!(x!(urom_ctx_get_failure_code(worker.ctx)), DocaError::UNSUPPORTED_VERSION, "{text}");
     worker.destroy();
     text
 }
@@ -69,11 +50,11 @@ fn a_host_that_was_told_of_another_build_than_a_worker_runs_is_refused() {
     let old = TestWorker::start(before.raw, &engine, 1, 4);
     plugins.replace("obedient", &["-DVERSION=2"]);
     let text = refusal(&before, &engine, 2);
-    assert!(text.contains("worker 2 runs another build of the plugin `obedient`"), "{text}");
+    has(&text, &["worker 2 runs another build of the plugin `obedient`"]);
     // Hosts that come now are told of the new build, and worker 1 runs the old one.
     let after = TestService::start(&At::Address(uromd.address), &engine);
     let text = refusal(&after, &engine, 1);
-    assert!(text.contains("worker 1 runs another build"), "{text}");
+    has(&text, &["worker 1 runs another build"]);
     TestWorker::start(after.raw, &engine, 3, 4).end(&engine);
     old.end(&engine);
     after.end();

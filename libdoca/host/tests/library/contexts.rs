@@ -3,10 +3,10 @@
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState};
 
-use crate::processes::{Plugins, Uromd, op, with_service, with_worker};
+use crate::processes::{Plugins, daemon_of, embedded, op, with_service, with_worker};
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep,
-    state, take_done,
+    At, Engine, OK, TestWorker, as_task, command, failure, has, new_service, note_and_keep, state,
+    take_done,
 };
 
 #[test]
@@ -27,9 +27,7 @@ fn an_id_is_generated_and_known_while_the_worker_runs() {
         });
         assert_eq!(pids[0], pids[1]);
         second.end(engine);
-        worker.submit(&command(op::ECHO, 1));
-        assert_eq!(engine.next(), 1);
-        assert_eq!(take_done().remove(0).status, OK);
+        worker.echo(engine, 1);
         worker.stop(engine);
         assert_eq!(worker.id(), Err(DocaError::BAD_STATE));
         worker.destroy();
@@ -57,8 +55,7 @@ fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
         second.run(engine);
         assert_eq!(failure(second.ctx), "");
         second.submit(&[&op::GETENV.to_le_bytes()[..], b"UROM_A\0"].concat());
-        assert_eq!(engine.next(), 1);
-        assert_eq!(take_done().remove(0).response.as_deref(), Some(&b"some value"[..]));
+        assert_eq!(engine.done().response.as_deref(), Some(&b"some value"[..]));
         second.end(engine);
         // A plugin that does not exist.
         let third = TestWorker::new(service.raw, engine, 9, 1);
@@ -86,9 +83,7 @@ fn a_worker_can_be_stopped_while_it_starts() {
             worker.stop(engine);
             // The same id can be had again afterwards.
             worker.run(engine);
-            worker.submit(&command(op::ECHO, 1));
-            assert_eq!(engine.next(), 1);
-            assert_eq!(take_done().remove(0).status, OK);
+            worker.echo(engine, 1);
             worker.end(engine);
         }
     });
@@ -96,14 +91,7 @@ fn a_worker_can_be_stopped_while_it_starts() {
 
 #[test]
 fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
-    let plugins = Plugins::obedient();
-    let limit = (1 << 20).to_string();
-    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
-    let engine = Engine::new();
-    let service = new_service(&At::Address(uromd.address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
-    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let (_plugins, _uromd, engine, service) = daemon_of(Plugins::obedient(), 1 << 20);
     let worker = TestWorker::new(service.raw, &engine, 1, 16);
     let neighbour = TestWorker::start(service.raw, &engine, 1, 16);
     let payload = vec![0; 1_000_000];
@@ -149,11 +137,9 @@ fn a_stop_flushes_tasks_one_by_one_and_waits_for_their_release() {
         assert_eq!(c!(doca_task_submit(as_task(unused))), DocaError::BAD_STATE);
         assert_eq!(worker.allocate(), Err(DocaError::BAD_STATE));
         for task in held.into_iter().chain([kept]) {
-            assert_eq!(engine.next(), 1);
-            let done = take_done();
-            assert_eq!(done.len(), 1);
-            assert_eq!((done[0].task, done[0].status), (task.addr(), DocaError::SHUTDOWN));
-            assert_eq!(done[0].response, None);
+            let done = engine.done();
+            assert_eq!((done.task, done.status), (task.addr(), DocaError::SHUTDOWN));
+            assert_eq!(done.response, None);
             assert_eq!(state(worker.ctx), CtxState::STOPPING);
         }
         engine.is_quiet(10_000);
@@ -180,7 +166,7 @@ fn a_service_holds_as_many_workers_as_it_was_told() {
     let third = TestWorker::new(service.raw, &engine, 2, 1);
     assert_eq!(c!(doca_ctx_start(third.ctx)), DocaError::FULL);
     assert_eq!(state(third.ctx), CtxState::IDLE);
-    assert!(failure(third.ctx).contains("max_workers"), "{}", failure(third.ctx));
+    has(&failure(third.ctx), &["max_workers"]);
     first.end(&engine);
     third.run(&engine);
     third.end(&engine);
@@ -190,9 +176,7 @@ fn a_service_holds_as_many_workers_as_it_was_told() {
 
 #[test]
 fn stopping_and_destroying_in_the_wrong_order_gives_errors() {
-    let plugins = Plugins::obedient();
-    let engine = Engine::new();
-    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    let (_plugins, engine, service) = embedded();
     let worker = TestWorker::start(service.raw, &engine, 0, 1);
     assert_eq!(c!(doca_ctx_stop(service.ctx)), DocaError::IN_USE);
     assert_eq!(state(service.ctx), CtxState::RUNNING);

@@ -8,10 +8,8 @@ use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Domain, Service};
 
 use crate::processes::{Plugins, Uromd};
-use crate::rally::Party;
-use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state, take_done,
-};
+use crate::rally::{Party, Rally};
+use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state};
 
 /// The seeker plugin's operations, as in `tests/plugins/seeker.c`.
 pub mod op {
@@ -44,6 +42,51 @@ pub fn with_one(body: impl FnOnce(&Engine, &TestService, TestWorker)) {
     body(&engine, &service, worker);
     worker.end(&engine);
     service.end();
+}
+
+/// Two participants in this thread, with an engine and a worker each.
+pub struct Two<'a> {
+    pub engines: [&'a Engine; 2],
+    pub workers: [TestWorker; 2],
+    pub parties: [Box<Party>; 2],
+}
+
+/// Runs with two participants. Their workers have the ids 1 and 2.
+pub fn with_two(body: impl FnOnce(&TestService, &mut Two<'_>)) {
+    with_one(|engine, service, worker| {
+        let other = Engine::new();
+        let there = seeker(service.raw, &other, 2);
+        let rally = Rally::new(2);
+        let parties = [rally.party(0), rally.party(1)];
+        body(service, &mut Two { engines: [engine, &other], workers: [worker, there], parties });
+        there.end(&other);
+    });
+}
+
+impl Two<'_> {
+    /// A domain of each participant, with its worker under an id.
+    pub fn domains(&self, ids: [u64; 2]) -> [TestDomain; 2] {
+        [0, 1].map(|at| {
+            TestDomain::new(self.engines[at], &self.parties[at], &[(ids[at], self.workers[at])])
+        })
+    }
+
+    /// Starts both and progresses until none is starting; how many nonzero calls each had.
+    pub fn together(&self, domains: &[TestDomain; 2]) -> Vec<u32> {
+        domains.iter().for_each(TestDomain::start);
+        together(&[(self.engines[0], &domains[0]), (self.engines[1], &domains[1])])
+    }
+
+    /// Starts both, which then run.
+    pub fn meet(&self, domains: &[TestDomain; 2]) {
+        domains.iter().for_each(TestDomain::start);
+        meet(&[(self.engines[0], &domains[0]), (self.engines[1], &domains[1])]);
+    }
+
+    /// Nothing happens at either.
+    pub fn is_quiet(&self) {
+        self.engines.iter().for_each(|engine| engine.is_quiet(1000));
+    }
 }
 
 /// A domain context.
@@ -126,9 +169,7 @@ impl TestDomain {
     /// Why it is idle.
     pub fn reason(&self) -> (DocaError, String) {
         assert_eq!(state(self.ctx), CtxState::IDLE);
-        let get = crate::support::api().extensions.unwrap().urom_ctx_get_failure_code;
-        // SAFETY: a live context.
-        (unsafe { get(self.ctx) }, failure(self.ctx))
+        (x!(urom_ctx_get_failure_code(self.ctx)), failure(self.ctx))
     }
 
     pub fn stop(&self) {
@@ -187,8 +228,7 @@ pub fn ask_plugin(
     let task = worker.task(&words.map(u64::to_le_bytes).concat());
     c!(doca_urom_worker_cmd_task_set_plugin(task, plugin));
     assert_eq!(c!(doca_task_submit(crate::support::as_task(task))), OK);
-    assert_eq!(engine.next(), 1);
-    let done = take_done().remove(0);
+    let done = engine.done();
     (done.status, done.response.unwrap())
 }
 

@@ -8,7 +8,7 @@ use urom_abi::host::{Ctx, CtxState, Data};
 
 use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers};
 use crate::rally::{Fault, ROUNDS, Rally};
-use crate::support::{Engine, OK, TestService, failure, state};
+use crate::support::{Engine, OK, TestService, failure, has, state};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 const BAD: DocaError = DocaError::BAD_STATE;
@@ -76,13 +76,9 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         let other = seeker(service.raw, engine, 2);
         assert_eq!(domain.set_workers(&[]), INVALID);
         assert_eq!(domain.set_workers(&[(1, worker), (1, other)]), INVALID);
-        assert!(failure(domain.ctx).contains("have the id 1"), "{}", failure(domain.ctx));
+        has(&failure(domain.ctx), &["have the id 1"]);
         assert_eq!(domain.set_workers(&[(1, worker), (2, worker)]), INVALID);
-        assert!(
-            failure(domain.ctx).contains("two ids in the domain, 1 and 2"),
-            "{}",
-            failure(domain.ctx)
-        );
+        has(&failure(domain.ctx), &["two ids in the domain, 1 and 2"]);
         let mut ids = [1, 2];
         let mut raw = [worker.raw, std::ptr::null_mut()];
         assert_eq!(
@@ -108,11 +104,7 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(domain.add(0, 16, b"h", b"k"), INVALID);
         assert_eq!(domain.add(0x1000, 0, b"h", b"k"), INVALID);
         assert_eq!(domain.add(usize::MAX, 2, b"h", b"k"), INVALID);
-        assert!(
-            failure(domain.ctx).contains("2 bytes at 0xffffffffffffffff"),
-            "{}",
-            failure(domain.ctx)
-        );
+        has(&failure(domain.ctx), &["2 bytes at 0xffffffffffffffff"]);
         let va = std::ptr::without_provenance_mut(0x1000);
         assert_eq!(
             c!(doca_urom_domain_add_buffer(domain.raw, va, 16, null.cast(), 1, null.cast(), 0)),
@@ -125,7 +117,7 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(domain.add(usize::MAX, 1, b"", b""), OK);
         assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
         assert_eq!(domain.add(0x2000, 16, b"h", b"k"), DocaError::FULL);
-        assert!(failure(domain.ctx).contains("has its 2 buffers"), "{}", failure(domain.ctx));
+        has(&failure(domain.ctx), &["has its 2 buffers"]);
         // Too late.
         let mut oob = party.oob();
         assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::processes::{Plugins, Uromd, op, with_both};
+use crate::processes::{Plugins, Uromd, op, with_both, with_both_workers};
 use crate::support::{
     At, Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done,
 };
@@ -81,11 +81,8 @@ fn a_host_that_sleeps_sees_starts_answers_and_stops() {
 
 #[test]
 fn an_idle_engine_lets_its_host_sleep() {
-    with_both(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 1, 8);
-        let (fd, begin) = (handle(&engine), Instant::now());
+    with_both_workers(|engine, _, _| {
+        let (fd, begin) = (handle(engine), Instant::now());
         let mut woken = 0;
         // Over several heartbeats.
         while begin.elapsed() < Duration::from_millis(2500) {
@@ -97,24 +94,19 @@ fn an_idle_engine_lets_its_host_sleep() {
             }
         }
         assert!(woken < 20, "woken {woken} times");
-        worker.end(&engine);
-        service.end();
     });
 }
 
 #[test]
 fn what_is_ready_already_wakes_at_once() {
-    with_both(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 1, 8);
+    with_both_workers(|engine, _, worker| {
         for _ in 0..3 {
             worker.submit(&command(op::HOLD, 0));
         }
         worker.submit(&command(op::RELEASE, 0));
         assert_eq!(engine.next(), 1);
         // Three completions are left, and no new event will come for them.
-        let fd = handle(&engine);
+        let fd = handle(engine);
         for left in (0..3).rev() {
             assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
             assert!(is_readable(fd, PATIENCE));
@@ -130,19 +122,14 @@ fn what_is_ready_already_wakes_at_once() {
         assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
         assert_eq!(c!(doca_urom_worker_cmd_task_release(kept)), OK);
         assert!(is_readable(fd, PATIENCE));
-        sleep_until(&engine, || state(worker.ctx) == CtxState::IDLE);
-        worker.destroy();
-        service.end();
+        sleep_until(engine, || state(worker.ctx) == CtxState::IDLE);
     });
 }
 
 #[test]
 fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long() {
-    with_both(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 1, 8);
-        let fd = handle(&engine);
+    with_both_workers(|engine, _, worker| {
+        let fd = handle(engine);
         // What is left of the start.
         engine.is_quiet(1000);
         for word in 0..50 {
@@ -160,8 +147,6 @@ fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long()
             assert_eq!(take_done().len(), 2);
             assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
         }
-        worker.end(&engine);
-        service.end();
     });
 }
 

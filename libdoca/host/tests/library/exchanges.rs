@@ -8,10 +8,10 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 use crate::domain_support::{
-    TestDomain, ask, handle, meet, op, seeker, segment, together, with_one, with_seekers,
+    TestDomain, Two, ask, handle, meet, op, seeker, segment, with_one, with_seekers, with_two,
 };
 use crate::rally::{Fault, Rally, Tamper};
-use crate::support::{Engine, OK, PATIENCE, TestService, TestWorker, state};
+use crate::support::{Engine, OK, PATIENCE, TestService, has, state};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
@@ -28,10 +28,7 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
                 let domain = TestDomain::new(engine, &party, &[(1, worker)]);
                 let (failed, text) = domain.fail(engine);
                 assert_eq!(failed, code, "{text}");
-                assert!(
-                    text.contains(&format!("`{name}` failed in the round of {what}")),
-                    "{text}"
-                );
+                has(&text, &[&format!("`{name}` failed in the round of {what}")]);
                 let (gathers, frees) = party.counts();
                 assert_eq!(gathers, frees, "{name} {round}");
                 engine.is_quiet(1000);
@@ -46,18 +43,15 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
     });
 }
 
-/// Two participants in this thread, of which the second sends what `tamper` makes of it; how the
-/// first ended.
+/// How the first participant ended where the second sends what `tamper` makes of it.
 fn tampered(
-    (engine, worker): (&Engine, TestWorker),
-    (other, there): (&Engine, TestWorker),
+    two: &mut Two<'_>,
     tamper: impl Fn(usize, &mut Vec<u8>) + Send + Sync + 'static,
 ) -> Result<(), (DocaError, String)> {
     let rally = Rally::new(2);
-    let (party, mut bad) = (rally.party(0), rally.party(1));
-    bad.tamper = Some(Box::new(tamper));
-    let domain = TestDomain::new(engine, &party, &[(1, worker)]);
-    let counterpart = TestDomain::new(other, &bad, &[(2, there)]);
+    two.parties = [rally.party(0), rally.party(1)];
+    two.parties[1].tamper = Some(Box::new(tamper));
+    let [domain, counterpart] = two.domains([1, 2]);
     assert_eq!(counterpart.set_count(1), OK);
     assert_eq!(counterpart.add(0x10_0000, 4096, &[1; 100], &[2; 30]), OK);
     domain.start();
@@ -67,11 +61,11 @@ fn tampered(
     let mut seen = 0;
     while state(domain.ctx) == CtxState::STARTING {
         assert!(Instant::now() < deadline, "the exchange does not end");
-        other.progress();
-        seen += engine.progress();
+        two.engines[1].progress();
+        seen += two.engines[0].progress();
     }
     assert_eq!(seen, 1);
-    assert_eq!(party.counts().0, party.counts().1);
+    assert_eq!(two.parties[0].counts().0, two.parties[0].counts().1);
     let result = if state(domain.ctx) == CtxState::RUNNING { Ok(()) } else { Err(domain.reason()) };
     domain.end();
     counterpart.end();
@@ -80,10 +74,8 @@ fn tampered(
 
 #[test]
 fn what_another_participant_sends_is_not_believed() {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        let run = |tamper: Tamper| tampered((engine, worker), (&other, there), tamper);
+    with_two(|_, two| {
+        let mut run = |tamper: Tamper| tampered(two, tamper);
         assert_eq!(run(Box::new(|_, _| {})), Ok(()));
         let io = DocaError::IO_FAILED;
         let in_round = |wanted: usize, change: fn(&mut Vec<u8>)| -> Tamper {
@@ -112,7 +104,7 @@ fn what_another_participant_sends_is_not_believed() {
         ] {
             let (failed, text) = run(in_round(round, change)).unwrap_err();
             assert_eq!(failed, code, "{text}");
-            assert!(text.contains("participant 1"), "{text}");
+            has(&text, &["participant 1"]);
         }
         // A size that is too short, or too long, for what comes.
         for by in [-1_i64, 1] {
@@ -137,59 +129,40 @@ fn what_another_participant_sends_is_not_believed() {
             ran += u32::from(result.is_ok());
         }
         assert!((1..150).contains(&ran), "{ran} of them were still descriptions");
-        there.end(&other);
     });
+}
+
+/// Both participants' starts fail with the same code and words.
+fn both_fail(two: &Two<'_>, domains: [TestDomain; 2], code: DocaError, words: &str) {
+    two.together(&domains);
+    for domain in domains {
+        let (failed, text) = domain.reason();
+        assert_eq!(failed, code);
+        has(&text, &[words]);
+        domain.end();
+    }
 }
 
 #[test]
 fn an_id_that_two_participants_use_is_refused_and_both_are_named() {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        let rally = Rally::new(2);
-        let parties = [rally.party(0), rally.party(1)];
-        let here = TestDomain::new(engine, &parties[0], &[(42, worker)]);
-        let elsewhere = TestDomain::new(&other, &parties[1], &[(42, there)]);
-        here.start();
-        elsewhere.start();
-        together(&[(engine, &here), (&other, &elsewhere)]);
-        for domain in [here, elsewhere] {
-            let (code, text) = domain.reason();
-            assert_eq!(code, INVALID);
-            assert!(text.contains("id 42 is used by participant 0 and by participant 1"), "{text}");
-            domain.end();
-        }
-        there.end(&other);
+    with_two(|_, two| {
+        let words = "id 42 is used by participant 0 and by participant 1";
+        both_fail(two, two.domains([42, 42]), INVALID, words);
     });
 }
 
 #[test]
 fn an_index_that_is_not_this_participants_is_found() {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        let rally = Rally::new(2);
-        let parties = [rally.party(0), rally.party(1)];
-        let domains = [
-            TestDomain::new(engine, &parties[0], &[(1, worker)]),
-            TestDomain::new(&other, &parties[1], &[(2, there)]),
-        ];
-        for (domain, (party, index)) in domains.iter().zip(parties.iter().zip([1, 0])) {
+    with_two(|_, two| {
+        let domains = two.domains([1, 2]);
+        for (domain, (party, index)) in domains.iter().zip(two.parties.iter().zip([1, 0])) {
             let mut oob = party.oob();
             oob.oob_index = index;
             assert_eq!(c!(doca_urom_domain_set_oob(domain.raw, &mut oob)), OK);
         }
         assert_eq!(domains[0].set_count(1), OK);
         assert_eq!(domains[0].add(0x1000, 16, b"h", b"k"), OK);
-        domains.each_ref().into_iter().for_each(TestDomain::start);
-        together(&[(engine, &domains[0]), (&other, &domains[1])]);
-        for domain in domains {
-            let (code, text) = domain.reason();
-            assert_eq!(code, DocaError::IO_FAILED);
-            assert!(text.contains("oob_index"), "{text}");
-            domain.end();
-        }
-        there.end(&other);
+        both_fail(two, domains, DocaError::IO_FAILED, "oob_index");
     });
 }
 
@@ -243,25 +216,11 @@ fn megabytes_of_handles_are_exchanged_and_found() {
 
 #[test]
 fn more_than_a_domain_can_hold_is_refused_by_everyone() {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        let rally = Rally::new(2);
-        let parties = [rally.party(0), rally.party(1)];
-        let small = TestDomain::new(engine, &parties[0], &[(1, worker)]);
-        let large = TestDomain::new(&other, &parties[1], &[(2, there)]);
-        assert_eq!(large.set_count(1), OK);
-        assert_eq!(large.add(0x1000, 16, &vec![7; 64 << 20], b"k"), OK);
-        small.start();
-        large.start();
-        together(&[(engine, &small), (&other, &large)]);
-        for domain in [small, large] {
-            let (code, text) = domain.reason();
-            assert_eq!(code, DocaError::TOO_BIG);
-            assert!(text.contains("participant 1"), "{text}");
-            domain.end();
-        }
-        there.end(&other);
+    with_two(|_, two| {
+        let domains = two.domains([1, 2]);
+        assert_eq!(domains[1].set_count(1), OK);
+        assert_eq!(domains[1].add(0x1000, 16, &vec![7; 64 << 20], b"k"), OK);
+        both_fail(two, domains, DocaError::TOO_BIG, "participant 1");
     });
 }
 
@@ -299,73 +258,53 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
     });
 }
 
-/// Two participants in this thread, with a worker each.
-fn with_two(body: impl FnOnce(&TestService, [(&Engine, TestWorker); 2])) {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        body(service, [(engine, worker), (&other, there)]);
-        there.end(&other);
-    });
-}
-
 #[test]
 fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
-    with_two(|_, [(engine, worker), (other, there)]| {
+    with_two(|_, two| {
         // The second's worker knows the first's id otherwise.
         let alone = Rally::new(1).party(0);
-        let before = TestDomain::new(other, &alone, &[(1, there)]);
-        before.run(other);
-        let rally = Rally::new(2);
-        let parties = [rally.party(0), rally.party(1)];
-        let domains = [
-            TestDomain::new(engine, &parties[0], &[(1, worker)]),
-            TestDomain::new(other, &parties[1], &[(2, there)]),
+        let before = TestDomain::new(two.engines[1], &alone, &[(1, two.workers[1])]);
+        before.run(two.engines[1]);
+        let domains = two.domains([1, 2]);
+        assert_eq!(two.together(&domains), [1, 1]);
+        let expected = [
+            ["participant 1", "worker 1 is known"],
+            ["the domain could not start at worker 2", ""],
         ];
-        let meeting = [(engine, &domains[0]), (other, &domains[1])];
-        domains.each_ref().into_iter().for_each(TestDomain::start);
-        assert_eq!(together(&meeting), [1, 1]);
-        let (code, text) = domains[0].reason();
-        assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
-        assert!(text.contains("participant 1") && text.contains("worker 1 is known"), "{text}");
-        let (code, text) = domains[1].reason();
-        assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
-        assert!(text.starts_with("the domain could not start at worker 2"), "{text}");
-        engine.is_quiet(1000);
-        other.is_quiet(1000);
+        for (domain, words) in domains.iter().zip(expected) {
+            let (code, text) = domain.reason();
+            assert_eq!(code, DocaError::ALREADY_EXIST, "{text}");
+            has(&text, &words);
+        }
+        two.is_quiet();
         // It was there at the first's worker, for a moment.
+        let found = || ask(two.engines[0], &two.workers[0], op::ADDR, 2, 0).0;
         let deadline = Instant::now() + PATIENCE;
-        while ask(engine, &worker, op::ADDR, 2, 0).0 != DocaError::NOT_FOUND {
+        while found() != DocaError::NOT_FOUND {
             assert!(Instant::now() < deadline, "it is still there");
         }
         before.end();
-        domains.each_ref().into_iter().for_each(TestDomain::start);
-        meet(&meeting);
-        assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
+        two.meet(&domains);
+        assert_eq!(found(), OK);
         domains.into_iter().for_each(TestDomain::end);
     });
 }
 
 #[test]
 fn a_domain_runs_nowhere_before_all_workers_of_all_participants_have_its_table() {
-    with_two(|_, [(engine, worker), (other, there)]| {
-        let rally = Rally::new(2);
-        let parties = [rally.party(0), rally.party(1)];
-        let here = TestDomain::new(engine, &parties[0], &[(1, worker)]);
-        let elsewhere = TestDomain::new(other, &parties[1], &[(2, there)]);
-        here.start();
-        elsewhere.start();
+    with_two(|_, two| {
+        let domains = two.domains([1, 2]);
+        domains.iter().for_each(TestDomain::start);
         // The second makes all steps but the last.
         let deadline = Instant::now() + PATIENCE;
-        while parties[1].counts().1 < 2 {
+        while two.parties[1].counts().1 < 2 {
             assert!(Instant::now() < deadline, "the exchange does not go on");
-            assert_eq!((engine.progress(), other.progress()), (0, 0));
+            assert_eq!((two.engines[0].progress(), two.engines[1].progress()), (0, 0));
         }
-        engine.is_quiet(10_000);
-        assert_eq!(state(here.ctx), CtxState::STARTING);
-        meet(&[(engine, &here), (other, &elsewhere)]);
-        here.end();
-        elsewhere.end();
+        two.engines[0].is_quiet(10_000);
+        assert_eq!(state(domains[0].ctx), CtxState::STARTING);
+        meet(&[(two.engines[0], &domains[0]), (two.engines[1], &domains[1])]);
+        domains.into_iter().for_each(TestDomain::end);
     });
 }
 

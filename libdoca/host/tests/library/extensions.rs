@@ -4,24 +4,18 @@
 use std::time::Instant;
 
 use urom_abi::DocaError;
-use urom_abi::host::{CmdTask, CmdTaskEnd, Extensions};
+use urom_abi::host::{CmdTask, CmdTaskEnd};
 
 use crate::processes::{op, with_worker};
-use crate::support::{Engine, OK, PATIENCE, api, as_task, command, fill, note_and_keep, take_done};
-
-pub fn extensions() -> &'static Extensions {
-    api().extensions.as_ref().expect("this library has its extensions")
-}
+use crate::support::{Engine, OK, PATIENCE, as_task, command, fill, note_and_keep, take_done};
 
 fn end_of(task: *mut CmdTask) -> *const CmdTaskEnd {
-    // SAFETY: a task of this library, or null.
-    unsafe { (extensions().urom_worker_cmd_task_get_end)(task) }
+    x!(urom_worker_cmd_task_get_end(task))
 }
 
 /// One call that may deliver several commands.
 fn many(engine: &Engine) -> u32 {
-    // SAFETY: a live engine of this thread.
-    unsafe { (extensions().urom_pe_progress_many)(engine.0) }
+    x!(urom_pe_progress_many(engine.0))
 }
 
 fn many_until_something(engine: &Engine) -> u32 {
@@ -47,8 +41,7 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
         ] {
             fill(task, &payload);
             assert_eq!(c!(doca_task_submit(as_task(task))), OK);
-            assert_eq!(engine.next(), 1);
-            let done = take_done().remove(0);
+            let done = engine.done();
             assert_eq!(end_of(task), end);
             // SAFETY: the place is the task's, which is complete.
             let CmdTaskEnd { status: read, response, length } = unsafe { end.read() };

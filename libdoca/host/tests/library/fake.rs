@@ -24,8 +24,7 @@ use urom_wire::ucx_context::context;
 use zerocopy::IntoBytes;
 
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, new_service, state,
-    take_done,
+    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, has, new_service, state,
 };
 
 /// What the fake daemon gives as the ticket, and the pass that follows from it.
@@ -63,11 +62,7 @@ impl Fake {
         });
     }
 
-    fn welcome(&self) -> TcpStream {
-        self.welcome_with(4096)
-    }
-
-    fn welcome_with(&self, max_message: u64) -> TcpStream {
+    fn welcome(&self, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Daemon));
         let plugins = vec![PluginEntry {
             id: 1,
@@ -102,11 +97,7 @@ impl Fake {
     }
 
     /// Lets the host in as a worker does, without greeting it over UCX.
-    fn attach(&self) -> Attached {
-        self.attach_with(4096)
-    }
-
-    fn attach_with(&self, max_message: u64) -> Attached {
+    fn attach(&self, max_message: u64) -> Attached {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) =
             self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
@@ -179,9 +170,9 @@ impl Attached {
 fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
-        let mut daemon = fake.welcome();
+        let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
-        let mut host = fake.attach();
+        let mut host = fake.attach(4096);
         host.greet();
         host.wait_for(4);
         let [a, b, c, d] = host.slots.borrow()[..] else { panic!("four commands") };
@@ -236,8 +227,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         (tasks[2], DocaError(300), None),
     ];
     for (at, (task, status, response)) in expected.into_iter().enumerate() {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.task, done.status, done.response), (task, status, response));
         if at == 0 {
             // In the slot that is answered twice.
@@ -245,8 +235,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         }
     }
     for task in [tasks[3], tasks[0]] {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.task, done.status), (task, DocaError::AUTHENTICATION));
     }
     assert_eq!(failure(context.ctx), "enough of you");
@@ -265,10 +254,10 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
         fake.cut_off(Role::Daemon);
         // A daemon without a key may be full only after it has greeted.
         drop(fake.accept(Hello::new(Role::Daemon)));
-        let mut daemon = fake.welcome();
+        let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
         fake.cut_off(Role::Worker);
-        let host = fake.attach();
+        let host = fake.attach(4096);
         host.greet();
         host.wait_for(1);
         host.send(host.frame(0, OK, Some(b"in")));
@@ -278,12 +267,10 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
     let service = TestService::start(&At::Address(address), &engine);
     let context = TestWorker::start(service.raw, &engine, 9, 4);
     context.submit(b"command");
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).response, Some(b"in".to_vec()));
+    assert_eq!(engine.done().response, Some(b"in".to_vec()));
     drop(worker.join().unwrap());
-    while state(context.ctx) != CtxState::IDLE || state(service.ctx) != CtxState::IDLE {
-        engine.next();
-    }
+    engine.until_idle(context.ctx);
+    engine.until_idle(service.ctx);
     context.destroy();
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
@@ -296,11 +283,11 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     let (answered, look) = std::sync::mpsc::channel();
     let (stopped, end) = std::sync::mpsc::channel();
     let worker = std::thread::spawn(move || {
-        let mut daemon = fake.welcome_with(LONG as u64);
+        let mut daemon = fake.welcome(LONG as u64);
         let mut hosts = Vec::new();
         for _ in 0..2 {
             fake.start_at(&mut daemon, address);
-            let host = fake.attach_with(LONG as u64);
+            let host = fake.attach(LONG as u64);
             host.greet();
             hosts.push(host);
         }
@@ -322,8 +309,7 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     let behind = slow.submit(b"behind");
     let free = other.submit(b"free").addr();
     submitted.send(()).unwrap();
-    assert_eq!(engine.next(), 1);
-    let done = take_done().remove(0);
+    let done = engine.done();
     assert_eq!((done.task, done.response), (free, Some(b"other".to_vec())));
     look.recv().unwrap();
     engine.is_quiet(1000);
@@ -331,22 +317,18 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     assert!(c!(doca_urom_worker_cmd_task_get_payload(overtaken)).is_null());
     assert_eq!(c!(doca_ctx_stop(slow.ctx)), DocaError::IN_PROGRESS);
     for task in [overtaken, behind] {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         // The answers it had got count.
         assert_eq!((done.task, done.status), (task.addr(), OK));
     }
     stopped.send(()).unwrap();
     let streams = worker.join().unwrap();
     drop(streams);
-    while state(slow.ctx) != CtxState::IDLE || state(other.ctx) != CtxState::IDLE {
-        engine.next();
-    }
+    engine.until_idle(slow.ctx);
+    engine.until_idle(other.ctx);
     slow.destroy();
     other.destroy();
-    while state(service.ctx) != CtxState::IDLE {
-        engine.next();
-    }
+    engine.until_idle(service.ctx);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
@@ -354,33 +336,24 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
 fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
-        let mut daemon = fake.welcome();
+        let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
-        let mut host = fake.attach();
+        let mut host = fake.attach(4096);
         // Alive on its streams, silent over UCX, until the host closes.
         fake.runtime.block_on(async {
-            let ping = async |host: &mut TcpStream, daemon: &mut TcpStream| {
-                let mut beat = tokio::time::interval(urom_wire::control::HEARTBEAT);
-                loop {
-                    beat.tick().await;
-                    let _ = stream::send(daemon, &DaemonToHost::Ping).await;
-                    if stream::send(host, &WorkerToHost::Ping).await.is_err() {
-                        return;
-                    }
+            let mut beat = tokio::time::interval(urom_wire::control::HEARTBEAT);
+            loop {
+                beat.tick().await;
+                let _ = stream::send(&mut daemon, &DaemonToHost::Ping).await;
+                if stream::send(&mut host.stream, &WorkerToHost::Ping).await.is_err() {
+                    return;
                 }
-            };
-            ping(&mut host.stream, &mut daemon).await;
+            }
         });
         daemon
     });
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(address), &engine);
-    let context = TestWorker::new(service.raw, &engine, 9, 4);
-    assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
-    assert_eq!(engine.next(), 1);
-    assert_eq!(state(context.ctx), CtxState::IDLE);
-    assert!(failure(context.ctx).contains("UCX_TLS"), "{}", failure(context.ctx));
-    context.destroy();
+    let (_engine, service, text) = failed_worker(address);
+    has(&text, &["UCX_TLS"]);
     let daemon = worker.join().unwrap();
     service.end();
     drop(daemon);
@@ -392,12 +365,20 @@ fn a_worker_that_cannot_be_reached_is_named() {
     let closed =
         std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let daemon = std::thread::spawn(move || {
-        let mut daemon = fake.welcome();
+        let mut daemon = fake.welcome(4096);
         // An address that stands for the daemon's own.
         let unspecified = SocketAddr::from((Ipv4Addr::UNSPECIFIED, closed.port()));
         fake.start_at(&mut daemon, unspecified);
         (fake, daemon)
     });
+    let (_engine, service, text) = failed_worker(address);
+    has(&text, &["worker 9", &closed.to_string()]);
+    service.end();
+    drop(daemon.join().unwrap());
+}
+
+/// A host's context that starts at a fake worker and ends idle; why.
+fn failed_worker(address: SocketAddr) -> (Engine, TestService, String) {
     let engine = Engine::new();
     let service = TestService::start(&At::Address(address), &engine);
     let context = TestWorker::new(service.raw, &engine, 9, 4);
@@ -405,10 +386,8 @@ fn a_worker_that_cannot_be_reached_is_named() {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(context.ctx), CtxState::IDLE);
     let text = failure(context.ctx);
-    assert!(text.contains("worker 9") && text.contains(&closed.to_string()), "{text}");
     context.destroy();
-    service.end();
-    drop(daemon.join().unwrap());
+    (engine, service, text)
 }
 
 /// How a service start ends with a daemon that says this.
@@ -430,36 +409,38 @@ fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaErr
 }
 
 #[test]
-fn a_daemon_with_another_ucx_is_refused_and_both_versions_named() {
-    let (code, text) = start_with(|fake| {
-        let other = ucx::Version { major: 1, minor: 99, patch: 3 };
-        fake.accept(Hello::with_ucx(Role::Daemon, other))
-    });
-    assert_eq!(code, DocaError::UNSUPPORTED_VERSION);
-    assert!(text.contains("1.99.3") && text.contains(&ucx::version().to_string()), "{text}");
-}
-
-#[test]
-fn a_daemon_that_begins_with_something_else_is_refused() {
-    let (code, text) = start_with(|fake| {
-        let mut stream = fake.accept(Hello::new(Role::Daemon));
-        fake.send(&mut stream, &DaemonToHost::Group { request: 1, ids: vec![] });
-        stream
-    });
-    assert_eq!(code, DocaError::IO_FAILED, "{text}");
-    let (code, text) = start_with(|fake| {
-        let mut stream = fake.accept(Hello::new(Role::Daemon));
-        let cpus = "all of them".to_owned();
-        fake.send(&mut stream, &DaemonToHost::Welcome { plugins: vec![], cpus, max_message: 4096 });
-        stream
-    });
-    assert_eq!(code, DocaError::IO_FAILED, "{text}");
-    assert!(text.contains("all of them"), "{text}");
-}
-
-#[test]
-fn a_worker_where_the_daemon_should_be_is_refused() {
-    let (code, text) = start_with(|fake| fake.accept(Hello::new(Role::Worker)));
-    assert_eq!(code, DocaError::UNSUPPORTED_VERSION, "{text}");
-    assert!(text.contains("daemon") && text.contains("worker"), "{text}");
+fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
+    let ours = ucx::version().to_string();
+    type Say = fn(&Fake) -> TcpStream;
+    let cases: [(Say, DocaError, [&str; 2]); 3] = [
+        (
+            |fake| {
+                let other = ucx::Version { major: 1, minor: 99, patch: 3 };
+                fake.accept(Hello::with_ucx(Role::Daemon, other))
+            },
+            DocaError::UNSUPPORTED_VERSION,
+            ["1.99.3", &ours],
+        ),
+        (
+            |fake| {
+                let mut stream = fake.accept(Hello::new(Role::Daemon));
+                let (plugins, cpus) = (vec![], "all of them".to_owned());
+                let welcome = DaemonToHost::Welcome { plugins, cpus, max_message: 4096 };
+                fake.send(&mut stream, &welcome);
+                stream
+            },
+            DocaError::IO_FAILED,
+            ["all of them", ""],
+        ),
+        (
+            |fake| fake.accept(Hello::new(Role::Worker)),
+            DocaError::UNSUPPORTED_VERSION,
+            ["daemon", "worker"],
+        ),
+    ];
+    for (say, expected, parts) in cases {
+        let (code, text) = start_with(say);
+        assert_eq!(code, expected, "{text}");
+        has(&text, &parts);
+    }
 }

@@ -9,10 +9,8 @@ use std::ptr::null;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use crate::processes::{Plugins, Uromd, op};
-use crate::support::{
-    At, Engine, OK, TestService, TestWorker, api, command, failure, new_service, state, take_done,
-};
+use crate::processes::{Plugins, Uromd};
+use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};
 
 fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
     let path = directory.join(name);
@@ -23,8 +21,7 @@ fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
 
 fn set_key_file(service: &TestService, path: &Path) -> DocaError {
     let path = CString::new(path.to_str().unwrap()).unwrap();
-    // SAFETY: a live service and a C string.
-    unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, path.as_ptr()) }
+    x!(urom_service_set_key_file(service.raw, path.as_ptr()))
 }
 
 /// Starts a service that was given a key file, or none; why it did not.
@@ -52,9 +49,7 @@ fn start(
 
 fn one_command(engine: &Engine, service: &TestService) {
     let worker = TestWorker::start(service.raw, engine, 1, 1);
-    worker.submit(&command(op::ECHO, 1));
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).status, OK);
+    worker.echo(engine, 1);
     // Its key is that of its worker only, so a second one has another.
     let second = TestWorker::start(service.raw, engine, 2, 1);
     second.end(engine);
@@ -88,7 +83,7 @@ fn a_missing_or_other_key_fails_the_start_and_says_what_to_do() {
         let (code, text) = start(&At::Address(uromd.address), key, |_, _| ()).unwrap_err();
         assert_eq!(code, DocaError::AUTHENTICATION, "{text}");
         assert!(text.contains(part) && text.contains("key file"), "{text}");
-        assert!(text.contains(&uromd.address.to_string()) && text.contains("the test"), "{text}");
+        has(&text, &[&uromd.address.to_string(), "the test"]);
     }
 }
 
@@ -124,9 +119,7 @@ fn an_embedded_service_has_a_key_of_its_own_and_takes_no_other() {
 fn a_key_file_without_a_name_is_refused_at_once() {
     let service = new_service(&At::Environment);
     assert_eq!(set_key_file(&service, Path::new("")), DocaError::INVALID_VALUE);
-    // SAFETY: a live service; that null is refused is the point.
-    let code =
-        unsafe { (api().extensions.unwrap().urom_service_set_key_file)(service.raw, null()) };
+    let code = x!(urom_service_set_key_file(service.raw, null()));
     assert_eq!(code, DocaError::INVALID_VALUE);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }

@@ -10,9 +10,9 @@ use urom_abi::host::CtxState;
 use crate::domain_support::{
     TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers,
 };
-use crate::processes::{Plugins, Uromd};
+use crate::processes::{Plugins, daemon_of};
 use crate::rally::Rally;
-use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state};
+use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, has, state};
 
 const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
 
@@ -159,7 +159,7 @@ fn domains_share_an_id_when_they_say_the_same_of_it() {
             engine.is_quiet(1000);
             let (code, text) = different.fail(engine);
             assert_eq!(code, DocaError::ALREADY_EXIST);
-            assert!(text.contains("worker 5"), "{text}");
+            has(&text, &["worker 5"]);
             engine.is_quiet(1000);
             assert_eq!(segment(engine, &worker, 9, 0x1000), Err(DocaError::NOT_FOUND));
             // The id is there until the last of them is over.
@@ -214,10 +214,7 @@ fn a_host_that_leaves_takes_its_domains_along() {
 
 #[test]
 fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
-    let plugins = Plugins::seekers();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, _uromd, engine, service) = daemon_of(Plugins::seekers(), 4096);
     let (left, right) = (seeker(service.raw, &engine, 0), seeker(service.raw, &engine, 1));
     let rally = Rally::new(2);
     let (party, late) = (rally.party(0), rally.party(1));
@@ -237,11 +234,11 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     let (code, text) = domain.reason();
     // Whoever notices first: the stream or UCX.
     assert!(matches!(code, DocaError::CONNECTION_RESET | DocaError::TIME_OUT), "{code}");
-    assert!(text.contains("could not start at worker 1"), "{text}");
+    has(&text, &["could not start at worker 1"]);
     assert!(text.contains(&failure(right.ctx)), "{text}");
     let (theirs, text) = counterpart.reason();
     assert_eq!(theirs, code);
-    assert!(text.contains("participant 0 of the domain failed"), "{text}");
+    has(&text, &["participant 0 of the domain failed"]);
     let deadline = Instant::now() + PATIENCE;
     while [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] != [UNKNOWN; 2]
     {
@@ -272,10 +269,7 @@ fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
 
 #[test]
 fn a_worker_that_answers_nobody_holds_a_stop_up_for_a_moment_only() {
-    let plugins = Plugins::seekers();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, _uromd, engine, service) = daemon_of(Plugins::seekers(), 4096);
     let worker = seeker(service.raw, &engine, 0);
     let party = Rally::new(1).party(0);
     let domain = TestDomain::new(&engine, &party, &[(0, worker)]);

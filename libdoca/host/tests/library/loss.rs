@@ -8,10 +8,9 @@ use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
 use urom_wire::test_queues::{Queues, ran_alone};
 
-use crate::processes::{Plugins, Uromd, op};
+use crate::processes::{Plugins, Uromd, daemon, daemon_of, op};
 use crate::support::{
-    At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, state,
-    take_done,
+    At, Engine, OK, TestService, TestWorker, as_task, command, failure, has, state, take_done,
 };
 
 /// The process of a worker with the obedient plugin.
@@ -25,10 +24,7 @@ pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
 /// 16 tasks in flight, and `end` for the process they are at: all complete with `code` within
 /// `limit`.
 fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, _uromd, engine, service) = daemon();
     let worker = TestWorker::start(service.raw, &engine, 1, 32);
     let other = TestWorker::start(service.raw, &engine, 2, 1);
     let pid = pid_of(&engine, &worker);
@@ -40,26 +36,22 @@ fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
     let begin = Instant::now();
     let mut code = OK;
     for task in tasks {
-        assert_eq!(engine.next(), 1);
-        let done = take_done();
-        assert_eq!(done.len(), 1);
-        assert_eq!((done[0].task, done[0].response.as_deref()), (task, None));
-        assert!(codes.contains(&done[0].status), "{:?}", done[0].status);
+        let done = engine.done();
+        assert_eq!((done.task, done.response.as_deref()), (task, None));
+        assert!(codes.contains(&done.status), "{:?}", done.status);
         assert_eq!(state(worker.ctx), CtxState::STOPPING);
-        code = done[0].status;
+        code = done.status;
     }
     assert!(begin.elapsed() < limit, "{:?}", begin.elapsed());
     assert_eq!(c!(doca_task_submit(as_task(unused))), code);
-    assert!(failure(worker.ctx).contains("worker 1"), "{}", failure(worker.ctx));
+    has(&failure(worker.ctx), &["worker 1"]);
     engine.is_quiet(1000);
     assert_eq!(c!(doca_urom_worker_cmd_task_release(unused)), OK);
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     engine.is_quiet(1000);
     // The rest of the service works.
-    other.submit(&command(op::ECHO, 3));
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).status, OK);
+    other.echo(&engine, 3);
     let _ = kill_process(pid, Signal::KILL);
     let next = TestWorker::start(service.raw, &engine, urom_abi::WORKER_ID_ANY, 1);
     next.end(&engine);
@@ -83,14 +75,7 @@ fn a_stopped_worker_is_noticed_within_five_seconds() {
 
 #[test]
 fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
-    let plugins = Plugins::obedient();
-    let limit = (1 << 20).to_string();
-    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
-    let engine = Engine::new();
-    let service = new_service(&At::Address(uromd.address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
-    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let (_plugins, _uromd, engine, service) = daemon_of(Plugins::obedient(), 1 << 20);
     let worker = TestWorker::start(service.raw, &engine, 1, 16);
     let pid = pid_of(&engine, &worker);
     kill_process(pid, Signal::STOP).unwrap();
@@ -99,8 +84,7 @@ fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
     let tasks: Vec<usize> = (0..16).map(|_| worker.submit(&payload).addr()).collect();
     let begin = Instant::now();
     for task in tasks {
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.task, done.response), (task, None));
         assert_ne!(done.status, OK);
     }
@@ -110,8 +94,7 @@ fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
     // The next one is served by the same engine.
     let next = TestWorker::start(service.raw, &engine, 2, 1);
     next.submit(&payload[8..]);
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).status, OK);
+    assert_eq!(engine.done().status, OK);
     next.end(&engine);
     worker.destroy();
     service.end();
@@ -122,10 +105,7 @@ fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
 
 #[test]
 fn answers_that_came_before_the_loss_are_delivered() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, _uromd, engine, service) = daemon();
     let worker = TestWorker::start(service.raw, &engine, 1, 32);
     let pid = pid_of(&engine, &worker);
     for word in 0..15 {
@@ -183,16 +163,13 @@ unsafe extern "C" fn expect_loss(
 
 #[test]
 fn a_service_whose_daemon_is_killed_goes_idle_with_a_reason() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, uromd, engine, service) = daemon();
     engine.is_quiet(100);
     uromd.signal(Signal::KILL);
     assert_eq!(engine.next(), 1);
     assert_eq!(state(service.ctx), CtxState::IDLE);
     let text = failure(service.ctx);
-    assert!(text.contains(&uromd.address.to_string()), "{text}");
+    has(&text, &[&uromd.address.to_string()]);
     engine.is_quiet(1000);
     // Nobody is there now.
     assert_ne!(c!(doca_ctx_start(service.ctx)), OK);
@@ -203,8 +180,7 @@ fn a_service_whose_daemon_is_killed_goes_idle_with_a_reason() {
 fn let_go(engine: &Engine, worker: &TestWorker) {
     worker.submit(&command(op::RELEASE, 0));
     for _ in 0..2 {
-        assert_eq!(engine.next(), 1);
-        assert_eq!(take_done().remove(0).status, OK);
+        assert_eq!(engine.done().status, OK);
     }
 }
 
@@ -237,10 +213,7 @@ fn a_loss_is_not_taken_for_the_end_of_a_task() {
 /// The host's own stop counts, even if what it stops was lost before.
 #[test]
 fn a_lost_worker_that_is_stopped_counts_as_progress() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, _uromd, engine, service) = daemon();
     let worker = TestWorker::start(service.raw, &engine, 1, 2);
     let other = TestWorker::start(service.raw, &engine, 2, 1);
     let pid = pid_of(&engine, &other);
@@ -260,10 +233,7 @@ fn a_lost_worker_that_is_stopped_counts_as_progress() {
 
 #[test]
 fn a_query_at_a_stopped_daemon_ends_within_five_seconds() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, uromd, engine, service) = daemon();
     uromd.signal(Signal::STOP);
     let task = service.query(0, expect_loss);
     let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));
@@ -278,10 +248,7 @@ fn a_query_at_a_stopped_daemon_ends_within_five_seconds() {
 
 #[test]
 fn a_worker_that_starts_when_the_daemon_dies_ends_idle() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, uromd, engine, service) = daemon();
     let worker = TestWorker::new(service.raw, &engine, 1, 1);
     uromd.signal(Signal::STOP);
     assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::IN_PROGRESS);
@@ -302,17 +269,12 @@ fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_on
     ) {
         return;
     }
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let (_plugins, _uromd, engine, service) = daemon();
     let dying = TestWorker::start(service.raw, &engine, 1, 8);
     let waiting = TestWorker::start(service.raw, &engine, 2, 8);
     let pid = pid_of(&engine, &dying);
     let echo = |worker: &TestWorker| {
-        worker.submit(&command(op::ECHO, 1));
-        assert_eq!(engine.next(), 1);
-        assert_eq!(take_done().remove(0).status, OK);
+        worker.echo(&engine, 1);
     };
     let queues = Queues::now();
     (0..5).for_each(|_| echo(&dying));
@@ -322,15 +284,12 @@ fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_on
     waiting.submit(&command(op::ECHO, 2));
     kill_process(pid, Signal::KILL).unwrap();
     let begin = Instant::now();
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).status, DocaError::CONNECTION_RESET);
+    assert_eq!(engine.done().status, DocaError::CONNECTION_RESET);
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
-    assert!(failure(waiting.ctx).contains("UCX's receive queue"), "{}", failure(waiting.ctx));
+    has(&failure(waiting.ctx), &["UCX's receive queue"]);
 
     for worker in [dying, waiting] {
-        while state(worker.ctx) != CtxState::IDLE {
-            assert_eq!(engine.next(), 1);
-        }
+        engine.until_idle(worker.ctx);
         worker.destroy();
     }
     let next = TestWorker::start(service.raw, &engine, 3, 8);

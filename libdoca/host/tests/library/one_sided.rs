@@ -3,12 +3,12 @@
 
 use rustix::process::{Signal, kill_process};
 use urom_abi::DocaError;
-use urom_abi::host::CtxState;
+use urom_abi::host::{CtxState, OobColl};
 
-use crate::domain_support::{TestDomain, meet, seeker, together, with_one};
+use crate::domain_support::{TestDomain, together, with_one, with_two};
 use crate::loss::pid_of;
 use crate::processes::{Plugins, Uromd};
-use crate::rally::{ROUNDS, Rally};
+use crate::rally::{Party, ROUNDS, Rally};
 use crate::support::{At, Engine, OK, TestService, TestWorker, failure, state};
 
 const IO: DocaError = DocaError::IO_FAILED;
@@ -24,41 +24,27 @@ fn both_failed([here, there]: [&TestDomain; 2], code: DocaError, words: &str) {
 
 #[test]
 fn a_worker_that_does_not_run_fails_the_start_of_all_participants() {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        let idle = TestWorker::new(service.raw, &other, 3, 8);
-        let rally = Rally::new(2);
-        let parties = [rally.party(0), rally.party(1)];
-        let domains = [
-            TestDomain::new(engine, &parties[0], &[(1, worker)]),
-            TestDomain::new(&other, &parties[1], &[(2, there), (3, idle)]),
-        ];
-        let meeting = [(engine, &domains[0]), (&other, &domains[1])];
+    with_two(|service, two| {
+        let idle = TestWorker::new(service.raw, two.engines[1], 3, 8);
+        let domains = two.domains([1, 2]);
+        assert_eq!(domains[1].set_workers(&[(2, two.workers[1]), (3, idle)]), OK);
         let mut rounds = 0;
         for destroyed in [false, true] {
             if destroyed {
                 idle.destroy();
             }
-            domains.each_ref().into_iter().for_each(TestDomain::start);
-            assert_eq!(together(&meeting), [1, 1]);
-            both_failed(
-                domains.each_ref(),
-                DocaError::BAD_STATE,
-                "the domain's worker 3 does not run",
-            );
+            assert_eq!(two.together(&domains), [1, 1]);
+            let words = "the domain's worker 3 does not run";
+            both_failed(domains.each_ref(), DocaError::BAD_STATE, words);
             // There is nothing to exchange but that.
             rounds += 2;
-            assert_eq!(parties.each_ref().map(|party| party.counts()), [(rounds, rounds); 2]);
-            engine.is_quiet(1000);
-            other.is_quiet(1000);
+            assert_eq!(two.parties.each_ref().map(|party| party.counts()), [(rounds, rounds); 2]);
+            two.is_quiet();
         }
-        assert_eq!(domains[1].set_workers(&[(2, there)]), OK);
-        domains.each_ref().into_iter().for_each(TestDomain::start);
-        meet(&meeting);
-        assert_eq!(parties[0].counts().0, rounds + ROUNDS);
+        assert_eq!(domains[1].set_workers(&[(2, two.workers[1])]), OK);
+        two.meet(&domains);
+        assert_eq!(two.parties[0].counts().0, rounds + ROUNDS);
         domains.into_iter().for_each(TestDomain::end);
-        there.end(&other);
     });
 }
 
@@ -77,31 +63,18 @@ fn a_domain_of_one_process_fails_like_any_other() {
 }
 
 /// What comes of two participants of which the second is changed by `change`.
-fn pair(
-    change: impl FnOnce(&mut crate::rally::Party, &mut urom_abi::host::OobColl),
-    check: impl FnOnce([&TestDomain; 2]),
-) {
-    with_one(|engine, service, worker| {
-        let other = Engine::new();
-        let there = seeker(service.raw, &other, 2);
-        let rally = Rally::new(2);
-        let (party, mut changed) = (rally.party(0), rally.party(1));
-        let mut oob = changed.oob();
-        change(&mut changed, &mut oob);
-        let domains = [
-            TestDomain::new(engine, &party, &[(1, worker)]),
-            TestDomain::new(&other, &changed, &[(2, there)]),
-        ];
+fn pair(change: impl FnOnce(&mut Party, &mut OobColl), check: impl FnOnce([&TestDomain; 2])) {
+    with_two(|_, two| {
+        let mut oob = two.parties[1].oob();
+        change(&mut two.parties[1], &mut oob);
+        let domains = two.domains([1, 2]);
         assert_eq!(c!(doca_urom_domain_set_oob(domains[1].raw, &mut oob)), OK);
         assert_eq!(domains[0].set_count(1), OK);
         assert_eq!(domains[0].add(0x1000, 16, b"h", b"k"), OK);
-        domains.each_ref().into_iter().for_each(TestDomain::start);
-        assert_eq!(together(&[(engine, &domains[0]), (&other, &domains[1])]), [1, 1]);
+        assert_eq!(two.together(&domains), [1, 1]);
         check(domains.each_ref());
-        engine.is_quiet(1000);
-        other.is_quiet(1000);
+        two.is_quiet();
         domains.into_iter().for_each(TestDomain::end);
-        there.end(&other);
     });
 }
 

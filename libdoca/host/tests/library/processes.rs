@@ -13,7 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::compile::compile;
 pub(crate) use crate::compile::op;
-use crate::support::{At, Engine, TestService, TestWorker};
+use urom_abi::host::CtxState;
+
+use crate::support::{At, Engine, TestService, TestWorker, state};
 
 /// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
 pub struct Plugins {
@@ -124,12 +126,44 @@ pub fn with_both(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
-/// An engine with a running service, with a daemon of its own.
-pub fn with_service(body: impl FnOnce(&Engine, &TestService)) {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
+/// The same with an engine, a service, and a worker for eight tasks.
+pub fn with_both_workers(body: impl Fn(&Engine, &TestService, &TestWorker)) {
+    with_both(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let worker = TestWorker::start(service.raw, &engine, 7, 8);
+        body(&engine, &service, &worker);
+        if state(worker.ctx) != CtxState::IDLE {
+            worker.stop(&engine);
+        }
+        worker.destroy();
+        service.end();
+    });
+}
+
+/// An engine with a running service, with a daemon of its own and messages of up to so many bytes.
+pub fn daemon_of(plugins: Plugins, max_message: usize) -> (Plugins, Uromd, Engine, TestService) {
+    let uromd = Uromd::start_with(&plugins, &["-m", &max_message.to_string()]);
     let engine = Engine::new();
-    let service = TestService::start(&At::Address(uromd.address), &engine);
+    let service = TestService::start_with(&At::Address(uromd.address), &engine, max_message);
+    (plugins, uromd, engine, service)
+}
+
+/// The same with the obedient plugin.
+pub fn daemon() -> (Plugins, Uromd, Engine, TestService) {
+    daemon_of(Plugins::obedient(), 4096)
+}
+
+/// The same with the embedded service.
+pub fn embedded() -> (Plugins, Engine, TestService) {
+    let (plugins, engine) = (Plugins::obedient(), Engine::new());
+    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    (plugins, engine, service)
+}
+
+/// Runs with an engine and a service that has a daemon of its own.
+pub fn with_service(body: impl FnOnce(&Engine, &TestService)) {
+    let (_plugins, _uromd, engine, service) = daemon();
     body(&engine, &service);
     service.end();
 }

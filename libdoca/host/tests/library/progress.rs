@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
 
-use crate::processes::{Plugins, Uromd, op, with_both, with_service, with_worker};
+use crate::processes::{Plugins, Uromd, daemon_of, op, with_both, with_service, with_worker};
 use crate::queries::ids_of;
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release,
@@ -26,11 +26,9 @@ fn a_command_comes_back_and_progress_shows_nothing_else() {
         for word in 0..100 {
             let task = worker.submit(&command(op::ECHO, word)).addr();
             assert_eq!(engine.in_flight(), 1);
-            assert_eq!(engine.next(), 1);
-            let done = take_done();
-            assert_eq!(done.len(), 1);
-            assert_eq!((done[0].task, done[0].status, done[0].task_data), (task, OK, 0));
-            assert_eq!(done[0].response, Some(command(op::ECHO, word)));
+            let done = engine.done();
+            assert_eq!((done.task, done.status, done.task_data), (task, OK, 0));
+            assert_eq!(done.response, Some(command(op::ECHO, word)));
             assert_eq!(engine.in_flight(), 0);
         }
         engine.is_quiet(10_000);
@@ -75,27 +73,18 @@ fn a_failed_task_completes_like_any_other() {
         ];
         for (payload, status, answered) in failing {
             worker.submit(&payload);
-            assert_eq!(engine.next(), 1);
-            let done = take_done().remove(0);
+            let done = engine.done();
             assert_eq!((done.status, done.response), (status, answered.then_some(payload)));
         }
         worker.submit(&command(op::BIG, 4065));
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.status, done.response), (DocaError::TOO_BIG, None));
     });
 }
 
 #[test]
 fn messages_of_any_length_keep_their_order() {
-    let plugins = Plugins::obedient();
-    let limit = (1 << 20).to_string();
-    let uromd = Uromd::start_with(&plugins, &["-m", &limit]);
-    let engine = Engine::new();
-    let service = new_service(&At::Address(uromd.address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, 1 << 20)), OK);
-    assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
+    let (_plugins, _uromd, engine, service) = daemon_of(Plugins::obedient(), 1 << 20);
     let worker = TestWorker::start(service.raw, &engine, 5, 64);
     for _ in 0..20 {
         let lengths =
@@ -110,8 +99,7 @@ fn messages_of_any_length_keep_their_order() {
             })
             .collect();
         for (task, payload) in sent {
-            assert_eq!(engine.next(), 1);
-            let done = take_done().remove(0);
+            let done = engine.done();
             assert_eq!((done.task, done.status), (task, OK));
             assert!(done.response == Some(payload));
         }
@@ -162,9 +150,8 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
                     all_run.wait();
                     for word in 0..100 {
                         worker.submit(&command(op::ECHO, id << 32 | word));
-                        assert_eq!(engine.next(), 1);
                         assert_eq!(
-                            take_done().remove(0).response,
+                            engine.done().response,
                             Some(command(op::ECHO, id << 32 | word))
                         );
                     }
@@ -215,9 +202,7 @@ fn a_worker_at_another_address_works_and_its_loss_is_noticed() {
     }
     assert_ne!(take_done().remove(0).status, OK);
     worker.destroy();
-    while state(service.ctx) != CtxState::IDLE {
-        assert_eq!(engine.next(), 1);
-    }
+    engine.until_idle(service.ctx);
     assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
@@ -242,8 +227,7 @@ fn a_callback_may_submit_and_its_progress_does_nothing() {
         c!(doca_urom_worker_cmd_task_set_cb(first, Some(submit_second)));
         assert_eq!(c!(doca_task_submit(as_task(first))), OK);
         for word in [1, 2] {
-            assert_eq!(engine.next(), 1);
-            assert_eq!(take_done().remove(0).response, Some(command(op::ECHO, word)));
+            assert_eq!(engine.done().response, Some(command(op::ECHO, word)));
         }
     });
 }

@@ -24,6 +24,15 @@ macro_rules! c {
     }};
 }
 
+/// Calls an extension of the table.
+macro_rules! x {
+    ($name:ident($($arg:expr),* $(,)?)) => {{
+        let function = $crate::support::api().extensions.unwrap().$name;
+        // SAFETY: the tests give live objects and places, or null.
+        unsafe { function($($arg),*) }
+    }};
+}
+
 pub const OK: DocaError = DocaError::SUCCESS;
 
 /// A progress engine.
@@ -49,6 +58,21 @@ impl Engine {
                 0 => assert!(Instant::now() < deadline, "nothing happens"),
                 seen => return seen,
             }
+        }
+    }
+
+    /// Calls until one task has completed.
+    pub fn done(&self) -> Done {
+        assert_eq!(self.next(), 1);
+        let mut all = take_done();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    /// Calls until a context is idle.
+    pub fn until_idle(&self, ctx: *mut Ctx) {
+        while state(ctx) != CtxState::IDLE {
+            self.next();
         }
     }
 
@@ -90,12 +114,15 @@ pub fn state(ctx: *mut Ctx) -> CtxState {
 }
 
 pub fn failure(ctx: *mut Ctx) -> String {
-    let get = api().extensions.unwrap().urom_ctx_get_failure;
     let mut text = vec![0_u8; 1000];
-    // SAFETY: a live context and a place of that length.
-    let len = unsafe { get(ctx, text.as_mut_ptr().cast(), text.len()) };
+    let len = x!(urom_ctx_get_failure(ctx, text.as_mut_ptr().cast(), text.len()));
     text.truncate(len);
     String::from_utf8(text).unwrap()
+}
+
+/// Asserts that a text has all of these parts.
+pub fn has(text: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
 }
 
 /// Where a service context is to find its service.
@@ -114,22 +141,16 @@ pub struct TestService {
 pub fn new_service(at: &At<'_>) -> TestService {
     let mut raw = null_mut();
     assert_eq!(c!(doca_urom_service_create(&mut raw)), OK);
-    let extensions = api().extensions.unwrap();
+    let c_text = |text: &str| CString::new(text).unwrap();
     let code = match at {
         At::Address(address) => {
-            let text = CString::new(address.to_string()).unwrap();
-            // SAFETY: a live service and a C string.
-            unsafe {
-                (extensions.urom_service_set_address)(raw, text.as_ptr(), c"the test".as_ptr())
-            }
+            let text = c_text(&address.to_string());
+            x!(urom_service_set_address(raw, text.as_ptr(), c"the test".as_ptr()))
         }
         At::Embedded(path) => {
-            let text = CString::new(path.to_str().unwrap()).unwrap();
-            // SAFETY: a live service and a C string.
-            unsafe { (extensions.urom_service_set_embedded)(raw, text.as_ptr()) }
+            x!(urom_service_set_embedded(raw, c_text(path.to_str().unwrap()).as_ptr()))
         }
-        // SAFETY: a live service.
-        At::Environment => unsafe { (extensions.urom_service_set_any_device)(raw) },
+        At::Environment => x!(urom_service_set_any_device(raw)),
     };
     assert_eq!(code, OK);
     TestService { raw, ctx: c!(doca_urom_service_as_ctx(raw)) }
@@ -294,6 +315,12 @@ impl TestWorker {
         let task = self.task(payload);
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
         task
+    }
+
+    /// Sends an echo, which comes back.
+    pub fn echo(&self, engine: &Engine, word: u64) {
+        self.submit(&command(crate::processes::op::ECHO, word));
+        assert_eq!(engine.done().status, OK);
     }
 
     pub fn id(&self) -> Result<u64, DocaError> {

@@ -16,14 +16,12 @@ fn a_response_is_as_long_as_the_notification() {
     with_worker(2, |engine, _, worker| {
         for len in [0, 1, 7, 4064, 8, 500] {
             worker.submit(&command(op::BIG, len));
-            assert_eq!(engine.next(), 1);
-            assert_eq!(take_done().remove(0).response.map(|bytes| bytes.len() as u64), Some(len));
+            assert_eq!(engine.done().response.map(|bytes| bytes.len() as u64), Some(len));
         }
         for len in [0, 1, 23, 4064, 4072] {
             let payload = vec![0; len];
             worker.submit(&payload);
-            assert_eq!(engine.next(), 1);
-            let done = take_done().remove(0);
+            let done = engine.done();
             let expected =
                 if len > 4064 { (DocaError::TOO_BIG, None) } else { (OK, Some(payload)) };
             assert_eq!((done.status, done.response), expected, "{len}");
@@ -102,8 +100,7 @@ fn a_payload_over_the_limit_is_too_big_and_the_task_still_the_callers() {
         fill(task, &command(op::ECHO, 5));
         assert_eq!(c!(doca_buf_set_data(buf, data.wrapping_byte_add(8), 8)), OK);
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
-        assert_eq!(engine.next(), 1);
-        assert_eq!(take_done().remove(0).response, Some(5_u64.to_le_bytes().to_vec()));
+        assert_eq!(engine.done().response, Some(5_u64.to_le_bytes().to_vec()));
     });
 }
 
@@ -161,8 +158,7 @@ fn user_data_of_every_kind_comes_back() {
         let mut count = 0;
         assert_eq!(c!(doca_ctx_get_num_inflight_tasks(worker.ctx, &mut count)), OK);
         assert_eq!(count, 1);
-        assert_eq!(engine.next(), 1);
-        let done = take_done().remove(0);
+        let done = engine.done();
         assert_eq!((done.task_data, done.ctx_data, AREA.get()), (88, 77, [1, 2, 3, 4]));
         assert_eq!(c!(doca_ctx_get_num_inflight_tasks(worker.ctx, &mut count)), OK);
         assert_eq!(count, 0);

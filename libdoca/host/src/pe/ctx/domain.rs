@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use urom_abi::host::CtxState;
@@ -17,24 +18,21 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
 use crate::event::{Event, Mailbox};
-use crate::exchange::{Exchange, Oob, Outcome, Step};
+use crate::exchange::{self, Exchange, Oob, Outcome};
 use crate::failure::failure;
 use crate::order::{Order, Reply, Start};
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
-use crate::pe::ready::Ready;
 use crate::pe::run::Run;
 
 /// How long a stop waits for its workers. A worker that does not answer in this time is about to be
 /// given up.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
-/// A domain context.
 #[derive(Default)]
 pub(crate) struct Domain {
-    oob: Cell<Option<Oob>>,
+    pub(crate) oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
-    /// The number of buffers that will be added.
     count: Cell<usize>,
     buffers: RefCell<Vec<Buffer>>,
     run: RefCell<Option<Box<DomainRun>>>,
@@ -48,22 +46,19 @@ pub(crate) struct Buffer {
     pub(crate) mkey: Vec<u8>,
 }
 
-fn invalid(text: impl Into<String>) -> Failure {
-    failure(DocaError::INVALID_VALUE, text)
-}
-
 /// Why a worker context does not run, unless its host stopped it.
 fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
     worker.upgrade()?.with_failure(Failure::clone)
 }
 
 /// From a start to the next idle.
+#[derive(Default)]
 struct DomainRun {
     number: u64,
     /// With their ids at the service, in the domain's order. Empty when one of them does not run.
     workers: Vec<(u64, Weak<Run>)>,
     /// The exchange until it is done, except during a step.
-    exchange: Option<Box<Exchange>>,
+    exchange: Option<Exchange>,
     /// How many workers have not confirmed the table; `None` before it is sent.
     awaited: Option<usize>,
     /// Whether all workers of this process have answered, and the verdicts are exchanged.
@@ -73,28 +68,26 @@ struct DomainRun {
 }
 
 impl Domain {
-    pub(crate) fn set_oob(&self, oob: Oob) {
-        self.oob.set(Some(oob));
-    }
-
     /// Each id and each context once.
     pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
         ids.sort_unstable();
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "two workers of the domain have the id {}: give each its own",
                 twice[0]
-            )));
+            ));
         }
         let mut contexts: Vec<_> =
             workers.iter().map(|(id, ctx)| (Weak::as_ptr(ctx), *id)).collect();
         contexts.sort_unstable();
         if let Some(twice) = contexts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let (one, other) = (twice[0].1, twice[1].1);
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "one worker has two ids in the domain, {one} and {other}: give it one"
-            )));
+            ));
         }
         *self.workers.borrow_mut() = workers;
         Ok(())
@@ -103,11 +96,11 @@ impl Domain {
     /// Starts again without buffers.
     pub(crate) fn set_count(&self, count: usize) -> Result<(), Failure> {
         if count == 0 || count > MAX_SEGMENTS {
-            let text = format!(
-                "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and without any there is no \
-                 need for a count"
-            );
-            return Err(invalid(text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "a domain cannot be given {count} buffers: 1 to {MAX_SEGMENTS} are possible, and \
+                 without any there is no need for a count"
+            ));
         }
         self.count.set(count);
         self.buffers.borrow_mut().clear();
@@ -117,20 +110,27 @@ impl Domain {
     pub(crate) fn add_buffer(&self, buffer: Buffer) -> Result<(), Failure> {
         let count = self.count.get();
         if count == 0 {
-            let text = "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count first";
-            return Err(failure(DocaError::BAD_STATE, text));
+            return Err(failure!(
+                BAD_STATE,
+                "the domain's buffers were not counted: call doca_urom_domain_set_buffers_count \
+                 first"
+            ));
         }
         if !is_range(buffer.va, buffer.len) {
-            let text = format!("a buffer of {} bytes at {:#x} cannot be", buffer.len, buffer.va);
-            return Err(invalid(text));
+            return Err(failure!(
+                INVALID_VALUE,
+                "a buffer of {} bytes at {:#x} cannot be",
+                buffer.len,
+                buffer.va
+            ));
         }
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() >= count {
-            let text = format!(
+            return Err(failure!(
+                FULL,
                 "the domain has its {} already: set a higher count first",
                 Count(count, "buffer")
-            );
-            return Err(failure(DocaError::FULL, text));
+            ));
         }
         buffers.push(buffer);
         Ok(())
@@ -138,27 +138,30 @@ impl Domain {
 
     pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(
-                code,
-                "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            failure!(
+                code = code,
+                "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
             )
         })?;
         let oob = self.oob.get().ok_or_else(|| {
-            invalid("the domain has no out-of-band functions: call doca_urom_domain_set_oob")
+            failure!(
+                INVALID_VALUE,
+                "the domain has no out-of-band functions: call doca_urom_domain_set_oob"
+            )
         })?;
         let (added, count) = (self.buffers.borrow().len(), self.count.get());
         if added != count {
-            let text = format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{added} of the domain's {count} buffers were added: add the others, or set the count"
-            );
-            return Err(failure(DocaError::INVALID_VALUE, text));
+            ));
         }
         self.check_workers(&pe)?;
         pe.have_timer()?;
         let number = next_run();
         // The other participants wait for this process: they must hear of a worker that was lost.
         let workers = self.running();
-        let exchange = Exchange::new(
+        let exchange = exchange::of_blobs(
             oob,
             workers.as_ref().map(|workers| self.describe(workers)).map_err(Failure::clone),
         );
@@ -166,11 +169,8 @@ impl Domain {
         *self.run.borrow_mut() = Some(Box::new(DomainRun {
             number,
             workers: workers.iter().map(|(_, run)| (run.id(), Rc::downgrade(run))).collect(),
-            exchange: Some(Box::new(exchange)),
-            awaited: None,
-            settled: false,
-            failed: false,
-            cancelled: Arc::default(),
+            exchange: Some(exchange),
+            ..DomainRun::default()
         }));
         if let Some(handle) = ctx.handle() {
             pe.begin(number, Rc::clone(&handle));
@@ -184,21 +184,24 @@ impl Domain {
     fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
         if workers.is_empty() {
-            return Err(invalid("the domain has no workers: call doca_urom_domain_set_workers"));
+            return Err(failure!(
+                INVALID_VALUE,
+                "the domain has no workers: call doca_urom_domain_set_workers"
+            ));
         }
         for (id, worker) in workers.iter() {
             let theirs = worker.upgrade().and_then(|worker| worker.pe().ok());
             if theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)) {
-                return Err(invalid(format!(
+                return Err(failure!(
+                    INVALID_VALUE,
                     "the domain's worker {} belongs to another progress engine: connect a domain to that of its workers",
                     WorkerId(*id)
-                )));
+                ));
             }
         }
         Ok(())
     }
 
-    /// The workers, all of which run.
     fn running(&self) -> Result<Vec<(u64, Rc<Run>)>, Failure> {
         let run = |(id, worker): &(u64, Weak<Context>)| {
             let run =
@@ -211,11 +214,11 @@ impl Domain {
                     text: format!("the domain's worker {} does not run: {text}", WorkerId(*id)),
                 },
                 None => {
-                    let text = format!(
+                    failure!(
+                        BAD_STATE,
                         "the domain's worker {} does not run: start it first",
                         WorkerId(*id)
-                    );
-                    failure(DocaError::BAD_STATE, text)
+                    )
                 }
             })
         };
@@ -247,21 +250,21 @@ impl Domain {
         let take =
             |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
-        let Some((number, exchange)) = taken else { return false };
+        let Some((number, mut exchange)) = taken else { return false };
         // The host's functions may stop this domain. Then the step's result is dropped.
-        let step = exchange.step();
+        let step = exchange.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| run.number == number) else {
             drop(own);
-            drop(step);
+            drop(exchange);
             return false;
         };
         match step {
-            Step::Again(exchange) => {
+            Poll::Pending => {
                 run.exchange = Some(exchange);
                 true
             }
-            Step::Done(Outcome::Table(table)) => {
+            Poll::Ready(Ok(Outcome::Table(table))) => {
                 run.awaited = Some(run.workers.len());
                 let mailbox = ctx.pe().map(|pe| Arc::clone(pe.mailbox()));
                 drop(own);
@@ -270,12 +273,12 @@ impl Domain {
                 }
                 false
             }
-            Step::Done(Outcome::Agreed) => {
+            Poll::Ready(Ok(Outcome::Agreed)) => {
                 drop(own);
-                self.announce(ctx, CtxState::RUNNING);
+                ctx.announce(CtxState::RUNNING);
                 false
             }
-            Step::Failed(failure) => {
+            Poll::Ready(Err(failure)) => {
                 drop(own);
                 self.fail(ctx, &failure);
                 false
@@ -283,7 +286,6 @@ impl Domain {
         }
     }
 
-    /// Sends the table to this process's workers.
     fn distribute(&self, table: Vec<u8>, mailbox: &Arc<Mailbox>) {
         let own = self.run.borrow();
         let Some(run) = own.as_ref() else { return };
@@ -324,7 +326,7 @@ impl Domain {
         let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else {
             return;
         };
-        run.exchange = Some(Box::new(Exchange::of_verdicts(oob, result)));
+        run.exchange = Some(exchange::of_verdicts(oob, result));
         run.settled = true;
         pe.exchange(handle);
     }
@@ -334,18 +336,10 @@ impl Domain {
         let workers = self.workers.borrow();
         let why = workers.get(place).and_then(|(_, worker)| failure_of(worker));
         why.unwrap_or_else(|| {
-            let text = "its context was stopped before it had the domain's table";
-            failure(DocaError::NOT_CONNECTED, text)
+            failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
         })
     }
 
-    fn announce(&self, ctx: &Context, next: CtxState) {
-        if let (Ok(pe), Some(ctx)) = (ctx.pe(), ctx.handle()) {
-            pe.push(Ready::State(ctx, next));
-        }
-    }
-
-    /// The start failed.
     fn fail(&self, ctx: &Context, failure: &Failure) {
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| !run.failed) else { return };
@@ -353,7 +347,7 @@ impl Domain {
         drop(run.end());
         drop(own);
         ctx.fail(failure);
-        self.announce(ctx, CtxState::IDLE);
+        ctx.announce(CtxState::IDLE);
     }
 
     /// Whether the context may be seen running now.
@@ -361,7 +355,6 @@ impl Domain {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed)
     }
 
-    /// The run is over, because its start failed.
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 use tokio::sync::mpsc;
-use urom_abi::cpu::CpuSet;
-use urom_abi::host::CtxState;
+use urom_abi::host::{CtxState, GidTaskCallback};
 use urom_abi::plugin::PluginInfo;
 use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_service::daemon::PLUGIN_PATH_VARIABLE;
@@ -28,7 +27,7 @@ use crate::control_thread::ControlThread;
 use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
 use crate::device::Device;
 use crate::event::{Event, Mailbox};
-use crate::failure::{failure, invalid};
+use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::ctx::{Context, next_run};
@@ -36,27 +35,26 @@ use crate::pe::ready::Ready;
 use crate::pe::run::task::Stage;
 use crate::running::{RunningService, Shared};
 
-/// A service context.
+#[derive(Default)]
 pub(crate) struct Service {
     max_message: Cell<usize>,
     max_workers: Cell<Option<u32>>,
-    device: RefCell<Option<Arc<Device>>>,
+    pub(crate) device: RefCell<Option<Arc<Device>>>,
     /// Whether it may start without a device.
-    any_device: Cell<bool>,
-    wish: RefCell<Wish>,
-    /// The key file that a call named.
-    key_file: RefCell<Option<PathBuf>>,
-    shared: Arc<Shared>,
+    pub(crate) any_device: Cell<bool>,
+    pub(crate) wish: RefCell<Wish>,
+    pub(crate) key_file: RefCell<Option<PathBuf>>,
+    pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
     plugins: RefCell<Vec<PluginInfo>>,
     run: RefCell<Option<Rc<ServiceRun>>>,
 }
 
 /// One run of a service context, from its start to the next idle.
+#[derive(Default)]
 pub(crate) struct ServiceRun {
     number: u64,
     ctx: Weak<Context>,
-    /// Queries on their way.
     queries: RefCell<BTreeMap<u64, Rc<GidTask>>>,
     next_query: Cell<u64>,
     in_flight: Cell<usize>,
@@ -68,28 +66,15 @@ pub(crate) struct ServiceRun {
 
 impl Service {
     pub(crate) fn new() -> Service {
-        Service {
-            max_message: Cell::new(DEFAULT_MAX_MESSAGE),
-            max_workers: Cell::new(None),
-            device: RefCell::new(None),
-            any_device: Cell::new(false),
-            wish: RefCell::default(),
-            key_file: RefCell::default(),
-            shared: Arc::default(),
-            plugins: RefCell::default(),
-            run: RefCell::new(None),
-        }
-    }
-
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        Service { max_message: Cell::new(DEFAULT_MAX_MESSAGE), ..Service::default() }
     }
 
     pub(crate) fn set_max_message(&self, size: usize) -> Result<(), Failure> {
         if !(MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(&size) {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "messages of at most {size} bytes cannot be: from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE} are possible"
-            )));
+            ));
         }
         self.max_message.set(size);
         Ok(())
@@ -97,34 +82,13 @@ impl Service {
 
     pub(crate) fn set_max_workers(&self, count: u32) -> Result<(), Failure> {
         if !count.is_power_of_two() {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{count} workers cannot be the most: it must be a power of two"
-            )));
+            ));
         }
         self.max_workers.set(Some(count));
         Ok(())
-    }
-
-    pub(crate) fn set_device(&self, device: Arc<Device>) {
-        *self.device.borrow_mut() = Some(device);
-    }
-
-    /// Any device will do.
-    pub(crate) fn set_any_device(&self) {
-        self.any_device.set(true);
-    }
-
-    /// Releases the device.
-    pub(crate) fn leave_device(&self) {
-        drop(self.device.take());
-    }
-
-    pub(crate) fn set_wish(&self, wish: Wish) {
-        *self.wish.borrow_mut() = wish;
-    }
-
-    pub(crate) fn set_key_file(&self, path: PathBuf) {
-        *self.key_file.borrow_mut() = Some(path);
     }
 
     /// The key for the daemon: that of a call, else that of the environment.
@@ -142,11 +106,10 @@ impl Service {
                 KeyProblem::Owner { .. } | KeyProblem::Mode { .. } => DocaError::NOT_PERMITTED,
                 _ => DocaError::BAD_CONFIG,
             };
-            failure(code, format!("{error}{origin}"))
+            failure!(code = code, "{error}{origin}")
         })
     }
 
-    /// Where the list of plugins begins, and its length.
     pub(crate) fn plugins(&self, ctx: &Context) -> Result<(*const PluginInfo, usize), DocaError> {
         ctx.require_running()?;
         let plugins = self.plugins.borrow();
@@ -157,35 +120,34 @@ impl Service {
         }
     }
 
+    /// What the service is while it runs, or `BAD_STATE`.
+    pub(crate) fn running(&self, ctx: &Context) -> Result<Arc<RunningService>, DocaError> {
+        ctx.require_running()?;
+        self.shared.running().ok_or(DocaError::BAD_STATE)
+    }
+
     /// The fingerprint of a plugin's description; `None` for a plugin without one.
     pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
-        ctx.require_running()?;
-        let running = self.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let running = self.running(ctx)?;
         let found = running.plugins.iter().find(|entry| entry.id == plugin);
         Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
     }
 
     /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
     pub(crate) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
-        let gone = |code| failure(code, "the service does not run, or its daemon was lost");
-        ctx.require_running().map_err(gone)?;
-        let running = self.shared.running().ok_or_else(|| gone(DocaError::BAD_STATE))?;
+        let gone = |code| failure!(code = code, "the service does not run, or its daemon was lost");
+        let running = self.running(ctx).map_err(gone)?;
         let (answer, answered) = sync_channel(1);
         let request = Request::Describe { plugin, answer };
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
         awake::receive(&answered, ANSWER_DEADLINE).unwrap_or_else(|error| match error {
             RecvTimeoutError::Disconnected => Err(gone(DocaError::CONNECTION_RESET)),
-            RecvTimeoutError::Timeout => {
-                let text =
-                    format!("the daemon did not answer within {} ms", ANSWER_DEADLINE.as_millis());
-                Err(failure(DocaError::TIME_OUT, text))
-            }
+            RecvTimeoutError::Timeout => Err(failure!(
+                TIME_OUT,
+                "the daemon did not answer within {} ms",
+                ANSWER_DEADLINE.as_millis()
+            )),
         })
-    }
-
-    pub(crate) fn cpus(&self, ctx: &Context) -> Result<CpuSet, DocaError> {
-        ctx.require_running()?;
-        Ok(self.shared.running().ok_or(DocaError::BAD_STATE)?.cpus)
     }
 
     pub(crate) fn in_flight(&self) -> usize {
@@ -195,9 +157,9 @@ impl Service {
     /// Connects to the service; blocks until that has succeeded or failed.
     pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(
-                code,
-                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            failure!(
+                code = code,
+                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
             )
         })?;
         self.check_device()?;
@@ -213,16 +175,8 @@ impl Service {
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
-        *self.run.borrow_mut() = Some(Rc::new(ServiceRun {
-            number,
-            ctx: ctx.weak(),
-            queries: RefCell::default(),
-            next_query: Cell::new(0),
-            in_flight: Cell::new(0),
-            out: Cell::new(0),
-            leaving: Cell::new(false),
-            idle_queued: Cell::new(false),
-        }));
+        *self.run.borrow_mut() =
+            Some(Rc::new(ServiceRun { number, ctx: ctx.weak(), ..ServiceRun::default() }));
         if let Some(ctx) = ctx.handle() {
             pe.begin(number, ctx);
         }
@@ -237,10 +191,7 @@ impl Service {
         if is_free || self.device.borrow().is_some() {
             return Ok(());
         }
-        Err(failure(
-            DocaError::INVALID_VALUE,
-            "the service has no device: call doca_urom_service_set_dev",
-        ))
+        Err(failure!(INVALID_VALUE, "the service has no device: call doca_urom_service_set_dev"))
     }
 
     fn connect(
@@ -255,21 +206,17 @@ impl Service {
         let (address, key, patience, embedded) = match decide(&self.wish.borrow(), pci)? {
             Target::Daemon(address) => {
                 let patience = Patience::of_environment().map_err(|error| {
-                    failure(
-                        DocaError::BAD_CONFIG,
-                        format!("{PATIENCE_VARIABLE}: {error}; set it so, or unset it"),
-                    )
+                    failure!(BAD_CONFIG, "{PATIENCE_VARIABLE}: {error}; set it so, or unset it")
                 })?;
                 (address, self.key()?, patience, None)
             }
             Target::Embedded(path) => {
                 let embedded = Embedded::shared(path, self.max_message.get()).map_err(|error| {
                     let code = match error.kind() {
-                        // A variable with an invalid value.
                         std::io::ErrorKind::InvalidInput => DocaError::BAD_CONFIG,
                         _ => DocaError::INITIALIZATION,
                     };
-                    failure(code, format!("the embedded service cannot be started: {error}"))
+                    failure!(code = code, "the embedded service cannot be started: {error}")
                 })?;
                 let address = Address::embedded(embedded.address());
                 // Both ends are this process.
@@ -277,10 +224,7 @@ impl Service {
             }
         };
         let control = ControlThread::shared().map_err(|error| {
-            failure(
-                DocaError::OPERATING_SYSTEM,
-                format!("the control thread cannot be started: {error}"),
-            )
+            failure!(OPERATING_SYSTEM, "the control thread cannot be started: {error}")
         })?;
         let (requests, to_send) = mpsc::unbounded_channel();
         let (report, welcomed) = sync_channel(1);
@@ -334,18 +278,15 @@ impl Service {
             Event::Group { query, result } => run.on_answer(&pe, query, result),
             Event::Ended(Some(reason)) if !run.leaving.get() => {
                 let code = ctx.fail(&reason);
-                if let Some(ctx) = ctx.handle() {
-                    pe.push(Ready::State(ctx, CtxState::STOPPING));
-                }
+                ctx.announce(CtxState::STOPPING);
                 run.give_up(&pe, code);
                 self.shared.set_running(None);
-                run.check_over(&pe);
+                run.check_over();
             }
             _ => {}
         }
     }
 
-    /// The run is over.
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
@@ -353,7 +294,6 @@ impl Service {
         }
     }
 
-    /// A query for the host.
     pub(crate) fn run(&self, ctx: &Context) -> Result<Rc<ServiceRun>, DocaError> {
         ctx.require_running()?;
         self.run.borrow().clone().ok_or(DocaError::BAD_STATE)
@@ -361,27 +301,25 @@ impl Service {
 }
 
 impl ServiceRun {
-    /// Counts a query that was given to the host.
-    pub(crate) fn allocated(&self) {
-        self.out.set(self.out.get() + 1);
-    }
-
-    /// Counts a query that came back.
     pub(crate) fn released(&self) {
         self.out.set(self.out.get() - 1);
-        if let Some(ctx) = self.ctx.upgrade()
-            && let Ok(pe) = ctx.pe()
-        {
-            self.check_over(&pe);
-        }
+        self.check_over();
+    }
+
+    pub(crate) fn allocate(
+        self: &Rc<Self>,
+        gid: u32,
+        callback: Option<GidTaskCallback>,
+    ) -> Rc<GidTask> {
+        self.out.set(self.out.get() + 1);
+        GidTask::new(self, Weak::clone(&self.ctx), gid, callback)
     }
 
     /// Sends a query. After an error it is still the caller's.
     pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
         let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
         let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
-        ctx.require_running()?;
-        let running = ctx.service()?.shared.running().ok_or(DocaError::BAD_STATE)?;
+        let running = ctx.service()?.running(&ctx)?;
         let query = self.next_query.replace(self.next_query.get() + 1);
         let request = Request::Group { query, gid: task.gid.get() };
         running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
@@ -400,7 +338,6 @@ impl ServiceRun {
         }
     }
 
-    /// Answers every query on its way with a code.
     fn give_up(&self, pe: &Pe, code: DocaError) {
         self.leaving.set(true);
         for task in std::mem::take(&mut *self.queries.borrow_mut()).into_values() {
@@ -415,13 +352,13 @@ impl ServiceRun {
     }
 
     /// Goes idle once nothing holds it back.
-    pub(crate) fn check_over(&self, pe: &Pe) {
+    pub(crate) fn check_over(&self) {
         if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
             return;
         }
         if let Some(ctx) = self.ctx.upgrade() {
             self.idle_queued.set(true);
-            pe.push(Ready::State(ctx, CtxState::IDLE));
+            ctx.announce(CtxState::IDLE);
         }
     }
 }

@@ -12,35 +12,35 @@ use urom_wire::control::{Failure, StartWorker};
 use urom_wire::frame::MAX_SLOTS;
 
 use crate::event::Event;
-use crate::failure::{failure, invalid};
+use crate::failure::failure;
 use crate::order::Order;
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
 use crate::pe::run::{Config, Run};
-use crate::running::{Attachment, Place, Shared};
+use crate::running::{Attachment, Place};
 use crate::worker_link::{self, Visit};
 
-/// How many tasks can be allocated unless the host says otherwise.
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
 
-/// The bits that plugin ids can have.
 const PLUGIN_BITS: u64 = (1 << urom_abi::MAX_PLUGINS) - 1;
 
-/// Checks that a worker's CPUs are a part of its service's.
 fn check_cpus(cpus: &CpuSet, of_service: &CpuSet) -> Result<(), Failure> {
     if cpus.is_subset(of_service) {
         return Ok(());
     }
-    Err(invalid(format!("the worker's CPUs {cpus} are not all among the service's: {of_service}")))
+    Err(failure!(
+        INVALID_VALUE,
+        "the worker's CPUs {cpus} are not all among the service's: {of_service}"
+    ))
 }
 
-/// A worker context.
+#[derive(Default)]
 pub(crate) struct Worker {
-    service: RefCell<Option<Attachment>>,
-    id: Cell<u64>,
+    pub(crate) service: RefCell<Option<Attachment>>,
+    pub(crate) id: Cell<u64>,
     plugins: Cell<u64>,
     cpus: Cell<Option<CpuSet>>,
-    gid: Cell<u32>,
+    pub(crate) gid: Cell<u32>,
     max_inflight: Cell<u32>,
     env: RefCell<Option<Vec<String>>>,
     run: RefCell<Option<Rc<Run>>>,
@@ -49,35 +49,18 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new() -> Worker {
         Worker {
-            service: RefCell::new(None),
             id: Cell::new(WORKER_ID_ANY),
-            plugins: Cell::new(0),
-            cpus: Cell::new(None),
-            gid: Cell::new(0),
             max_inflight: Cell::new(DEFAULT_MAX_INFLIGHT),
-            env: RefCell::new(None),
-            run: RefCell::new(None),
+            ..Worker::default()
         }
-    }
-
-    pub(crate) fn set_service(&self, shared: Arc<Shared>) {
-        *self.service.borrow_mut() = Some(Attachment::new(shared));
-    }
-
-    /// Detaches it from its service.
-    pub(crate) fn leave_service(&self) {
-        drop(self.service.take());
-    }
-
-    pub(crate) fn set_id(&self, id: u64) {
-        self.id.set(id);
     }
 
     pub(crate) fn set_plugins(&self, mask: u64) -> Result<(), Failure> {
         if mask == 0 || mask & !PLUGIN_BITS != 0 {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with |"
-            )));
+            ));
         }
         self.plugins.set(mask);
         Ok(())
@@ -85,7 +68,7 @@ impl Worker {
 
     pub(crate) fn set_cpus(&self, cpus: CpuSet) -> Result<(), Failure> {
         if cpus.is_empty() {
-            return Err(invalid("a worker needs at least one CPU"));
+            return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
         }
         if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
             check_cpus(&cpus, &running.cpus)?;
@@ -94,19 +77,12 @@ impl Worker {
         Ok(())
     }
 
-    pub(crate) fn set_gid(&self, gid: u32) {
-        self.gid.set(gid);
-    }
-
-    pub(crate) fn gid(&self) -> u32 {
-        self.gid.get()
-    }
-
     pub(crate) fn set_max_inflight(&self, count: u32) -> Result<(), Failure> {
         if count == 0 || count as usize > MAX_SLOTS {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "{count} tasks in flight cannot be: from 1 to {MAX_SLOTS} are possible"
-            )));
+            ));
         }
         if !count.is_power_of_two() {
             tracing::warn!(
@@ -122,12 +98,13 @@ impl Worker {
     /// Sets the environment. Each string needs a name before its first `=`.
     pub(crate) fn set_env(&self, env: Vec<String>) -> Result<(), Failure> {
         if env.is_empty() {
-            return Err(invalid("a worker's environment of no strings cannot be"));
+            return Err(failure!(INVALID_VALUE, "a worker's environment of no strings cannot be"));
         }
         if let Some(entry) = env.iter().find(|entry| entry.find('=').is_none_or(|at| at == 0)) {
-            return Err(invalid(format!(
+            return Err(failure!(
+                INVALID_VALUE,
                 "`{entry}` in a worker's environment is not of the form NAME=VALUE"
-            )));
+            ));
         }
         *self.env.borrow_mut() = Some(env);
         Ok(())
@@ -157,18 +134,18 @@ impl Worker {
 
     pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
         let pe = ctx.pe().map_err(|code| {
-            failure(
-                code,
-                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+            failure!(
+                code = code,
+                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
             )
         })?;
-        let missing = |what: &str| invalid(format!("the worker has no {what}"));
+        let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
         let service = self.service.borrow();
         let service = service
             .as_ref()
             .ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
         let running = service.running().ok_or_else(|| {
-            failure(DocaError::BAD_STATE, "the worker's service does not run: start it first")
+            failure!(BAD_STATE, "the worker's service does not run: start it first")
         })?;
         if self.plugins.get() == 0 {
             return Err(missing("plugins: call doca_urom_worker_set_plugins"));
@@ -176,15 +153,13 @@ impl Worker {
         if let Some(cpus) = self.cpus.get() {
             check_cpus(&cpus, &running.cpus)?;
         }
-        let ucx_address = pe
-            .transport()?
-            .ucx()
-            .address()
-            .map_err(|error| failure(DocaError::INITIALIZATION, error.to_string()))?;
+        let ucx_address =
+            pe.transport()?.ucx().address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
         let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
-            failure(
-                DocaError::FULL,
-                "the service has as many workers as doca_urom_service_set_max_workers allows: stop one or raise it",
+            failure!(
+                FULL,
+                "the service has as many workers as doca_urom_service_set_max_workers \
+                            allows: stop one or raise it"
             )
         })?;
         let (orders, given) = mpsc::unbounded_channel();
@@ -198,8 +173,8 @@ impl Worker {
                 cpus: self.cpus.get().map(|cpus| cpus.to_string()),
             },
             ucx_address: ucx_address.as_bytes().to_vec(),
-            channel: run.channel(),
-            health: Arc::clone(run.health()),
+            channel: run.channel,
+            health: Arc::clone(&run.health),
             max_inflight: self.max_inflight.get(),
             max_message: running.max_message,
             key: running.key.clone(),
@@ -210,7 +185,7 @@ impl Worker {
         running.control.spawn(worker_link::serve(
             visit,
             running.requests.clone(),
-            run.number(),
+            run.number,
             mailbox,
             given,
         ));
@@ -229,12 +204,11 @@ impl Worker {
         let number = next_run();
         let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
         let config = Config { number, plugins, max_inflight, place, orders };
-        let handle = ctx
-            .handle()
-            .ok_or_else(|| failure(DocaError::UNEXPECTED, "the worker is being destroyed"))?;
+        let handle =
+            ctx.handle().ok_or_else(|| failure!(UNEXPECTED, "the worker is being destroyed"))?;
         let run = pe
             .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(pe), channel))
-            .ok_or_else(|| failure(DocaError::FULL, "this progress engine has too many workers"))?;
+            .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
         pe.begin(number, handle);
         *self.run.borrow_mut() = Some(Rc::clone(&run));
         Ok(run)
@@ -272,12 +246,11 @@ impl Worker {
         }
     }
 
-    /// The run is over.
     pub(crate) fn ended(&self, ctx: &Context) {
         let run = self.run.borrow_mut().take();
         if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
-            pe.end(run.number());
-            pe.close_channel(run.channel());
+            pe.end(run.number);
+            pe.close_channel(run.channel);
             run.finish();
         }
     }

@@ -14,13 +14,11 @@ use crate::pe::{Lost, Pe};
 pub(crate) struct PluginBit(u8);
 
 impl Run {
-    /// The user data of the context, for the callbacks of tasks.
     #[inline]
     pub(crate) fn context(&self) -> &Context {
         &self.ctx
     }
 
-    /// A task for the host.
     #[inline]
     pub(crate) fn allocate(
         &self,
@@ -41,7 +39,6 @@ impl Run {
         Some(task)
     }
 
-    /// Takes a task back.
     #[inline]
     pub(crate) fn release(&self, task: &'static CmdTask) {
         self.flight.release(task);
@@ -50,13 +47,11 @@ impl Run {
         }
     }
 
-    /// The start of the frames of a slot's commands to a plugin.
     #[inline]
     pub(crate) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
         CommandStart::new(self.their_channel.get(), slot, bit)
     }
 
-    /// The bit of a plugin's id, if this worker has the plugin.
     #[inline]
     pub(crate) fn plugin(&self, id: u64) -> Option<PluginBit> {
         let is_one = id & id.wrapping_sub(1) == 0 && id & self.plugins != 0;
@@ -117,7 +112,6 @@ impl Run {
         }
     }
 
-    /// A task is about to be handed to the host.
     #[inline]
     pub(crate) fn completed(&self) {
         self.flight.completed();

@@ -6,48 +6,45 @@ use std::cell::Cell;
 use urom_abi::{Count, DocaError, WorkerId};
 use urom_wire::frame::Notification;
 
+use crate::list::Stack;
 use crate::pe::run::task::pool;
 use crate::pe::run::task::{CmdTask, Stage};
-use crate::slots::Slots;
 
 /// After so many answers since the last command, and with so many tasks in the host's hands, more
 /// than one command is likely to follow.
 const MANY: u64 = 8;
 
-/// A connection's tasks.
+/// A connection's tasks: made when first needed, then used again. A task's slot number travels with
+/// its command and comes back with the notification.
+#[derive(Default)]
 pub(crate) struct Flight {
-    slots: Slots<CmdTask>,
+    slots: Box<[Cell<Option<&'static CmdTask>>]>,
+    made: Cell<usize>,
+    free: Stack,
+    out: Cell<usize>,
     // How many tasks were ever submitted, answered and completed: a command counts once in each.
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,
     /// How many were answered when the last was submitted.
     answered_before: Cell<u64>,
-    /// A log line has said that unreleased tasks delay the end.
     reported: Cell<bool>,
 }
 
 impl Flight {
-    /// Room for `limit` tasks.
+    /// Room for `limit` tasks, at most 65536.
     pub(crate) fn new(limit: usize) -> Flight {
-        Flight {
-            slots: Slots::new(limit),
-            submitted: Cell::new(0),
-            answered: Cell::new(0),
-            completed: Cell::new(0),
-            answered_before: Cell::new(0),
-            reported: Cell::new(false),
-        }
+        let mut flight = Flight::default();
+        flight.slots = (0..limit).map(|_| Cell::new(None)).collect();
+        flight
     }
 
-    /// How many tasks are submitted and not completed.
     pub(crate) fn count(&self) -> usize {
         (self.submitted.get() - self.completed.get()) as usize
     }
 
-    /// How many tasks the host has, or are in flight.
     pub(crate) fn out(&self) -> usize {
-        self.slots.out()
+        self.out.get()
     }
 
     /// Whether the worker owes no answer and the next command is probably not the first of many. It
@@ -57,10 +54,9 @@ impl Flight {
     pub(crate) fn is_alone(&self) -> bool {
         let answered = self.answered.get();
         self.submitted.get() == answered
-            && (answered - self.answered_before.get() < MANY || self.slots.out() < MANY as usize)
+            && (answered - self.answered_before.get() < MANY || self.out.get() < MANY as usize)
     }
 
-    /// Whether every task is completed and released.
     pub(crate) fn is_over(&self) -> bool {
         self.count() == 0 && self.out() == 0
     }
@@ -97,14 +93,29 @@ impl Flight {
         &self,
         make: impl FnOnce(u16) -> Option<&'static CmdTask>,
     ) -> Option<&'static CmdTask> {
-        self.slots.allocate(make)
+        let task = match self.free.pop() {
+            Some(task) => task,
+            None => self.add(make)?,
+        };
+        self.out.set(self.out.get() + 1);
+        Some(task)
     }
 
-    /// Takes back a task that the caller has.
+    #[cold]
+    fn add(&self, make: impl FnOnce(u16) -> Option<&'static CmdTask>) -> Option<&'static CmdTask> {
+        let made = self.made.get();
+        let place = self.slots.get(made)?;
+        let task = make(u16::try_from(made).ok()?)?;
+        place.set(Some(task));
+        self.made.set(made + 1);
+        Some(task)
+    }
+
     #[inline]
     pub(crate) fn release(&self, task: &'static CmdTask) {
         task.withdraw();
-        self.slots.release(task);
+        self.free.push(task);
+        self.out.set(self.out.get() - 1);
     }
 
     /// Counts a task whose command was sent; its stage is `InFlight` already.
@@ -124,10 +135,8 @@ impl Flight {
         notification: &Notification<'_>,
         limit: usize,
     ) -> Option<&'static CmdTask> {
-        let task = self
-            .slots
-            .get(notification.slot)
-            .filter(|task| task.head.stage.get() == Stage::InFlight)?;
+        let task = self.slots.get(usize::from(notification.slot))?.get();
+        let task = task.filter(|task| task.head.stage.get() == Stage::InFlight)?;
         match notification.payload {
             Some(payload) if payload.len() > limit => task.answer(DocaError::TOO_BIG, None),
             payload => task.answer(notification.status, payload),
@@ -138,8 +147,8 @@ impl Flight {
 
     /// Answers every task in flight with a code; the tasks, in the order of their submission.
     pub(crate) fn flush(&self, code: DocaError) -> Vec<&'static CmdTask> {
-        let lost = self.slots.iter().filter(|task| task.head.stage.get() == Stage::InFlight);
-        let mut lost: Vec<_> = lost.collect();
+        let mut lost: Vec<_> = self.slots.iter().map_while(Cell::get).collect();
+        lost.retain(|task| task.head.stage.get() == Stage::InFlight);
         lost.sort_by_key(|task| task.serial.get());
         for task in &lost {
             task.answer(code, None);
@@ -157,7 +166,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.slots.iter().for_each(pool::rest);
+        self.slots.iter().map_while(Cell::get).for_each(pool::rest);
     }
 }
 
@@ -178,6 +187,22 @@ mod tests {
         assert!(flight.answer(&notification, 8).is_some_and(|found| std::ptr::eq(found, task)));
         task.head.stage.set(Stage::Done);
         flight.completed();
+    }
+
+    #[test]
+    fn tasks_are_made_up_to_the_limit_and_then_used_again() {
+        let flight = Flight::new(2);
+        let slot = || flight.allocate(|slot| pool::take(slot, 8)).map(CmdTask::slot);
+        assert!(flight.allocate(|_| None).is_none());
+        assert_eq!((flight.out(), slot(), slot(), slot()), (0, Some(0), Some(1), None));
+        assert_eq!(flight.out(), 2);
+        flight.release(flight.slots[0].get().unwrap());
+        assert_eq!((slot(), slot()), (Some(0), None));
+        for slot in [0, 2, u16::MAX] {
+            let (status, payload) = (DocaError::SUCCESS, None);
+            let nobodys = Notification { channel: 0, slot, status, payload };
+            assert!(flight.answer(&nobodys, 8).is_none(), "{slot}");
+        }
     }
 
     #[test]

@@ -22,17 +22,13 @@ fn share(is_near: bool, tasks: usize) -> usize {
     if is_near { (tasks / 2).clamp(1, MOST_TOGETHER) } else { MOST_TOGETHER }
 }
 
-/// The sending side.
 #[derive(Default)]
 pub(crate) struct Sender {
     endpoint: RefCell<Option<Endpoint>>,
-    /// What its messages begin with.
     pass: Cell<Pass>,
     outbox: Outbox,
-    /// Messages go through shared memory.
     is_near: Cell<bool>,
     under_way: RefCell<VecDeque<UnderWay>>,
-    /// Whether the outbox or `under_way` has something.
     busy: Cell<bool>,
 }
 
@@ -136,7 +132,6 @@ impl Sender {
         }
     }
 
-    /// Sends the frames that wait.
     #[inline(never)]
     fn flush(&self) -> Result<(), Status> {
         let Some(message) = self.outbox.take() else { return Ok(()) };
@@ -160,7 +155,6 @@ impl Sender {
         self.under_way.borrow_mut().push_back(send);
     }
 
-    /// Sends what waits and takes back what was sent.
     pub(crate) fn tend(&self) -> Result<(), Status> {
         self.collect();
         let flushed = self.flush();

@@ -11,7 +11,6 @@ use urom_wire::frame::{CommandStart, HEADER_LEN, Payload};
 use urom_wire::pass::Pass;
 
 use crate::buf::Buffer;
-use crate::list::Linked;
 use crate::pe::run::Run;
 use crate::shell::{Kind, Mark};
 
@@ -30,7 +29,6 @@ pub(crate) enum Stage {
     Done,
 }
 
-/// The common part of all tasks.
 pub(crate) struct Head {
     pub(crate) stage: Cell<Stage>,
     pub(crate) status: Cell<DocaError>,
@@ -46,7 +44,6 @@ impl Head {
         }
     }
 
-    /// Hands the task to a caller, as new.
     #[inline]
     pub(crate) fn hold(&self) {
         self.stage.set(Stage::Held);
@@ -63,7 +60,6 @@ impl Head {
         }
     }
 
-    /// Whether the caller may submit or release it.
     #[inline]
     pub(crate) fn is_callers(&self) -> Result<(), DocaError> {
         match self.stage.get() {
@@ -74,7 +70,6 @@ impl Head {
 }
 
 impl Stage {
-    /// The code for a task that the caller does not have.
     #[cold]
     fn refusal(self) -> DocaError {
         if self == Stage::Free { DocaError::INVALID_VALUE } else { DocaError::NOT_PERMITTED }
@@ -104,22 +99,13 @@ pub(crate) struct CmdTask {
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
     /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
-    /// The next task on the list of free tasks, or of ready ones.
-    next: Cell<Option<&'static CmdTask>>,
-    /// Orders tasks by their submission.
+    pub(crate) next: Cell<Option<&'static CmdTask>>,
     pub(crate) serial: Cell<u64>,
     /// How it ended, for hosts that read it in place. Valid while the task is `Done`.
     end: Cell<CmdTaskEnd>,
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
     user_area: UnsafeCell<[u64; 4]>,
-}
-
-impl Linked for CmdTask {
-    #[inline]
-    fn next(&self) -> &Cell<Option<&'static CmdTask>> {
-        &self.next
-    }
 }
 
 impl CmdTask {
@@ -155,7 +141,6 @@ impl CmdTask {
     /// Makes it a slot of a connection.
     ///
     /// # Safety
-    ///
     /// The run calls [`rest`](crate::pe::run::task::pool::rest) with the task before it goes away.
     pub(crate) unsafe fn join(&self, run: *const Run) {
         self.run.set(run);
@@ -171,7 +156,6 @@ impl CmdTask {
         unsafe { self.run.get().as_ref() }
     }
 
-    /// The slot number of its commands.
     #[inline]
     pub(crate) fn slot(&self) -> u16 {
         self.slot.get()
@@ -186,7 +170,6 @@ impl CmdTask {
         !self.sending.get()
     }
 
-    /// UCX is done with the payload of an orphan.
     #[cold]
     fn sent(&'static self) {
         self.sending.set(false);
@@ -195,7 +178,6 @@ impl CmdTask {
         }
     }
 
-    /// Frees the memory of a free task.
     pub(crate) fn retire(&self) {
         self.payload.retire();
         self.response.retire();
@@ -226,7 +208,6 @@ impl CmdTask {
         self.response.mark().clear();
     }
 
-    /// Changes which plugin it is for.
     pub(crate) fn set_plugin(&self, plugin: u64) {
         let start =
             |run: &Run| run.plugin(plugin).map(|plugin| run.command_start(self.slot(), plugin));
@@ -239,7 +220,6 @@ impl CmdTask {
         self.start.get()
     }
 
-    /// The caller's 32 bytes.
     #[inline]
     pub(crate) fn user_area(&self) -> *mut [u64; 4] {
         self.user_area.get()

@@ -16,7 +16,6 @@ pub(crate) struct GidTask {
     pub(crate) head: Head,
     me: Weak<GidTask>,
     pub(crate) ctx: Weak<Context>,
-    /// The host's pointer.
     pub(crate) pointer: Cell<*mut CGidTask>,
     pub(crate) run: Weak<ServiceRun>,
     pub(crate) gid: Cell<u32>,
@@ -25,7 +24,6 @@ pub(crate) struct GidTask {
 }
 
 impl GidTask {
-    /// A query that was not submitted yet.
     pub(crate) fn new(
         run: &Rc<ServiceRun>,
         ctx: Weak<Context>,
@@ -46,12 +44,10 @@ impl GidTask {
         task
     }
 
-    /// A handle that keeps it alive.
     pub(crate) fn handle(&self) -> Option<Rc<GidTask>> {
         self.me.upgrade()
     }
 
-    /// Notes how the query ended.
     pub(crate) fn answer(&self, result: Result<Vec<u64>, DocaError>) {
         self.head.status.set(DocaError::of(result.as_ref().map(|_| ()).map_err(|code| *code)));
         *self.ids.borrow_mut() = result.unwrap_or_default();

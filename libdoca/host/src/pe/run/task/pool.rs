@@ -41,8 +41,8 @@ pub(crate) fn take(slot: u16, capacity: usize) -> Option<&'static CmdTask> {
     None
 }
 
-/// Takes a task that its connection no longer needs. UCX may still read the payload of one whose
-/// connection was closed by force; that task rests [when UCX is done](rest_at_last).
+/// Takes a task that its connection no longer needs. One whose payload UCX still reads rests [when
+/// UCX is done](rest_at_last).
 pub(crate) fn rest(task: &'static CmdTask) {
     let is_free = task.leave();
     if is_free {
