@@ -39,7 +39,8 @@ impl NotFound {
         &self.attempts
     }
 
-    /// What helps: one of these, each a line that says for what it is and ends with the command or the setting.
+    /// What helps: one of these, each a line that says for what it is and ends with the command or
+    /// the setting.
     #[must_use]
     pub fn remedies(&self) -> &[String] {
         &self.remedies

@@ -1,4 +1,5 @@
-//! The packages that set-up unpacks: `ucx/<version>-<arch>/libucx` in the build tree, or in that of the kit's clone.
+//! The packages that set-up unpacks: `ucx/<version>-<arch>/libucx` in the build tree, or in that of
+//! the kit's clone.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::found::{Found, Source};
 use crate::unpacked::look_into;
 
-/// Takes the newest one for `arch`: beside and above `place`, which cargo gave to a build script or a tool, and in the
-/// `target` directory of the kit.
+/// Takes the newest one for `arch`: beside and above `place`, which cargo gave to a build script or
+/// a tool, and in the `target` directory of the kit.
 pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, String> {
     let mut directories = place.map(beside_and_above).unwrap_or_default();
     directories.push(kit.join("target/ucx"));

@@ -61,7 +61,8 @@ impl Found {
         self.version
     }
 
-    /// The directory of the libraries, to be searched by the linker; nothing when it does so anyway.
+    /// The directory of the libraries, to be searched by the linker; nothing when it does so
+    /// anyway.
     #[must_use]
     pub fn library_directory(&self) -> Option<&Path> {
         self.directory.as_deref()

@@ -2,21 +2,24 @@
 //!
 //! The places, in this order; the first that has one is taken:
 //!
-//! 1. `UROM_UCX_DIR_<target>` (the triple with `_` for `-`), then `UROM_UCX_DIR`: an absolute path of a directory with
-//!    `lib/libucp.so` and `include/ucp/api/ucp_version.h`. One that is named and does not fit ends the search: what else
-//!    is found would not be what was asked for. Only the second may name a UCX for another machine than the target's, which
-//!    is passed over when the target is foreign.
-//! 2. `pkg-config ucx`. For a foreign target only where pkg-config was set up for it: with `PKG_CONFIG_ALLOW_CROSS=1`,
-//!    `PKG_CONFIG_SYSROOT_DIR` or one of its variables for the target, such as `PKG_CONFIG_PATH_aarch64_unknown_linux_gnu`.
+//! 1. `UROM_UCX_DIR_<target>` (the triple with `_` for `-`), then `UROM_UCX_DIR`: an absolute path
+//!    of a directory with `lib/libucp.so` and `include/ucp/api/ucp_version.h`. One that is named
+//!    and does not fit ends the search: what else is found would not be what was asked for. Only
+//!    the second may name a UCX for another machine than the target's, which is passed over when
+//!    the target is foreign.
+//! 2. `pkg-config ucx`. For a foreign target only where pkg-config was set up for it: with
+//!    `PKG_CONFIG_ALLOW_CROSS=1`, `PKG_CONFIG_SYSROOT_DIR` or one of its variables for the target,
+//!    such as `PKG_CONFIG_PATH_aarch64_unknown_linux_gnu`.
 //! 3. Debian's directories of the target's architecture, such as `/usr/lib/aarch64-linux-gnu`.
-//! 4. The newest `ucx/<version>-<arch>/libucx` in the build tree or a directory above it, and in the `target` directory of
-//!    the clone this crate was compiled from. That is where `cargo xtask setup` unpacks the PyPI package `libucx-cu12`.
+//! 4. The newest `ucx/<version>-<arch>/libucx` in the build tree or a directory above it, and in
+//!    the `target` directory of the clone this crate was compiled from. That is where
+//!    `cargo xtask setup` unpacks the PyPI package `libucx-cu12`.
 //!
 //! # In a build script
 //!
-//! A UCX outside the loader's own path must be named by every program and every shared object that is linked with it, and
-//! a build script can do so only for its own package. So a package that makes one has `ucx-probe` among its
-//! `[build-dependencies]` and this `build.rs`:
+//! A UCX outside the loader's own path must be named by every program and every shared object that
+//! is linked with it, and a build script can do so only for its own package. So a package that
+//! makes one has `ucx-probe` among its `[build-dependencies]` and this `build.rs`:
 //!
 //! ```no_run
 //! # #[expect(clippy::needless_doctest_main, reason = "it is a whole file")]
@@ -25,9 +28,10 @@
 //! }
 //! ```
 //!
-//! Every build script searches for itself. They agree, because the search reads nothing that differs between the packages
-//! of a build, and because each is run again when what it looked at changes. A newer UCX that is unpacked beside one in
-//! use is not such a change: it is seen after `cargo clean -p ucx-sys`, or by what is built for the first time.
+//! Every build script searches for itself. They agree, because the search reads nothing that
+//! differs between the packages of a build, and because each is run again when what it looked at
+//! changes. A newer UCX that is unpacked beside one in use is not such a change: it is seen after
+//! `cargo clean -p ucx-sys`, or by what is built for the first time.
 //!
 //! # In a tool
 //!
@@ -55,11 +59,12 @@ pub use script::{emit_link, emit_rpath, rpath};
 pub use search::{Search, find};
 pub use variables::of_target;
 
-/// The oldest UCX that will do, as major and minor number. The bindings of `ucx-sys` are made from its headers.
+/// The oldest UCX that will do, as major and minor number. The bindings of `ucx-sys` are made from
+/// its headers.
 pub const OLDEST: (u32, u32) = (1, 16);
 
-/// The version of the PyPI package `libucx-cu12` that set-up unpacks and that messages ask for. The UCX of host and
-/// service must understand each other, so one version for both is best.
+/// The version of the PyPI package `libucx-cu12` that set-up unpacks and that messages ask for. The
+/// UCX of host and service must understand each other, so one version for both is best.
 pub const PINNED: &str = "1.22.0";
 
 /// The variable that names a UCX; see [`of_target`] for the one that does so for a single target.

@@ -1,6 +1,7 @@
 //! What pkg-config knows of UCX.
 //!
-//! The crate `pkg-config` can only be asked by a build script, about the target in its environment; tools ask too.
+//! The crate `pkg-config` can only be asked by a build script, about the target in its environment;
+//! tools ask too.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,7 +21,8 @@ struct PkgConfig {
     settings: Vec<(&'static str, OsString)>,
 }
 
-/// Asks it for a UCX, in the order: does it know a new one, where is it, and is that for the target's machine.
+/// Asks it for a UCX, in the order: does it know a new one, where is it, and is that for the
+/// target's machine.
 pub(crate) fn search(
     variables: &Variables,
     target: &str,
@@ -45,10 +47,12 @@ pub(crate) fn search(
     let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
     let library = directory.join("libucp.so");
     if !foreign && pkg_config.ask(&["--libs-only-L", "ucx"])?.is_empty() {
-        // Where the linker looks by itself. The file may still have another name there, and then nothing is watched.
+        // Where the linker looks by itself. The file may still have another name there, and then
+        // nothing is watched.
         return Ok(answer(None, Vec::from_iter(library.is_file().then_some(library))));
     }
-    // The PyPI package names the place where it was built, so the place where it is gets asked for, too.
+    // The PyPI package names the place where it was built, so the place where it is gets asked for,
+    // too.
     let moved =
         pkg_config.ask(&["--define-prefix", "--variable=libdir", "ucx"]).ok().map(PathBuf::from);
     let mut reasons = Vec::new();
@@ -66,7 +70,8 @@ pub(crate) fn search(
 }
 
 impl PkgConfig {
-    /// Refuses a foreign target unless something says that pkg-config was set up for it: it would tell of this machine's.
+    /// Refuses a foreign target unless something says that pkg-config was set up for it: it would
+    /// tell of this machine's.
     fn new(variables: &Variables, target: &str, foreign: bool) -> Result<Self, String> {
         let mut own = Vec::new();
         let mut read = |name| {
@@ -121,7 +126,8 @@ mod tests {
     const THIS: &str = "x86_64-unknown-linux-gnu";
     const OTHER: &str = "aarch64-unknown-linux-gnu";
 
-    /// A `pkg-config` that answers like the real one about a UCX in `libdir`, with `-L` for what is no place of the linker's.
+    /// A `pkg-config` that answers like the real one about a UCX in `libdir`, with `-L` for what is
+    /// no place of the linker's.
     fn fake(sample: &Sample, version: &str, libdir: &str, options: &str) -> OsString {
         let script = format!(
             "case \"$*\" in\n*--exists*) exit 0;;\n*--modversion*) echo {version};;\n--variable*) echo {libdir};;\n\

@@ -48,8 +48,8 @@ impl Sample {
         let (path, text) = (self.path(relative), self.path(format!("{relative}.text")));
         fs::write(&text, format!("#!/bin/sh\n{script}\n")).expect("a file");
         fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        // Copied by another process: a file that this one writes may still be open in a child of another test's, and cannot
-        // be run until it is not.
+        // Copied by another process: a file that this one writes may still be open in a child of
+        // another test's, and cannot be run until it is not.
         let copied = Command::new("cp").arg("-p").args([&text, &path]).status().expect("cp starts");
         assert!(copied.success());
         path

@@ -7,13 +7,14 @@ use crate::advice::NotFound;
 use crate::found::Found;
 use crate::search::Search;
 
-/// Lets every program, shared library and test of a package find UCX at run time where it is found now. For the build script
-/// of each package that makes one; prints nothing but what cargo reads.
+/// Lets every program, shared library and test of a package find UCX at run time where it is found
+/// now. For the build script of each package that makes one; prints nothing but what cargo reads.
 ///
-/// `LD_LIBRARY_PATH` comes before that place: it runs a program with another UCX than it was built with.
+/// `LD_LIBRARY_PATH` comes before that place: it runs a program with another UCX than it was built
+/// with.
 ///
-/// Nothing is emitted where the loader finds UCX by itself, nor where there is none: `ucx-sys` fails with the reasons, and
-/// this script is run again by the next build.
+/// Nothing is emitted where the loader finds UCX by itself, nor where there is none: `ucx-sys`
+/// fails with the reasons, and this script is run again by the next build.
 ///
 /// # Panics
 ///
@@ -28,8 +29,8 @@ pub fn emit_rpath() {
     }
 }
 
-/// The directory that [`emit_rpath`] would name, for a build script that has more to say to the linker; it is watched from
-/// then on.
+/// The directory that [`emit_rpath`] would name, for a build script that has more to say to the
+/// linker; it is watched from then on.
 ///
 /// # Panics
 ///
@@ -47,7 +48,8 @@ pub fn rpath() -> Option<PathBuf> {
     answer.ok()?.rpath().map(Path::to_owned)
 }
 
-/// Links this package with UCX, or fails its build with what was tried and what to install. For `ucx-sys` alone.
+/// Links this package with UCX, or fails its build with what was tried and what to install. For
+/// `ucx-sys` alone.
 ///
 /// On docs.rs, which sets `DOCS_RS` and has no UCX, it does neither: documentation is not linked.
 ///
@@ -86,7 +88,8 @@ fn searched() -> (Search, Result<Found, NotFound>) {
     (search, answer)
 }
 
-/// What may change the answer. Nothing else makes cargo run the script again, except a change to the script.
+/// What may change the answer. Nothing else makes cargo run the script again, except a change to
+/// the script.
 fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
     let mut lines: Vec<_> = search
         .variables()
@@ -97,15 +100,16 @@ fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
         Some(found) => lines.extend(
             found.files.iter().map(|file| format!("cargo::rerun-if-changed={}", file.display())),
         ),
-        // A file that never exists: cargo runs the script again by every build until there is a UCX.
+        // A file that never exists: cargo runs the script again by every build until there is a
+        // UCX.
         None => lines.push("cargo::rerun-if-changed=no-ucx-was-found".to_owned()),
     }
     lines
 }
 
 fn rpath_lines(directory: &Path) -> Vec<String> {
-    // The new kind of entry (DT_RUNPATH), which LD_LIBRARY_PATH goes before. Not every linker makes it unasked.
-    // Not as one argument of -Wl: a comma in the path would end it.
+    // The new kind of entry (DT_RUNPATH), which LD_LIBRARY_PATH goes before. Not every linker makes
+    // it unasked. Not as one argument of -Wl: a comma in the path would end it.
     let directory = directory.display().to_string();
     let words = ["--enable-new-dtags", "-rpath", &directory];
     words
@@ -126,7 +130,8 @@ fn link_lines(found: &Found) -> Vec<String> {
     lines
 }
 
-/// Cargo closes the stream only when the script has ended, so a failure to write has nobody to read about it.
+/// Cargo closes the stream only when the script has ended, so a failure to write has nobody to read
+/// about it.
 fn emit(lines: &[String]) {
     let mut out = std::io::stdout().lock();
     for line in lines {

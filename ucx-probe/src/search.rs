@@ -69,7 +69,8 @@ impl Search {
         }
     }
 
-    /// The search of a build script: for the target that cargo names, from the directory that cargo gave it.
+    /// The search of a build script: for the target that cargo names, from the directory that cargo
+    /// gave it.
     pub(crate) fn of_build_script() -> Result<Self, String> {
         let variable = |name| {
             env::var_os(name)
@@ -145,7 +146,8 @@ impl Search {
             return Err(Named::Not(format!("neither {own} nor {VARIABLE} is set")));
         };
         self.in_root(VARIABLE, &root).map_err(|unfit| match unfit {
-            // On a machine that builds for itself and for others, the general variable names its own.
+            // On a machine that builds for itself and for others, the general variable names its
+            // own.
             Unfit::OtherMachine(reason) if self.foreign => Named::Not(reason),
             other => Named::Unfit(other.reason()),
         })
@@ -167,7 +169,8 @@ impl Search {
         Ok(answer(Source::Variable(variable.to_owned()), unpacked, true))
     }
 
-    /// Where Debian puts the libraries of one architecture. Linkers and loaders for it know the place.
+    /// Where Debian puts the libraries of one architecture. Linkers and loaders for it know the
+    /// place.
     fn multiarch(&self) -> Result<Found, String> {
         let name = format!("{}-linux-gnu", self.arch);
         let libraries = self.system.join("usr/lib").join(&name);

@@ -8,7 +8,8 @@ use crate::sample::Sample;
 const THIS: &str = "x86_64-unknown-linux-gnu";
 const OTHER: &str = "aarch64-unknown-linux-gnu";
 
-/// A search for `target` by a machine of x86_64, which has nothing but what the sample and the variables have.
+/// A search for `target` by a machine of x86_64, which has nothing but what the sample and the
+/// variables have.
 fn search(sample: &Sample, target: &str, variables: &[(&str, &Path)]) -> Search {
     let mut variables: HashMap<String, OsString> = variables
         .iter()

@@ -48,7 +48,8 @@ pub(crate) fn machine(arch: &str) -> Result<u16, String> {
     }
 }
 
-/// Looks into the root of an installed or unpacked UCX, or into the directory around it that pip makes.
+/// Looks into the root of an installed or unpacked UCX, or into the directory around it that pip
+/// makes.
 pub(crate) fn look_into(root: &Path, arch: &str) -> Result<Unpacked, Unfit> {
     let inner = root.join("libucx");
     let root = if inner.join("include").is_dir() { &inner } else { root };
@@ -99,7 +100,8 @@ pub(crate) fn check_machine(library: &Path, arch: &str) -> Result<(), Unfit> {
     let mut start = [0; 20];
     let read = File::open(library).and_then(|mut file| file.read_exact(&mut start));
     read.map_err(|error| Unfit::Other(failed("reading", library, &error)))?;
-    // Four bytes of magic; 64 bits; little-endian. The machine is the second half-word after these sixteen bytes.
+    // Four bytes of magic; 64 bits; little-endian. The machine is the second half-word after these
+    // sixteen bytes.
     if !start.starts_with(b"\x7fELF\x02\x01") {
         return Err(Unfit::Other(format!(
             "{} is no shared library of a 64-bit little-endian machine",

@@ -1,4 +1,5 @@
-//! Environment variables, which may be meant for one target only, and which of them a search has read.
+//! Environment variables, which may be meant for one target only, and which of them a search has
+//! read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -17,7 +18,8 @@ pub fn of_target(variable: &str, target: &str) -> String {
 
 type Read = dyn Fn(&str) -> Option<OsString>;
 
-/// Reads variables and remembers their names: a build script has to be run again when one of them changes.
+/// Reads variables and remembers their names: a build script has to be run again when one of them
+/// changes.
 pub(crate) struct Variables {
     read: Box<Read>,
     names: RefCell<BTreeSet<String>>,
@@ -34,7 +36,8 @@ impl Variables {
         (self.read)(name).filter(|value| !value.is_empty())
     }
 
-    /// The value for `target` only, in the two spellings that cargo's build scripts know: with the triple, or `TARGET_`.
+    /// The value for `target` only, in the two spellings that cargo's build scripts know: with the
+    /// triple, or `TARGET_`.
     pub(crate) fn only_of_target(&self, name: &str, target: &str) -> Option<OsString> {
         self.get(&format!("{name}_{target}"))
             .or_else(|| self.get(&of_target(name, target)))

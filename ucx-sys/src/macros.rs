@@ -1,5 +1,5 @@
-//! What UCX's headers have as macros and inline functions: pointers that carry a status, contiguous datatypes, and the
-//! start of the library.
+//! What UCX's headers have as macros and inline functions: pointers that carry a status, contiguous
+//! datatypes, and the start of the library.
 
 use crate::bindings::{
     UCP_API_MAJOR, UCP_API_MINOR, UCS_ERR_LAST, UCS_INPROGRESS, ucp_config_t, ucp_context_h,
@@ -46,7 +46,8 @@ pub fn UCS_STATUS_PTR(status: ucs_status_t) -> ucs_status_ptr_t {
     core::ptr::without_provenance_mut(status.0 as isize as usize)
 }
 
-/// The datatype of contiguous elements of `element` bytes: `ucp_dt_make_contig`. The element size must be below 2^61.
+/// The datatype of contiguous elements of `element` bytes: `ucp_dt_make_contig`. The element size
+/// must be below 2^61.
 #[inline]
 #[must_use]
 pub const fn ucp_dt_make_contig(element: usize) -> ucp_datatype_t {
@@ -54,13 +55,13 @@ pub const fn ucp_dt_make_contig(element: usize) -> ucp_datatype_t {
     (element as ucp_datatype_t) << 3
 }
 
-/// Starts UCX with the version of the API that these bindings were made from: `ucp_init`, which C has as an inline
-/// function for the version of its headers.
+/// Starts UCX with the version of the API that these bindings were made from: `ucp_init`, which C
+/// has as an inline function for the version of its headers.
 ///
 /// # Safety
 ///
-/// As for `ucp_init_version`: `params` points to parameters whose field mask names what is set, `config` is null or a
-/// configuration from `ucp_config_read`, `context` can be written to.
+/// As for `ucp_init_version`: `params` points to parameters whose field mask names what is set,
+/// `config` is null or a configuration from `ucp_config_read`, `context` can be written to.
 pub unsafe fn ucp_init(
     params: *const ucp_params_t,
     config: *const ucp_config_t,

@@ -6,7 +6,7 @@ use std::ops::BitOr;
 use ucx_sys as sys;
 
 use crate::buffer::Buffer;
-use crate::endpoint::{Endpoint, EndpointId};
+use crate::endpoint::Endpoint;
 use crate::features::Features;
 use crate::held::Held;
 use crate::rendezvous::Rendezvous;
@@ -16,20 +16,6 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 /// How an active message travels: `enum ucp_send_am_flags`. Combine with `|`.
-///
-/// ```
-/// use ucx::AmFlags;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// let flags = AmFlags::REPLY | AmFlags::EAGER;
-/// let (sent, _) = endpoint.am_send_with(1, b"header", vec![0; 4096], flags).wait();
-/// sent?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AmFlags(u32);
 
@@ -57,43 +43,18 @@ impl Endpoint {
     /// Sends an active message to handler `id` of the peer: `ucp_am_send_nbx`.
     ///
     /// The header is copied when it is needed later, so it is only borrowed; it may have up to
-    /// [`Worker::max_am_header`] bytes (`INVALID_PARAM` otherwise). With `()` as data there is a header only: a short
-    /// message then needs no owned buffer at all. `data` is owned by the request until UCX has read it; a short message
-    /// is usually done on return, and [`Request::into_done`] gives the buffer back for the next one.
+    /// [`Worker::max_am_header`] bytes (`INVALID_PARAM` otherwise). With `()` as data there is a
+    /// header only: a short message then needs no owned buffer at all. `data` is owned by the
+    /// request until UCX has read it; a short message is usually done on return, and
+    /// [`Request::into_done`] gives the buffer back for the next one.
     ///
     /// UCX keeps the order of messages only among those that it sends in one piece.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// let (sent, buffer) = endpoint.am_send(1, b"header", vec![1, 2, 3]).wait();
-    /// sent?;
-    /// assert_eq!(buffer, [1, 2, 3], "it comes back");
-    /// # Ok(())
-    /// # }
-    /// ```
     #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
     }
 
     /// As [`am_send`](Endpoint::am_send), with flags.
-    ///
-    /// ```
-    /// use ucx::AmFlags;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// // The receiver decides when and where the bytes are fetched.
-    /// let request = endpoint.am_send_with(1, &[], vec![0; 1 << 20], AmFlags::RENDEZVOUS);
-    /// request.detach();
-    /// # Ok(())
-    /// # }
-    /// ```
     #[inline]
     pub fn am_send_with<B: Buffer>(
         &self,
@@ -109,32 +70,13 @@ impl Endpoint {
         }
     }
 
-    /// As [`am_send_with`](Endpoint::am_send_with) and [`Request::into_done`] in one: the result and the buffer if the
-    /// message is done with on return, as most short ones are. There is no request in between then, so this is the form
-    /// for the hot path.
+    /// As [`am_send_with`](Endpoint::am_send_with) and [`Request::into_done`] in one: the result
+    /// and the buffer if the message is done with on return, as most short ones are. There is no
+    /// request in between then, so this is the form for the hot path.
     ///
     /// # Errors
     ///
     /// The request, when UCX is not done with the message yet.
-    ///
-    /// ```
-    /// use ucx::AmFlags;
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// let mut under_way = Vec::new();
-    /// match endpoint.am_send_now(1, &[], vec![7; 16], AmFlags::EAGER) {
-    ///     Ok((result, buffer)) => {
-    ///         result?;
-    ///         assert_eq!(buffer, [7; 16], "for the next message");
-    ///     }
-    ///     Err(request) => under_way.push(request),
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
     pub fn am_send_now<B: Buffer>(
@@ -172,12 +114,13 @@ pub(crate) fn flagged(
     params
 }
 
-/// Hands a message to UCX: what UCX returned and the buffer, or the buffer when UCX does not get to see it.
+/// Hands a message to UCX: what UCX returned and the buffer, or the buffer when UCX does not get to
+/// see it.
 ///
 /// # Safety
 ///
-/// `endpoint` is a live endpoint of `worker`. The buffer is not dropped before the request that UCX may have returned
-/// has ended.
+/// `endpoint` is a live endpoint of `worker`. The buffer is not dropped before the request that UCX
+/// may have returned has ended.
 #[inline]
 unsafe fn start<B: Buffer>(
     worker: &Worker,
@@ -207,8 +150,8 @@ unsafe fn start<B: Buffer>(
             &raw const own
         }
     };
-    // SAFETY: the endpoint is live, UCX copies the header, the mask names what is set, and the caller keeps the data
-    // until UCX is done with it.
+    // SAFETY: the endpoint is live, UCX copies the header, the mask names what is set, and the
+    // caller keeps the data until UCX is done with it.
     let returned = unsafe {
         sys::ucp_am_send_nbx(
             endpoint,
@@ -278,7 +221,6 @@ fn sent_later<B: Buffer>(
 ///     if let Some(reply) = message.reply() {
 ///         reply.am_send(2, message.header, bytes.to_vec()).detach();
 ///     }
-///     println!("by {:?}", message.endpoint());
 /// })?;
 /// endpoint.am_send_with(1, b"ping", vec![7], AmFlags::REPLY).detach();
 /// worker.progress_until(|| answered.get() == 1);
@@ -300,28 +242,9 @@ impl<'a> Message<'a> {
     pub fn reply(&self) -> Option<Reply<'a>> {
         self.reply
     }
-
-    /// The endpoint that the message came by, when the sender gave [`AmFlags::REPLY`].
-    #[must_use]
-    pub fn endpoint(&self) -> Option<EndpointId> {
-        self.reply.map(|reply| reply.endpoint())
-    }
 }
 
 /// The data of an active message.
-///
-/// ```
-/// use ucx::{Context, Data, Features};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
-/// worker.set_am_handler(1, |message| match message.data {
-///     Data::Eager(bytes) => println!("{} bytes are here", bytes.len()),
-///     Data::Rendezvous(announced) => println!("{} bytes wait", announced.len()),
-/// })?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 pub enum Data<'a> {
     /// The bytes, where UCX received them: no copy was made for this call.
@@ -330,23 +253,8 @@ pub enum Data<'a> {
     Rendezvous(Rendezvous),
 }
 
-/// The way back to the sender of a message, for the time of the handler. Requests made with it may last longer.
-///
-/// ```
-/// use ucx::{AmFlags, Context, Features};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
-/// worker.set_am_handler(1, |message| {
-///     let Some(reply) = message.reply() else { return };
-///     println!("answering by {:?}", reply.endpoint());
-///     reply.am_send(2, &[], b"a short answer".to_vec()).detach();
-///     // The answer to the answer needs a way back, too.
-///     reply.am_send_with(3, &[], vec![0; 64], AmFlags::REPLY).detach();
-/// })?;
-/// # Ok(())
-/// # }
-/// ```
+/// The way back to the sender of a message, for the time of the handler. Requests made with it may
+/// last longer.
 #[derive(Clone, Copy)]
 pub struct Reply<'a> {
     pub(crate) worker: &'a Worker,
@@ -369,20 +277,14 @@ impl Reply<'_> {
         data: B,
         flags: AmFlags,
     ) -> Request<B> {
-        // SAFETY: UCX keeps the reply endpoint for the time of the handler, which this value cannot outlive, and
-        // endpoints that are closed in a handler stay until it has returned.
+        // SAFETY: UCX keeps the reply endpoint for the time of the handler, which this value cannot
+        // outlive, and endpoints that are closed in a handler stay until it has returned.
         unsafe { send(self.worker, self.endpoint, id, header, data, flags) }
-    }
-
-    /// The endpoint's name.
-    #[must_use]
-    pub fn endpoint(&self) -> EndpointId {
-        EndpointId::of(self.endpoint)
     }
 }
 
 impl fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reply").field("endpoint", &self.endpoint()).finish()
+        f.debug_tuple("Reply").field(&self.endpoint).finish()
     }
 }

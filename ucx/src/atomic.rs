@@ -15,19 +15,22 @@ use crate::slot::Completion;
 use crate::status::Status;
 use crate::version::{Version, version};
 
-/// The first UCX that ends an operation which nothing can do. Others go round in circles with it, within the call.
+/// The first UCX that ends an operation which nothing can do. Others go round in circles with it,
+/// within the call.
 const ENDS: Version = Version { major: 1, minor: 21, patch: 0 };
 
 /// The operand and the answer. A vector, because its words stay where they are when it moves.
 type Words = Vec<u64>;
 
 impl RemoteMemory {
-    /// Adds to the word at `offset` and yields what was there before: `UCP_ATOMIC_OP_ADD`. Overflow wraps.
+    /// Adds to the word at `offset` and yields what was there before: `UCP_ATOMIC_OP_ADD`. Overflow
+    /// wraps.
     ///
-    /// Atomic operations that no device does are only there on endpoints with [`ErrorMode::None`](crate::ErrorMode::None); on others they end with
-    /// an error. As all of them: words are in the order of the peer's processor, `INVALID_PARAM` for a word that is not
-    /// at a multiple of eight or another endpoint, `OUT_OF_RANGE` for one that is not inside, `UNSUPPORTED` without
-    /// [`Features::AMO64`].
+    /// Atomic operations that no device does are only there on endpoints with
+    /// [`ErrorMode::None`](crate::ErrorMode::None); on others they end with an error. As all of
+    /// them: words are in the order of the peer's processor, `INVALID_PARAM` for a word that is not
+    /// at a multiple of eight or another endpoint, `OUT_OF_RANGE` for one that is not inside,
+    /// `UNSUPPORTED` without [`Features::AMO64`].
     pub fn fetch_add(&self, endpoint: &Endpoint, offset: u64, value: u64) -> Atomic {
         self.atomic(endpoint, sys::UCP_ATOMIC_OP_ADD, offset, value, 0)
     }
@@ -37,7 +40,8 @@ impl RemoteMemory {
         self.atomic(endpoint, sys::UCP_ATOMIC_OP_SWAP, offset, value, 0)
     }
 
-    /// Puts `new` at `offset` if `expected` is there, and yields what was there before: `UCP_ATOMIC_OP_CSWAP`.
+    /// Puts `new` at `offset` if `expected` is there, and yields what was there before:
+    /// `UCP_ATOMIC_OP_CSWAP`.
     pub fn compare_swap(
         &self,
         endpoint: &Endpoint,
@@ -76,8 +80,9 @@ impl RemoteMemory {
             sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         params.datatype = sys::ucp_dt_make_contig(8);
         params.reply_buffer = answer.cast();
-        // SAFETY: the endpoint is live and the key was unpacked on it, the remote word is inside and aligned, the mask
-        // names what is set, and the request owns both words and the key until UCX is done with them.
+        // SAFETY: the endpoint is live and the key was unpacked on it, the remote word is inside
+        // and aligned, the mask names what is set, and the request owns both words and the key
+        // until UCX is done with them.
         let returned = unsafe {
             sys::ucp_atomic_op_nbx(raw, operation, operand.cast(), 1, address, self.key(), &params)
         };
@@ -86,28 +91,8 @@ impl RemoteMemory {
     }
 }
 
-/// An atomic operation under way; it yields the word that was there before. Dropping it does not stop it.
-///
-/// ```
-/// use ucx::Atomic;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// # let memory = ucx::Memory::allocate(&context, 4096)?;
-/// # let key = memory.remote_key()?;
-/// # // SAFETY: the key, the address and the length are those of memory that stays registered for as long as this.
-/// # let counter = unsafe { endpoint.remote_memory(&key, memory.address(), 8) }?;
-/// let add: Atomic = counter.fetch_add(&endpoint, 0, 5);
-/// while !add.is_done() {
-///     worker.progress();
-/// }
-/// assert_eq!(add.wait()?, 0, "what was there before");
-/// assert_eq!(counter.fetch_add(&endpoint, 0, 1).wait()?, 5);
-/// # Ok(())
-/// # }
-/// ```
+/// An atomic operation under way; it yields the word that was there before. Dropping it does not
+/// stop it.
 #[must_use = "the operation goes on by itself, but its answer is lost"]
 pub struct Atomic(Request<Words>);
 

@@ -7,9 +7,10 @@ use crate::memory::MemoryHandle;
 
 /// Host memory that a request can own while UCX reads it.
 ///
-/// A request moves its buffer along: into a future, into the worker when the request is dropped early. So the bytes must
-/// not lie in the value itself. A value that claims its bytes for itself when it is moved, as `Box` does, is fine: requests
-/// keep their buffers where such claims do not count (`MaybeUninit`).
+/// A request moves its buffer along: into a future, into the worker when the request is dropped
+/// early. So the bytes must not lie in the value itself. A value that claims its bytes for itself
+/// when it is moved, as `Box` does, is fine: requests keep their buffers where such claims do not
+/// count (`MaybeUninit`).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -39,9 +40,11 @@ use crate::memory::MemoryHandle;
 ///
 /// # Safety
 ///
-/// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the value is moved:
+/// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the
+/// value is moved:
 ///
-/// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls return the same again;
+/// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls
+///   return the same again;
 /// - nobody writes to these bytes, unless through this value and outside of requests;
 /// - the bytes lie in what [`memory`](Buffer::memory) names, which stays registered.
 pub unsafe trait Buffer: 'static {
@@ -56,8 +59,8 @@ pub unsafe trait Buffer: 'static {
         self.len() == 0
     }
 
-    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search for it. A worker
-    /// of another context than the registration's does without.
+    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search
+    /// for it. A worker of another context than the registration's does without.
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         None
     }
@@ -65,36 +68,10 @@ pub unsafe trait Buffer: 'static {
 
 /// Host memory that a request can own while UCX writes it.
 ///
-/// ```
-/// use ucx::{Buffer, BufferMut};
-///
-/// /// A page, aligned for a device.
-/// #[repr(align(4096))]
-/// struct Bytes([u8; 4096]);
-/// struct Page(Box<Bytes>);
-///
-/// // SAFETY: the box is the bytes' only owner, and they are on the heap.
-/// unsafe impl Buffer for Page {
-///     fn start(&self) -> *const u8 {
-///         self.0.0.as_ptr()
-///     }
-///
-///     fn len(&self) -> usize {
-///         4096
-///     }
-/// }
-///
-/// // SAFETY: as above, and they are initialised.
-/// unsafe impl BufferMut for Page {
-///     fn start_mut(&mut self) -> *mut u8 {
-///         self.0.0.as_mut_ptr()
-///     }
-/// }
-/// ```
-///
 /// # Safety
 ///
-/// As for [`Buffer`], and the bytes are writable, initialised, and nobody else reads or writes them at that time.
+/// As for [`Buffer`], and the bytes are writable, initialised, and nobody else reads or writes them
+/// at that time.
 pub unsafe trait BufferMut: Buffer {
     /// The first byte, for writing: the same address as [`Buffer::start`].
     fn start_mut(&mut self) -> *mut u8;
@@ -110,66 +87,30 @@ unsafe impl Buffer for () {
     }
 }
 
-// SAFETY: a vector's bytes are on the heap, and it cannot be changed while a request owns it.
-unsafe impl Buffer for Vec<u8> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        self.len()
-    }
+/// Bytes on the heap, or static ones: with `mut` those of which the value is the only owner.
+macro_rules! buffers {
+    ($($type:ty)*; mut $($unique:ty)*) => {
+        $(
+            // SAFETY: the bytes live as long as the value, do not move with it, and nobody changes
+            // them while a request owns it.
+            unsafe impl Buffer for $type {
+                fn start(&self) -> *const u8 {
+                    self.as_ptr()
+                }
+                fn len(&self) -> usize {
+                    <[u8]>::len(self)
+                }
+            }
+        )*
+        $(
+            // SAFETY: as above; the value is the only owner, and its bytes are initialised.
+            unsafe impl BufferMut for $unique {
+                fn start_mut(&mut self) -> *mut u8 {
+                    self.as_mut_ptr()
+                }
+            }
+        )*
+    };
 }
 
-// SAFETY: as above; the vector is the only owner, and its first `len` bytes are initialised.
-unsafe impl BufferMut for Vec<u8> {
-    fn start_mut(&mut self) -> *mut u8 {
-        self.as_mut_ptr()
-    }
-}
-
-// SAFETY: a box's bytes are on the heap.
-unsafe impl Buffer for Box<[u8]> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
-
-// SAFETY: the box is the only owner.
-unsafe impl BufferMut for Box<[u8]> {
-    fn start_mut(&mut self) -> *mut u8 {
-        self.as_mut_ptr()
-    }
-}
-
-// SAFETY: shared bytes are on the heap, live as long as this handle does, and are never written while shared.
-unsafe impl Buffer for Arc<[u8]> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
-
-// SAFETY: as for `Arc`.
-unsafe impl Buffer for Rc<[u8]> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
-
-// SAFETY: static bytes never move and never change.
-unsafe impl Buffer for &'static [u8] {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
+buffers!(Vec<u8> Box<[u8]> Arc<[u8]> Rc<[u8]> &'static [u8]; mut Vec<u8> Box<[u8]>);

@@ -9,16 +9,16 @@ use std::sync::Once;
 use ucx_sys as sys;
 
 use crate::features::Features;
-use crate::queues::Queues;
+use crate::queues::{Queues, UNIFIED_MODE};
 use crate::settings;
 use crate::slot::Slot;
 use crate::status::{Result, Status, check};
 use crate::version::{require_version, version};
 use crate::zeroed::Zeroed;
 
-/// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last handle, worker and
-/// registered memory made from it. It belongs to one thread; a thread that wants UCX of its own makes its own context
-/// (1 to 2 ms).
+/// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last
+/// handle, worker and registered memory made from it. It belongs to one thread; a thread that wants
+/// UCX of its own makes its own context (1 to 2 ms).
 ///
 /// ```
 /// use ucx::{Context, Features};
@@ -50,7 +50,8 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: made by `ucp_init`; everything made from it held this structure alive, so nothing is left.
+        // SAFETY: made by `ucp_init`; everything made from it held this structure alive, so nothing
+        // is left.
         unsafe { sys::ucp_cleanup(self.raw) };
     }
 }
@@ -61,7 +62,8 @@ impl Context {
         ContextBuilder { features, config: Vec::new(), name: None }
     }
 
-    /// A context with these features and the configuration of the environment (`UCX_TLS` and so on).
+    /// A context with these features and the configuration of the environment (`UCX_TLS` and so
+    /// on).
     ///
     /// # Errors
     ///
@@ -76,7 +78,8 @@ impl Context {
         self.inner.features
     }
 
-    /// An error unless the context has these features: UCX is built without the checks that would say so.
+    /// An error unless the context has these features: UCX is built without the checks that would
+    /// say so.
     pub(crate) fn require(&self, features: Features, what: &'static str) -> Result<()> {
         if self.inner.features.contains(features) {
             return Ok(());
@@ -112,19 +115,6 @@ impl fmt::Debug for Context {
 }
 
 /// What a [`Context`] is made from.
-///
-/// ```
-/// use ucx::{Context, ContextBuilder, Features};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let builder: ContextBuilder = Context::builder(Features::AM).config("TLS", "self").name("collectives");
-/// let context = builder.build()?;
-///
-/// let error = Context::builder(Features::AM).config("NO_SUCH_SETTING", "1").build().unwrap_err();
-/// println!("{error}");
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ContextBuilder {
@@ -134,69 +124,64 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// What a receive queue is like with [`watched_shared_memory`](ContextBuilder::watched_shared_memory): the settings of which both
-    /// ends of a queue must have one idea. A sender writes into its peer's queue by its own, and UCX checks nothing. A program that is
-    /// not made with this crate, and is to be reached over shared memory, sets the same.
-    ///
-    /// ```
-    /// for (name, value) in ucx::ContextBuilder::WATCHED_QUEUE {
-    ///     println!("UCX_{name}={value}");
-    /// }
-    /// ```
+    /// What a receive queue is like with
+    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory): the settings of which both
+    /// ends of a queue must have one idea. A sender writes into its peer's queue by its own, and
+    /// UCX checks nothing. A program that is not made with this crate, and is to be reached over
+    /// shared memory, sets the same.
     pub const WATCHED_QUEUE: [(&str, &str); 3] = [
-        // How many places it has. Messages go through all of them in turn: so few stay in the caches of both cores, where UCX's 256
-        // take as much as such a cache has. With 32, as many hosts as that at one worker waited for each other.
+        // How many places it has. Messages go through all of them in turn: so few stay in the
+        // caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many
+        // hosts as that at one worker waited for each other.
         ("POSIX_FIFO_SIZE", "64"),
-        // How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX writes messages of up to that
-        // straight into it. Of UCX's 128 few are left for a message, and longer ones take a request of UCX's and other lines of
-        // memory.
+        // How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX
+        // writes messages of up to that straight into it. Of UCX's 128 few are left for a message,
+        // and longer ones take a request of UCX's and other lines of memory.
         ("POSIX_FIFO_ELEM_SIZE", "4224"),
         // The memory that each place has for what does not fit it, in bytes: UCX's own choice.
         ("POSIX_SEG_SIZE", "8256"),
     ];
 
-    /// Sets one of UCX's configuration values for this context only, over what the environment says.
+    /// Sets one of UCX's configuration values for this context only, over what the environment
+    /// says.
     ///
     /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`.
     ///
-    /// UCX 1.16 has settings of a single transport in the environment only: it gets those of `posix` (`POSIX_..`) for all
-    /// transports with a receive queue in memory, and `sysv` is left out then; those of others it does not get. Before 1.20
-    /// a setting of `posix` or `sysv` is left out where the transport is not used.
+    /// UCX 1.16 has settings of a single transport in the environment only: it gets those of
+    /// `posix` (`POSIX_..`) for all transports with a receive queue in memory, and `sysv` is left
+    /// out then; those of others it does not get. Before 1.20 a setting of `posix` or `sysv` is
+    /// left out where the transport is not used.
     ///
-    /// With other sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`, `SEG_SIZE`) than a peer's program sets, workers do not
-    /// connect to that peer. What the environment says of them must be the same for all processes of a machine.
+    /// With other sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`, `SEG_SIZE`) than a peer's
+    /// program sets, workers do not connect to that peer. What the environment says of them must be
+    /// the same for all processes of a machine.
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.push((name.into(), value.into()));
         self
     }
 
-    /// Lets endpoints that notice when their peer is gone have their data in shared memory, which UCX does not do by itself:
-    /// sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a second. (Of `sysv` it does not: UCX would look for the process
-    /// by a number that may be of another namespace, which for `posix` it checks.)
+    /// Lets endpoints that notice when their peer is gone have their data in shared memory, which
+    /// UCX does not do by itself: sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a
+    /// second. (Of `sysv` it does not: UCX would look for the process by a number that may be of
+    /// another namespace, which for `posix` it checks.)
     ///
-    /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over `tcp` beside the memory.
+    /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over
+    /// `tcp` beside the memory.
     ///
-    /// A receive queue has 64 places of 4224 bytes, and 8256 for a longer message or a part of one (`POSIX_FIFO_SIZE`,
-    /// `POSIX_FIFO_ELEM_SIZE`, `POSIX_SEG_SIZE`), whatever the environment says; the next message waits at its sender. A sender takes
-    /// its peer's queue to be like its own. So workers of contexts that were made with this connect to each other, and not to others:
-    /// those have the status `UNREACHABLE`, over whatever transport.
+    /// A receive queue has 64 places of 4224 bytes, and 8256 for a longer message or a part of one
+    /// (`POSIX_FIFO_SIZE`, `POSIX_FIFO_ELEM_SIZE`, `POSIX_SEG_SIZE`), whatever the environment
+    /// says; the next message waits at its sender. A sender takes its peer's queue to be like its
+    /// own. So workers of contexts that were made with this connect to each other, and not to
+    /// others: those have the status `UNREACHABLE`, over whatever transport.
     ///
-    /// An endpoint that is connected by worker address looks every half second whether the peer's process exists, while
-    /// progress goes on, and learns nothing of a peer that has closed in a process that goes on.
-    /// [`Mesh`](crate::Mesh) learns of both.
-    ///
-    /// ```
-    /// # fn main() -> ucx::Result<()> {
-    /// let context = ucx::Context::builder(ucx::Features::TAG).watched_shared_memory().build()?;
-    /// let mesh = ucx::Mesh::new(&context.worker()?)?;
-    /// # assert_eq!(mesh.connections(), 0);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// An endpoint that is connected by worker address looks every half second whether the peer's
+    /// process exists, while progress goes on, and learns nothing of a peer that has closed in a
+    /// process that goes on. [`Mesh`](crate::Mesh) learns of both.
     pub fn watched_shared_memory(self) -> Self {
         let watched =
             self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
-        // Else UCX adds a lane over TCP for long messages, and asks the system for its events in every round of progress.
+        // Else UCX adds a lane over TCP for long messages, and asks the system for its events in
+        // every round of progress.
         let watched = watched.config("RNDV_SCHEME", "get_zcopy");
         Self::WATCHED_QUEUE
             .into_iter()
@@ -259,11 +244,14 @@ impl ContextBuilder {
         // SAFETY: the mask names what is set, the configuration is live, and UCX copies the name.
         let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
         check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
+        let unified = environment("UCX_UNIFIED_MODE").filter(|value| !settings::is_off(value));
+        let unified = unified.map(|value| (UNIFIED_MODE.to_owned(), value));
+        let shared: Vec<_> = self.config.iter().cloned().chain(unified).collect();
         let own = self.config.iter().rev().find(|(name, _)| name == "NET_DEVICES");
         let inner = Inner {
             raw,
             features: self.features,
-            queues: Queues::of(&self.config),
+            queues: Queues::of(&shared),
             devices: own.map(|(_, value)| value.clone()).or_else(|| environment("UCX_NET_DEVICES")),
             rendezvous: danger.is_none(),
         };

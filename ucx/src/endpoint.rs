@@ -20,31 +20,6 @@ use crate::status::Status;
 use crate::watch::WatchId;
 use crate::worker::Worker;
 
-/// A name for an endpoint that can be compared: see [`Endpoint::id`].
-///
-/// ```
-/// use std::collections::HashMap;
-/// use ucx::{Endpoint, EndpointId};
-///
-/// /// The connections that a server has, to be found by the message that came.
-/// #[derive(Default)]
-/// struct Peers(HashMap<EndpointId, Endpoint>);
-///
-/// impl Peers {
-///     fn add(&mut self, endpoint: Endpoint) {
-///         self.0.insert(endpoint.id(), endpoint);
-///     }
-/// }
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EndpointId(usize);
-
-impl EndpointId {
-    pub(crate) fn of(raw: sys::ucp_ep_h) -> Self {
-        EndpointId(raw.addr())
-    }
-}
-
 type Hook = Box<dyn FnOnce(Status)>;
 
 /// What UCX's error handler reaches. It lives until UCX has closed the endpoint.
@@ -70,7 +45,8 @@ impl Shared {
         }
     }
 
-    /// The peer left, and UCX does not know: closes the endpoint behind its handle, so that what waits for the peer ends.
+    /// The peer left, and UCX does not know: closes the endpoint behind its handle, so that what
+    /// waits for the peer ends.
     fn lose(self: &Rc<Self>, raw: sys::ucp_ep_h, worker: &Worker) {
         if self.over.get() || self.failed.get().is_some() {
             return;
@@ -90,7 +66,8 @@ pub(crate) const FULL: [u8; 1] = *b"F";
 /// Why an endpoint failed whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
 
-/// UCX's error handler, mode PEER: notes the status and leaves the hook for the end of the round of progress.
+/// UCX's error handler, mode PEER: notes the status and leaves the hook for the end of the round of
+/// progress.
 unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: sys::ucs_status_t) {
     // SAFETY: `arg` is the endpoint's `Shared`, which stays until the endpoint is closed.
     let shared = unsafe { &*arg.cast::<Shared>() };
@@ -108,35 +85,27 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
 }
 
 /// What an endpoint does about a peer that goes away: `ucp_err_handling_mode_t`.
-///
-/// ```
-/// use ucx::{Endpoint, ErrorMode, Result, Worker, WorkerAddress};
-///
-/// /// Over shared memory that is not watched, where nothing tells that a peer is gone.
-/// fn neighbour(worker: &Worker, address: &WorkerAddress) -> Result<Endpoint> {
-///     worker.endpoint().error_mode(ErrorMode::None).connect(address)
-/// }
-/// assert_eq!(ErrorMode::default(), ErrorMode::Peer);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorMode {
     /// Requests end with an error, and the error hook is called: `UCP_ERR_HANDLING_MODE_PEER`.
     ///
-    /// Only some transports can tell. Of those without a device `tcp` can, and in this mode an endpoint takes it for its
-    /// data too, or fails with `UNREACHABLE` if there is none. In a context with
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may take shared memory.
+    /// Only some transports can tell. Of those without a device `tcp` can, and in this mode an
+    /// endpoint takes it for its data too, or fails with `UNREACHABLE` if there is none. In a
+    /// context with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may
+    /// take shared memory.
     #[default]
     Peer,
-    /// Nothing: requests to a peer that is gone never end. Every transport can do this, so in a context without
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it is the way to connect to a worker address over
-    /// shared memory. Such an endpoint is never closed by force.
+    /// Nothing: requests to a peer that is gone never end. Every transport can do this, so in a
+    /// context without [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it
+    /// is the way to connect to a worker address over shared memory. Such an endpoint is never
+    /// closed by force.
     None,
 }
 
 /// A connection to a peer: `ucp_ep_h`.
 ///
-/// Dropping it closes it: with [`ErrorMode::Peer`] by force, so what is not on the wire yet may be lost;
-/// [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
+/// Dropping it closes it: with [`ErrorMode::Peer`] by force, so what is not on the wire yet may be
+/// lost; [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
 ///
 /// ```
 /// use ucx::{CloseMode, Context, Features};
@@ -155,7 +124,7 @@ pub enum ErrorMode {
 /// }
 /// sending.wait().0?;
 /// if endpoint.is_failed() {
-///     println!("{:?} failed: {:?}", endpoint.id(), endpoint.error());
+///     println!("it failed: {:?}", endpoint.error());
 /// }
 /// endpoint.close(CloseMode::Force).wait()?;
 /// # Ok(())
@@ -169,22 +138,14 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A name that differs from those of the worker's other open endpoints. Active messages with a reply endpoint carry
-    /// it, so it tells which connection a message came by: [`Message::endpoint`](crate::Message::endpoint).
-    ///
-    /// An endpoint that has failed keeps its name, which a new one may get as well: take it out of tables at once.
-    #[must_use]
-    pub fn id(&self) -> EndpointId {
-        EndpointId::of(self.raw)
-    }
-
     /// The worker it belongs to.
     #[must_use]
     pub fn worker(&self) -> &Worker {
         &self.worker
     }
 
-    /// Whether UCX found the peer gone or the connection broken. A peer that is only stopped is not found out.
+    /// Whether UCX found the peer gone or the connection broken. A peer that is only stopped is not
+    /// found out.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.error().is_some()
@@ -200,8 +161,9 @@ impl Endpoint {
         self.mode
     }
 
-    /// Closes the endpoint: `ucp_ep_close_nbx`. Goes on when the result is dropped. A failed endpoint is closed by
-    /// force, one with [`ErrorMode::None`] never. Inside a handler nothing happens until the handler has returned.
+    /// Closes the endpoint: `ucp_ep_close_nbx`. Goes on when the result is dropped. A failed
+    /// endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler nothing
+    /// happens until the handler has returned.
     pub fn close(self, mode: CloseMode) -> Close {
         let mode = match self.mode {
             ErrorMode::Peer if self.is_failed() => CloseMode::Force,
@@ -225,13 +187,13 @@ impl Endpoint {
         if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }
     }
 
-    /// What is known of its device.
+    /// Whether it uses a device that carries out atomic operations, once that is known.
     pub(crate) fn device_with_atomics(&self) -> &Cell<bool> {
         &self.shared.atomics
     }
 
-    /// Fails when this socket ends: its other end is closed when the peer leaves. If the peer says before that that it has no
-    /// room, it is there, and will not tell when it leaves.
+    /// Fails when this socket ends: its other end is closed when the peer leaves. If the peer says
+    /// before that that it has no room, it is there, and will not tell when it leaves.
     pub(crate) fn watch(&self, socket: OwnedFd) -> io::Result<()> {
         let (raw, shared) = (self.raw, Rc::downgrade(&self.shared));
         let id = self.worker.inner().watch.add(Rc::new(socket), move |inner, socket, id| {
@@ -240,7 +202,8 @@ impl Endpoint {
             shared.watched.set(None);
             let mut said = [0; FULL.len()];
             if rustix::io::read(socket, &mut said) != Ok(FULL.len()) || said != FULL {
-                // SAFETY: the pointer is from the worker's `Rc`, and the worker that found the news has a handle.
+                // SAFETY: the pointer is from the worker's `Rc`, and the worker that found the news
+                // has a handle.
                 let worker = unsafe { Worker::borrowed(shared.worker) };
                 shared.lose(raw, &worker);
             }
@@ -277,6 +240,6 @@ impl Drop for Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("id", &self.id()).field("error", &self.error()).finish()
+        f.debug_struct("Endpoint").field("raw", &self.raw).field("error", &self.error()).finish()
     }
 }

@@ -5,15 +5,6 @@ use std::ops::{BitOr, BitOrAssign};
 use ucx_sys as sys;
 
 /// What a context will be used for: `enum ucp_feature`. Combine with `|`.
-///
-/// ```
-/// use ucx::Features;
-///
-/// let mut features = Features::AM | Features::WAKEUP;
-/// features |= Features::RMA;
-/// assert!(features.contains(Features::AM | Features::RMA));
-/// assert!(!features.contains(Features::TAG));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Features(pub(crate) u64);
 
@@ -22,15 +13,18 @@ impl Features {
     pub const AM: Features = Features(sys::UCP_FEATURE_AM as u64);
     /// Tag matching.
     pub const TAG: Features = Features(sys::UCP_FEATURE_TAG as u64);
-    /// Put and get on remote memory. Without a device that does it, the peer's processor does, and a peer with the
-    /// address of any of this process's memory can then read and write it: use it only between programs that trust
-    /// each other. Together with [`Features::EXPORTED_MEMH`] and without an RDMA device no endpoint can be made.
+    /// Put and get on remote memory. Without a device that does it, the peer's processor does, and
+    /// a peer with the address of any of this process's memory can then read and write it: use it
+    /// only between programs that trust each other. Together with [`Features::EXPORTED_MEMH`] and
+    /// without an RDMA device no endpoint can be made.
     pub const RMA: Features = Features(sys::UCP_FEATURE_RMA as u64);
-    /// Atomic operations on 64-bit words of remote memory. What is said of [`Features::RMA`] and trust holds here too.
+    /// Atomic operations on 64-bit words of remote memory. What is said of [`Features::RMA`] and
+    /// trust holds here too.
     pub const AMO64: Features = Features(sys::UCP_FEATURE_AMO64 as u64);
     /// Event descriptors and [`Worker::arm`](crate::Worker::arm).
     pub const WAKEUP: Features = Features(sys::UCP_FEATURE_WAKEUP as u64);
-    /// Memory handles that another process can import: see [`Memory::export`](crate::Memory::export).
+    /// Memory handles that another process can import: see
+    /// [`Memory::export`](crate::Memory::export).
     pub const EXPORTED_MEMH: Features = Features(sys::UCP_FEATURE_EXPORTED_MEMH as u64);
 
     /// Whether every feature of `other` is here too.

@@ -12,17 +12,6 @@ use crate::worker::Worker;
 impl Endpoint {
     /// Ends when everything sent, put or done on remote memory before on this endpoint has arrived:
     /// `ucp_ep_flush_nbx`.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// endpoint.tag_send(7, b"hello".to_vec()).detach();
-    /// endpoint.flush().wait().0?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn flush(&self) -> Request<()> {
         let raw = match self.open() {
             Ok(raw) => raw,
@@ -36,8 +25,8 @@ impl Endpoint {
 }
 
 impl Worker {
-    /// Ends when everything that was sent, put or done on remote memory before, on any endpoint, has arrived:
-    /// `ucp_worker_flush_nbx`.
+    /// Ends when everything that was sent, put or done on remote memory before, on any endpoint,
+    /// has arrived: `ucp_worker_flush_nbx`.
     pub fn flush(&self) -> Request<()> {
         let params = self.inner().params();
         // SAFETY: the worker is live, the mask names what is set.
@@ -45,10 +34,11 @@ impl Worker {
         Request::started(self, returned, Completion::new(Status::OK), Held::new(()))
     }
 
-    /// Orders remote memory operations: those after it happen after those before it: `ucp_worker_fence`.
+    /// Orders remote memory operations: those after it happen after those before it:
+    /// `ucp_worker_fence`.
     ///
-    /// UCX may wait here until the peers have done what came before, and calls handlers meanwhile. So the peers must be
-    /// progressed by other threads or processes.
+    /// UCX may wait here until the peers have done what came before, and calls handlers meanwhile.
+    /// So the peers must be progressed by other threads or processes.
     ///
     /// # Errors
     ///

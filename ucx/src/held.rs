@@ -1,8 +1,9 @@
 //! Buffers of operations under way.
 //!
-//! A `Box` that is moved claims to be the only way to its bytes, by Rust's rules for the compiler, and so does what is
-//! moved with one inside. UCX has a pointer to these bytes and uses it after the move. `MaybeUninit` makes no claims on
-//! what is in it, so a buffer goes in before UCX gets its pointer, and comes out when UCX is done.
+//! A `Box` that is moved claims to be the only way to its bytes, by Rust's rules for the compiler,
+//! and so does what is moved with one inside. UCX has a pointer to these bytes and uses it after
+//! the move. `MaybeUninit` makes no claims on what is in it, so a buffer goes in before UCX gets
+//! its pointer, and comes out when UCX is done.
 
 use std::any::Any;
 use std::mem::{self, MaybeUninit};
@@ -41,7 +42,8 @@ impl<B> Held<B> {
     }
 }
 
-/// What a request without a handle leaves in its slot: the buffer, and what else must live until UCX is done.
+/// What a request without a handle leaves in its slot: the buffer, and what else must live until
+/// UCX is done.
 pub(crate) struct Parked<B> {
     buffer: Held<B>,
     _keep: Option<Rc<dyn Any>>,

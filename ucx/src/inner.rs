@@ -1,7 +1,8 @@
-//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and panics on their way out.
+//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and
+//! panics on their way out.
 
 use std::any::Any;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,15 +12,12 @@ use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
 
-use crate::address::WorkerAddress;
-use crate::address::layout::{self, Transport};
 use crate::context::{Context, void};
 use crate::features::Features;
 use crate::handlers::Handlers;
 use crate::memory::Memory;
-use crate::queues::Queues;
 use crate::slot::{Completion, Slot};
-use crate::status::{Result, Status};
+use crate::status::Status;
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
 
@@ -28,15 +26,16 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&Inner)>;
 
-/// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed the worker.
+/// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed
+/// the worker.
 pub(crate) struct Inner {
     pub(crate) raw: sys::ucp_worker_h,
     pub(crate) context: Context,
     /// The context's, here because every send looks at them.
     pub(crate) features: Features,
     pub(crate) max_am_header: usize,
-    /// The parameters of an active message that is sent eagerly and has no header, which is nearly every one of a busy worker.
-    /// Zero before the worker has its place.
+    /// The parameters of an active message that is sent eagerly and has no header, which is nearly
+    /// every one of a busy worker. Zero before the worker has its place.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<Inner>,
@@ -51,8 +50,6 @@ pub(crate) struct Inner {
     panic: Cell<Option<Box<dyn Any + Send>>>,
     /// What peers may reach through the worker. Goes when it is destroyed.
     windows: RefCell<Vec<Memory>>,
-    /// Those of its own address; `None` inside if that cannot be read.
-    transports: OnceCell<Option<Vec<Transport>>>,
 }
 
 impl Inner {
@@ -72,7 +69,6 @@ impl Inner {
             jobs: RefCell::default(),
             panic: Cell::new(None),
             windows: RefCell::default(),
-            transports: OnceCell::new(),
         });
         let mut eager = inner.params();
         eager.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
@@ -125,7 +121,8 @@ impl Inner {
         Some(result)
     }
 
-    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is under way.
+    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is
+    /// under way.
     #[inline]
     pub(crate) fn progress(&self) -> bool {
         // SAFETY: the worker is live, this is its thread, and calls do not nest.
@@ -164,15 +161,6 @@ impl Inner {
         self.attention.set(true);
     }
 
-    /// The transports of the worker's own address, by which those of peers are judged; `None` if UCX lays it out in another way.
-    pub(crate) fn transports(&self) -> Result<Option<&[Transport]>> {
-        if self.transports.get().is_none() {
-            let own = WorkerAddress::of(self.raw, Queues::default())?;
-            let _ = self.transports.set(layout::read(own.as_raw_bytes()));
-        }
-        Ok(self.transports.get().and_then(|transports| transports.as_deref()))
-    }
-
     /// Keeps memory registered until the end of the worker, once however often it is asked.
     pub(crate) fn keep_window(&self, memory: &Memory) {
         if !self.keeps_window(memory) {
@@ -185,7 +173,8 @@ impl Inner {
         self.windows.borrow().iter().any(|kept| kept.is_same(memory))
     }
 
-    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once C has returned.
+    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once
+    /// C has returned.
     ///
     /// UCX may also call back from a send, or from any other call that ends a request at once.
     #[inline(always)]
@@ -204,8 +193,9 @@ impl Inner {
         self.attention.set(true);
     }
 
-    /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers after a while: the
-    /// worker is then not destroyed, and this structure and its context must be leaked.
+    /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers
+    /// after a while: the worker is then not destroyed, and this structure and its context must be
+    /// leaked.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.handlers.clear();
@@ -246,14 +236,16 @@ unsafe extern "C" fn on_send(
 ///
 /// # Safety
 ///
-/// `request` and `user_data` are what UCX gives to the callback of a request made with [`Inner::params`].
+/// `request` and `user_data` are what UCX gives to the callback of a request made with
+/// [`Inner::params`].
 pub(crate) unsafe fn complete(
     request: *mut c_void,
     user_data: *mut c_void,
     completion: Completion,
 ) {
     let Some(slot) = NonNull::new(request.cast::<Slot>()) else { return };
-    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's requests.
+    // SAFETY: `params` set a worker's `Inner` as the user data, and it outlives the worker's
+    // requests.
     let inner = unsafe { &*user_data.cast::<Inner>() };
     // SAFETY: a live request starts with its slot.
     let this = unsafe { slot.as_ref() };

@@ -1,4 +1,5 @@
-//! Leases: parts of registered memory as buffers for requests, for one that writes or for any number that read.
+//! Leases: parts of registered memory as buffers for requests, for one that writes or for any
+//! number that read.
 
 use std::ops::Range;
 
@@ -7,37 +8,15 @@ use crate::memory::{Memory, MemoryHandle};
 use crate::ranges::RangeLease;
 
 impl Memory {
-    /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None` when it is not all
-    /// inside or some of it is leased.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// # let memory = ucx::Memory::allocate(&context, 4096)?;
-    /// let Some(part) = memory.lease(0..64) else { unreachable!() };
-    /// let (sent, part) = endpoint.tag_send(7, part).wait();
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None`
+    /// when it is not all inside or some of it is leased.
     #[must_use]
     pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
         Taken::new(self, range, false).map(Lease)
     }
 
-    /// As [`lease`](Memory::lease), for requests that only read: any number of them may share bytes.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// # let memory = ucx::Memory::allocate(&context, 4096)?;
-    /// assert!(memory.share(0..64).is_some() && memory.share(0..8192).is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// As [`lease`](Memory::lease), for requests that only read: any number of them may share
+    /// bytes.
     #[must_use]
     pub fn share(&self, range: Range<usize>) -> Option<SharedLease> {
         Taken::new(self, range, true).map(SharedLease)
@@ -69,8 +48,9 @@ impl Taken {
     }
 }
 
-/// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this process writes to
-/// these bytes; a peer with the remote key still can, and what a request then sees is a mixture.
+/// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this
+/// process writes to these bytes; a peer with the remote key still can, and what a request then
+/// sees is a mixture.
 ///
 /// A worker of another context takes it as memory that is not registered.
 ///
@@ -85,7 +65,7 @@ impl Taken {
 /// let Some(mut part): Option<Lease> = memory.lease(1024..2048) else { unreachable!() };
 /// part.write(0, b"a header");
 /// assert!(memory.lease(2000..3000).is_none(), "these two would share bytes");
-/// assert_eq!((part.range(), part.len(), part.memory_of().len()), (1024..2048, 1024, 4096));
+/// assert_eq!((part.range(), part.len()), (1024..2048, 1024));
 ///
 /// let (sent, part) = endpoint.tag_send(7, part).wait();
 /// sent?;
@@ -96,12 +76,6 @@ impl Taken {
 pub struct Lease(Taken);
 
 impl Lease {
-    /// The memory of which this is a part.
-    #[must_use]
-    pub fn memory_of(&self) -> &Memory {
-        &self.0.memory
-    }
-
     /// Where it lies in the memory.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
@@ -123,7 +97,8 @@ impl Lease {
     }
 }
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the only one on them.
+// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the
+// only one on them.
 unsafe impl Buffer for Lease {
     fn start(&self) -> *const u8 {
         self.0.start()
@@ -143,30 +118,13 @@ unsafe impl BufferMut for Lease {
     }
 }
 
-/// A part of registered [`Memory`], as a buffer for requests that read it: any number of these may share bytes. Otherwise
-/// as a [`Lease`].
-///
-/// ```
-/// use ucx::SharedLease;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// # let memory = ucx::Memory::allocate(&context, 4096)?;
-/// memory.write(0, b"to everyone");
-/// let parts = [memory.share(0..11), memory.share(0..11)];
-/// for (tag, part) in parts.into_iter().flatten().enumerate() {
-///     let part: SharedLease = part;
-///     endpoint.tag_send(tag as u64, part).wait().0?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// A part of registered [`Memory`], as a buffer for requests that read it: any number of these may
+/// share bytes. Otherwise as a [`Lease`].
 #[derive(Debug)]
 pub struct SharedLease(Taken);
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on them only reads.
+// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on
+// them only reads.
 unsafe impl Buffer for SharedLease {
     fn start(&self) -> *const u8 {
         self.0.start()

@@ -1,9 +1,10 @@
 //! Safe UCX: contexts, workers, endpoints, active messages, tags, memory.
 //!
-//! A [`Context`] says which features and transports a program uses, a [`Worker`] moves everything, an [`Endpoint`] is a
-//! connection of a worker, and every operation is a [`Request`]: a future that owns its buffer until UCX is done with it.
-//! UCX 1.16 or newer. The crate `ucx-probe` finds it for the build; a package that makes a program or a shared object calls
-//! `ucx_probe::emit_rpath` in its build script, so that it is found at run time as well.
+//! A [`Context`] says which features and transports a program uses, a [`Worker`] moves everything,
+//! an [`Endpoint`] is a connection of a worker, and every operation is a [`Request`]: a future that
+//! owns its buffer until UCX is done with it. UCX 1.16 or newer. The crate `ucx-probe` finds it for
+//! the build; a package that makes a program or a shared object calls `ucx_probe::emit_rpath` in
+//! its build script, so that it is found at run time as well.
 //!
 //! ```no_run
 //! use ucx::{Context, Data, Features};
@@ -37,11 +38,13 @@
 //! # Rules that hold everywhere
 //!
 //! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`].
-//! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints whose peer left a [`Mesh`]
-//!   from [`Worker::arm`], too. No panic crosses C: one in a handler goes on in the caller of `progress` when UCX has returned.
-//! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send to UCX itself is: UCX
-//!   has no defence against a peer that means harm. So where a program hands this crate what another process made, addresses, keys
-//!   and windows, the call is `unsafe`, and the caller vouches for where the bytes came from.
+//! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints
+//!   whose peer left a [`Mesh`] from [`Worker::arm`], too. No panic crosses C: one in a handler
+//!   goes on in the caller of `progress` when UCX has returned.
+//! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send
+//!   to UCX itself is: UCX has no defence against a peer that means harm. So where a program hands
+//!   this crate what another process made, addresses, keys and windows, the call is `unsafe`, and
+//!   the caller vouches for where the bytes came from.
 //! - In the steady state sending, receiving, waking and progressing allocate nothing.
 
 mod address;
@@ -82,7 +85,7 @@ pub use am::{AmFlags, Data, Message, Reply};
 pub use atomic::Atomic;
 pub use buffer::{Buffer, BufferMut};
 pub use context::{Context, ContextBuilder};
-pub use endpoint::{Close, CloseMode, Endpoint, EndpointBuilder, EndpointId, ErrorMode};
+pub use endpoint::{Close, CloseMode, Endpoint, EndpointBuilder, ErrorMode};
 pub use features::Features;
 pub use lease::{Lease, SharedLease};
 pub use memory::{Memory, MemoryHandle};
@@ -94,7 +97,7 @@ pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;
 pub use stable::Stable;
 pub use status::{Error, Result, Status};
-pub use tag::{TagInfo, TagMessage};
-pub use version::{OLDEST, ParseVersionError, Version, require_version, version, wire_compatible};
+pub use tag::TagInfo;
+pub use version::{OLDEST, Version, require_version, version, wire_compatible};
 pub use window::Window;
 pub use worker::{WeakWorker, Worker};

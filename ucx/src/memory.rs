@@ -1,4 +1,5 @@
-//! Memory that is registered with UCX: to be reached by peers, or to be sent from without registering again.
+//! Memory that is registered with UCX: to be reached by peers, or to be sent from without
+//! registering again.
 
 mod handle;
 
@@ -18,11 +19,11 @@ use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
-/// Registered memory: `ucp_mem_h`. A handle that can be cloned; the memory stays registered until the last handle and
-/// the last [`Lease`](crate::Lease) are gone.
+/// Registered memory: `ucp_mem_h`. A handle that can be cloned; the memory stays registered until
+/// the last handle and the last [`Lease`](crate::Lease) are gone.
 ///
-/// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes are only copied in
-/// and out, never borrowed.
+/// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes
+/// are only copied in and out, never borrowed.
 ///
 /// ```
 /// use ucx::{Context, Features, Memory};
@@ -218,25 +219,12 @@ impl Memory {
         Ok(key)
     }
 
-    /// The bytes by which another context, also of another process, can import this memory: `ucp_memh_pack` with `UCP_MEMH_PACK_FLAG_EXPORT`.
+    /// The bytes by which another context, also of another process, can import this memory:
+    /// `ucp_memh_pack` with `UCP_MEMH_PACK_FLAG_EXPORT`.
     ///
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or without a device that can do it.
-    ///
-    /// ```
-    /// use ucx::{Context, Features, Memory};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = Context::builder(Features::RMA | Features::EXPORTED_MEMH).config("TLS", "self").build()?;
-    /// let memory = Memory::allocate(&context, 4096)?;
-    /// match memory.export() {
-    ///     Ok(bytes) => println!("{} bytes for the other process", bytes.len()),
-    ///     Err(error) => println!("no device that can do it: {error}"),
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn export(&self) -> Result<Vec<u8>> {
         self.inner.mapping.context.require(Features::EXPORTED_MEMH, "exporting memory")?;
         let mut params = sys::ucp_memh_pack_params_t::zeroed();

@@ -1,4 +1,5 @@
-//! Workers that all connect to each other: over shared memory on one machine, and none is lost unnoticed.
+//! Workers that all connect to each other: over shared memory on one machine, and none is lost
+//! unnoticed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -29,18 +30,22 @@ const PART: u64 = 4;
 /// How many connections a look accepts; the others are there the next time.
 const AT_ONCE: usize = 16;
 
-/// A worker among others, each of which connects to any: the endpoints to the others, and those of the others to it.
+/// A worker among others, each of which connects to any: the endpoints to the others, and those of
+/// the others to it.
 ///
-/// Shared memory does not tell that a peer left. So a mesh listens on a free port of `127.0.0.1`, and its
-/// [`address`](Mesh::address) tells that port, and on which machine it is, beside the worker's address. An
-/// [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket that is connected to the peer's port and is closed
-/// with the peer's mesh, or with its process: see [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh
-/// are made with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory); if none is, messages go over `tcp`.
+/// Shared memory does not tell that a peer left. So a mesh listens on a free port of `127.0.0.1`,
+/// and its [`address`](Mesh::address) tells that port, and on which machine it is, beside the
+/// worker's address. An [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket
+/// that is connected to the peer's port and is closed with the peer's mesh, or with its process:
+/// see [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh are made with
+/// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory); if none is, messages go
+/// over `tcp`.
 ///
-/// Progress of the worker accepts who comes, and keeps the socket until the peer goes. Any process of the machine may connect,
-/// but gets no more than such a socket: nothing is received on it. There are at most 1024, and at most a quarter of the
-/// descriptors that the process may have (`ulimit -n`): who comes then is told so, and goes on unwatched. Where there is no
-/// loopback to listen on, the address has the worker's alone.
+/// Progress of the worker accepts who comes, and keeps the socket until the peer goes. Any process
+/// of the machine may connect, but gets no more than such a socket: nothing is received on it.
+/// There are at most 1024, and at most a quarter of the descriptors that the process may have
+/// (`ulimit -n`): who comes then is told so, and goes on unwatched. Where there is no loopback to
+/// listen on, the address has the worker's alone.
 ///
 /// Dropping it closes all its endpoints by force: flush the worker before.
 ///
@@ -71,7 +76,8 @@ const AT_ONCE: usize = 16;
 /// ```
 pub struct Mesh {
     worker: Worker,
-    /// By the seal of the address that they lead to: hashing all of an address takes as long as sending a message.
+    /// By the seal of the address that they lead to: hashing all of an address takes as long as
+    /// sending a message.
     endpoints: RefCell<FxHashMap<u64, Vec<Known>>>,
     /// Nothing where nothing can listen.
     door: Option<Door>,
@@ -131,8 +137,8 @@ impl Mesh {
         Ok(PeerAddress::new(self.worker.address()?, local))
     }
 
-    /// The endpoint to the worker with this address: the bytes of a [`PeerAddress`]. One is made when there is none yet, and
-    /// when the last has failed.
+    /// The endpoint to the worker with this address: the bytes of a [`PeerAddress`]. One is made
+    /// when there is none yet, and when the last has failed.
     ///
     /// # Safety
     ///
@@ -140,7 +146,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// As [`PeerAddress::from_bytes`] and [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
+    /// As [`PeerAddress::from_bytes`] and
+    /// [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
     pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
         let seal = PeerAddress::seal(bytes);
         let is_it = |known: &&Known| *known.address == *bytes && !known.endpoint.is_failed();
@@ -208,7 +215,8 @@ impl Door {
 }
 
 impl Kept {
-    /// Accepts who came; whether there was anybody. Who comes when the process has no descriptor left waits until it has.
+    /// Accepts who came; whether there was anybody. Who comes when the process has no descriptor
+    /// left waits until it has.
     fn accept(&self, weak: &Weak<Kept>, inner: &Inner, listener: &OwnedFd) -> bool {
         for accepted in 0..AT_ONCE {
             let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
@@ -221,7 +229,8 @@ impl Kept {
             {
                 self.peers.borrow_mut().insert(id);
             } else {
-                // A connection that has just begun has room for a byte. If not, the peer takes this one for gone.
+                // A connection that has just begun has room for a byte. If not, the peer takes this
+                // one for gone.
                 let _ = rustix::io::write(&*socket, &FULL);
             }
         }

@@ -1,4 +1,5 @@
-//! The address of a worker that listens on loopback as well, and which of the two ways to connect by.
+//! The address of a worker that listens on loopback as well, and which of the two ways to connect
+//! by.
 
 use std::fmt;
 use std::fs;
@@ -19,10 +20,12 @@ use crate::sum::sum;
 /// What the bytes of a peer's address begin with; the last one is the version of the format.
 const MARK: [u8; 4] = *b"UPA\x03";
 
-/// Before the worker's address: the mark, the port, the machine, and the sum of all that and what follows.
+/// Before the worker's address: the mark, the port, the machine, and the sum of all that and what
+/// follows.
 const HEAD: usize = 4 + 2 + MACHINE + 8;
 
-/// The bytes of a [`Machine`]: the kernel's boot id, the device and the inode of the network namespace.
+/// The bytes of a [`Machine`]: the kernel's boot id, the device and the inode of the network
+/// namespace.
 const MACHINE: usize = 16 + 8 + 8;
 
 /// Where a worker listens for its own machine.
@@ -52,27 +55,9 @@ impl Machine {
 
 /// The address of a worker with a [`Mesh`](crate::Mesh), as bytes that travel.
 ///
-/// As a [`WorkerAddress`] it is checked for damage, and for nothing else. Whoever makes an address up can have its reader connect
-/// to any port of the reader's machine, as the worker's address in it can have it connect anywhere.
-///
-/// ```
-/// use ucx::{Context, Features, Mesh, PeerAddress, Status};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let mesh = Mesh::new(&worker)?;
-/// let bytes = mesh.address()?.as_bytes().to_vec();
-/// // SAFETY: they are an address of this program's.
-/// let address = unsafe { PeerAddress::from_bytes(&bytes) }?;
-/// assert_eq!(address, mesh.address()?);
-/// // Here it is on this machine.
-/// assert!(address.loopback().is_some_and(|socket| socket.ip().is_loopback()));
-/// // SAFETY: they were only cut.
-/// let cut = unsafe { PeerAddress::from_bytes(&bytes[..bytes.len() - 1]) }.unwrap_err();
-/// assert_eq!(cut.status(), Status::INVALID_ADDR);
-/// # Ok(())
-/// # }
-/// ```
+/// As a [`WorkerAddress`] it is checked for damage, and for nothing else. Whoever makes an address
+/// up can have its reader connect to any port of the reader's machine, as the worker's address in
+/// it can have it connect anywhere.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PeerAddress {
     bytes: Vec<u8>,
@@ -142,8 +127,8 @@ impl PeerAddress {
         &self.worker
     }
 
-    /// Where the worker listens, for the calling thread: nothing unless it is on this machine and in this network
-    /// namespace.
+    /// Where the worker listens, for the calling thread: nothing unless it is on this machine and
+    /// in this network namespace.
     #[must_use]
     pub fn loopback(&self) -> Option<SocketAddr> {
         let local = self.local.filter(|local| Machine::of_this_thread() == Some(local.machine))?;
@@ -159,42 +144,23 @@ impl fmt::Debug for PeerAddress {
 }
 
 impl EndpointBuilder {
-    /// Connects to a worker with a [`Mesh`](crate::Mesh): by [`connect`](EndpointBuilder::connect), and where that takes
-    /// shared memory, and the worker is in this network namespace, by a socket to its mesh as well. Over the latter the
-    /// endpoint learns that the worker left: it then fails with `CONNECTION_RESET`, and what waits ends.
+    /// Connects to a worker with a [`Mesh`](crate::Mesh): by [`connect`](EndpointBuilder::connect),
+    /// and where that takes shared memory, and the worker is in this network namespace, by a socket
+    /// to its mesh as well. Over the latter the endpoint learns that the worker left: it then fails
+    /// with `CONNECTION_RESET`, and what waits ends.
     ///
-    /// The socket is looked at once in 16 idle rounds of [`progress`](crate::Worker::progress), or 1024 busy ones, once a
-    /// millisecond at most, and by [`arm`](crate::Worker::arm). It wakes nobody.
+    /// The socket is looked at once in 16 idle rounds of [`progress`](crate::Worker::progress), or
+    /// 1024 busy ones, once a millisecond at most, and by [`arm`](crate::Worker::arm). It wakes
+    /// nobody.
     ///
     /// # Errors
     ///
     /// Those of `connect`; what the system says about the socket.
-    ///
-    /// ```
-    /// use ucx::{Context, Features, Mesh};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let context = Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory().build()?;
-    /// let (sender, receiver) = (context.worker()?, context.worker()?);
-    /// let mesh = Mesh::new(&receiver)?;
-    /// let address = mesh.address()?;
-    /// let endpoint = sender.endpoint().connect_peer(&address)?;
-    ///
-    /// let sending = endpoint.tag_send(7, b"hello".to_vec());
-    /// let receiving = receiver.tag_recv(7, u64::MAX, vec![0; 5]);
-    /// while !(sending.is_done() && receiving.is_done()) {
-    ///     sender.progress();
-    ///     receiver.progress();
-    /// }
-    /// assert_eq!(receiving.wait().1, b"hello");
-    /// # sending.wait().0?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn connect_peer(self, address: &PeerAddress) -> Result<Endpoint> {
         let watched = self.mode == ErrorMode::Peer;
         let endpoint = self.connect(address.worker())?;
-        // Where UCX cannot say, a socket too many does no harm, and one too few has the sender wait for ever.
+        // Where UCX cannot say, a socket too many does no harm, and one too few has the sender wait
+        // for ever.
         let in_shared_memory = || endpoint.is_in_shared_memory().unwrap_or(true);
         if let Some(door) = address.loopback().filter(|_| watched && in_shared_memory()) {
             connect_without_waiting(door).and_then(|socket| endpoint.watch(socket)).map_err(
@@ -208,8 +174,8 @@ impl EndpointBuilder {
     }
 }
 
-/// A connection to the door of a mesh, at the latest when its mesh looks. Nobody waits: that there is no such door is as if it
-/// was closed later.
+/// A connection to the door of a mesh, at the latest when its mesh looks. Nobody waits: that there
+/// is no such door is as if it was closed later.
 fn connect_without_waiting(door: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;

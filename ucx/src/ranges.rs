@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Who has which ranges of some bytes. It knows nothing of the bytes: [`Memory`](crate::Memory) has one for its leases, and
-/// a program has one beside a [`Window`](crate::Window), whose bytes are elsewhere. A handle that can be cloned.
+/// Who has which ranges of some bytes. It knows nothing of the bytes: [`Memory`](crate::Memory) has
+/// one for its leases, and a program has one beside a [`Window`](crate::Window), whose bytes are
+/// elsewhere. A handle that can be cloned.
 ///
 /// ```
 /// use ucx::Ranges;
@@ -32,29 +33,14 @@ struct Taken {
 }
 
 impl Ranges {
-    /// Takes a range for nobody else until it is dropped. `None` when somebody has some of it, or when it ends before it
-    /// begins.
-    ///
-    /// ```
-    /// let taken = ucx::Ranges::default();
-    /// let first = taken.lease(0..64);
-    /// assert!(taken.lease(10..20).is_none());
-    /// drop(first);
-    /// assert!(taken.lease(10..20).is_some());
-    /// ```
+    /// Takes a range for nobody else until it is dropped. `None` when somebody has some of it, or
+    /// when it ends before it begins.
     #[must_use]
     pub fn lease(&self, range: Range<usize>) -> Option<RangeLease> {
         self.take(range, false)
     }
 
     /// As [`lease`](Ranges::lease), for those who only read: any number of them may share bytes.
-    ///
-    /// ```
-    /// let taken = ucx::Ranges::default();
-    /// let readers = [taken.share(0..64), taken.share(0..64)];
-    /// assert!(readers.iter().all(Option::is_some));
-    /// assert!(taken.lease(0..1).is_none());
-    /// ```
     #[must_use]
     pub fn share(&self, range: Range<usize>) -> Option<RangeLease> {
         self.take(range, true)
@@ -69,7 +55,8 @@ impl Ranges {
         Some(RangeLease { of: self.clone(), taken })
     }
 
-    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only `reads` too.
+    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only
+    /// `reads` too.
     pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
         let clash =
             |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
@@ -78,13 +65,6 @@ impl Ranges {
 }
 
 /// A range that was taken out of the others' hands. Dropping it gives it back.
-///
-/// ```
-/// use ucx::{RangeLease, Ranges};
-///
-/// let Some(part): Option<RangeLease> = Ranges::default().lease(0..64) else { unreachable!() };
-/// assert_eq!(part.range(), 0..64);
-/// ```
 #[derive(Debug)]
 pub struct RangeLease {
     of: Ranges,

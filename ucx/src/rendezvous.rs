@@ -14,8 +14,9 @@ use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 
-/// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may be kept beyond the
-/// handler. Dropping it drops the message; the sender's request then ends as if it had arrived.
+/// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may
+/// be kept beyond the handler. Dropping it drops the message; the sender's request then ends as if
+/// it had arrived.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -46,8 +47,8 @@ use crate::worker::Worker;
 /// # }
 /// ```
 pub struct Rendezvous {
-    /// Dropped by [`Drop::drop`], so that the drop of a [`Message`], which seldom has one of these, is a look and at
-    /// most one call.
+    /// Dropped by [`Drop::drop`], so that the drop of a [`Message`], which seldom has one of these,
+    /// is a look and at most one call.
     worker: ManuallyDrop<Worker>,
     descriptor: *mut c_void,
     length: usize,
@@ -70,8 +71,9 @@ impl Rendezvous {
         self.length == 0
     }
 
-    /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`: `ucp_am_recv_data_nbx`. Yields the
-    /// number of bytes. A buffer that is too small comes back with `BUFFER_TOO_SMALL`, and the message is dropped.
+    /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`:
+    /// `ucp_am_recv_data_nbx`. Yields the number of bytes. A buffer that is too small comes back
+    /// with `BUFFER_TOO_SMALL`, and the message is dropped.
     pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, usize> {
         if buffer.len() < self.length {
             return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
@@ -85,8 +87,9 @@ impl Rendezvous {
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
         params.cb.recv_am = Some(on_data);
         params.recv_info.length = &raw mut length;
-        // SAFETY: the descriptor is live and given up here; the mask names what is set; UCX writes the length before it
-        // returns, and the request below owns the buffer until UCX is done with it.
+        // SAFETY: the descriptor is live and given up here; the mask names what is set; UCX writes
+        // the length before it returns, and the request below owns the buffer until UCX is done
+        // with it.
         let returned = unsafe {
             sys::ucp_am_recv_data_nbx(
                 worker.raw(),

@@ -1,8 +1,8 @@
 //! Requests: operations under way, as futures that own their buffer until UCX is done with it.
 //!
-//! UCX reserves a [`Slot`] in each of its own pooled requests, so an operation allocates nothing on the Rust heap. A
-//! request that is dropped early leaves its buffer in the slot, where it stays until UCX calls back: memory that UCX may
-//! still touch is never freed.
+//! UCX reserves a [`Slot`] in each of its own pooled requests, so an operation allocates nothing on
+//! the Rust heap. A request that is dropped early leaves its buffer in the slot, where it stays
+//! until UCX calls back: memory that UCX may still touch is never freed.
 
 use std::any::Any;
 use std::fmt;
@@ -22,19 +22,10 @@ use crate::slot::{Completion, Slot};
 use crate::status::Status;
 use crate::worker::Worker;
 
-/// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for receives.
+/// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for
+/// receives.
 ///
 /// Implemented by this crate only.
-///
-/// ```
-/// use ucx::{Outcome, Request, Status};
-///
-/// /// Ends any request, and logs how.
-/// fn finish<B, T: Outcome>(request: Request<B, T>) -> Result<B, Status> {
-///     let (result, buffer) = request.wait();
-///     result.map(|_| buffer).inspect_err(|status| eprintln!("{status}"))
-/// }
-/// ```
 pub trait Outcome: sealed::Sealed {
     #[doc(hidden)]
     fn from_completion(completion: &Completion) -> Self;
@@ -76,15 +67,15 @@ enum Phase {
 
 /// An operation that UCX works on, and the buffer that belongs to it: `ucs_status_ptr_t`.
 ///
-/// It ends as a pair of the result and the buffer. As a future it needs someone to call [`Worker::progress`]; a thread
-/// that does nothing else may call [`wait`](Request::wait). Many operations are complete when they return: ask
-/// [`into_done`](Request::into_done) before storing the request.
+/// It ends as a pair of the result and the buffer. As a future it needs someone to call
+/// [`Worker::progress`]; a thread that does nothing else may call [`wait`](Request::wait). Many
+/// operations are complete when they return: ask [`into_done`](Request::into_done) before storing
+/// the request.
 ///
-/// Dropping a request before its end cancels a tag receive; other operations go on. Its buffer is kept until UCX is
-/// done with it, whatever happens.
+/// Dropping a request before its end cancels a tag receive; other operations go on. Its buffer is
+/// kept until UCX is done with it, whatever happens.
 ///
 /// ```
-/// use std::time::Duration;
 /// use ucx::{Request, TagInfo};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -100,7 +91,7 @@ enum Phase {
 /// if !receive.is_done() {
 ///     worker.progress();
 /// }
-/// let Ok((result, bytes)) = receive.wait_for(Duration::from_secs(10)) else { return Err("nothing came".into()) };
+/// let (result, bytes) = receive.wait();
 /// assert_eq!(&bytes[..result?.length], b"hello");
 ///
 /// let (result, _) = endpoint.tag_send(8, b"again".to_vec()).wait();
@@ -122,8 +113,8 @@ pub struct Request<B: 'static, T: Outcome = ()> {
 impl<B: 'static, T: Outcome> Unpin for Request<B, T> {}
 
 impl<B: 'static, T: Outcome> Request<B, T> {
-    /// The request for what UCX returned: null, an error, or a request of its own, in the one place that tells them
-    /// apart. `immediate` is what a null stands for.
+    /// The request for what UCX returned: null, an error, or a request of its own, in the one place
+    /// that tells them apart. `immediate` is what a null stands for.
     #[inline]
     pub(crate) fn started(
         worker: &Worker,
@@ -150,7 +141,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self
     }
 
-    /// Keeps something alive until UCX is done, and no longer: it may need the worker, which a request that is over has not.
+    /// Keeps something alive until UCX is done, and no longer: it may need the worker, which a
+    /// request that is over has not.
     pub(crate) fn keeping(mut self, keep: Rc<dyn Any>) -> Self {
         if let Phase::Pending { .. } = self.phase {
             self.keep = Some(keep);
@@ -174,7 +166,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// The result and the buffer if the operation has ended, else the request again. Costs nothing but a look.
+    /// The result and the buffer if the operation has ended, else the request again. Costs nothing
+    /// but a look.
     ///
     /// # Errors
     ///
@@ -217,7 +210,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// As [`wait`](Request::wait), but for `limit` only, or a little longer: it looks at the clock every now and then.
+    /// As [`wait`](Request::wait), for `limit` or a little longer.
     ///
     /// # Errors
     ///
@@ -260,7 +253,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self.settle();
         let Phase::Done(completion) = self.phase else { return None };
         self.phase = Phase::Taken;
-        // SAFETY: the buffer was there in that phase, and from now on the phase says that it is not.
+        // SAFETY: the buffer was there in that phase, and from now on the phase says that it is
+        // not.
         let buffer = unsafe { self.buffer.take() };
         Some((completion.status.ok().map(|()| T::from_completion(&completion)), buffer))
     }
@@ -285,7 +279,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     #[inline(never)]
     fn give_up(&mut self) {
         if let Phase::Pending { slot, worker, cancel: true } = &self.phase {
-            // SAFETY: a live request of this worker. UCX may call back at once; the slot then says so.
+            // SAFETY: a live request of this worker. UCX may call back at once; the slot then says
+            // so.
             unsafe { sys::ucp_request_cancel(worker.raw(), slot.as_ptr().cast()) };
         }
         if let Some(done) = self.take() {
@@ -295,7 +290,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         else {
             return;
         };
-        // SAFETY: the phase was `Pending`, so the buffer is there; from now on the phase says that it is not.
+        // SAFETY: the phase was `Pending`, so the buffer is there; from now on the phase says that
+        // it is not.
         let parked = unsafe { Parked::new(&mut self.buffer, self.keep.take()) };
         // SAFETY: the request is live until it completes, which frees it from now on.
         let slot = unsafe { slot.as_ref() };

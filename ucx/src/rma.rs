@@ -21,8 +21,9 @@ const LONGEST: usize = 4096;
 /// The shortest: a map of devices and a kind of memory.
 const SHORTEST: usize = 9;
 
-/// UCX reads a key without knowing its length: a map of 64 devices says how many parts of up to 255 bytes follow. That
-/// many readable bytes behind the end keep a key that was cut from being read past its memory.
+/// UCX reads a key without knowing its length: a map of 64 devices says how many parts of up to 255
+/// bytes follow. That many readable bytes behind the end keep a key that was cut from being read
+/// past its memory.
 const SLACK: usize = 64 * 256 + 4096;
 
 /// An unpacked remote key: `ucp_rkey_h`. Held by requests too, so without a handle of the worker.
@@ -32,8 +33,8 @@ struct Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        // SAFETY: from `ucp_ep_rkey_unpack`, destroyed once; the worker is live, as whoever holds a key either holds the
-        // worker too or is a request that UCX has not given back.
+        // SAFETY: from `ucp_ep_rkey_unpack`, destroyed once; the worker is live, as whoever holds a
+        // key either holds the worker too or is a request that UCX has not given back.
         unsafe { sys::ucp_rkey_destroy(self.raw) };
     }
 }
@@ -76,32 +77,22 @@ pub struct RemoteMemory {
 }
 
 impl Endpoint {
-    /// The memory that the peer describes with the key of [`Memory::remote_key`](crate::Memory::remote_key) and the
-    /// address and length that go with it: `ucp_ep_rkey_unpack`.
+    /// The memory that the peer describes with the key of
+    /// [`Memory::remote_key`](crate::Memory::remote_key) and the address and length that go with
+    /// it: `ucp_ep_rkey_unpack`.
     ///
     /// # Errors
     ///
-    /// `INVALID_PARAM` for bytes that cannot be a key or an address range that wraps around, `UNSUPPORTED` without
-    /// [`Features::RMA`] or [`Features::AMO64`], `UNREACHABLE` when no transport reaches the memory.
+    /// `INVALID_PARAM` for bytes that cannot be a key or an address range that wraps around,
+    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`], `UNREACHABLE` when no
+    /// transport reaches the memory.
     ///
     /// # Safety
     ///
-    /// The key is from the peer of this endpoint, unchanged: UCX cannot check it. The peer has that many bytes registered
-    /// at that address, keeps them so until this value and its requests are gone, and does not treat them as its own
-    /// meanwhile; when the peer is this very process, a wrong address is a wild pointer.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// # let memory = ucx::Memory::allocate(&context, 4096)?;
-    /// # let key = memory.remote_key()?;
-    /// // SAFETY: key and address are those of `memory`, which stays registered for longer than this.
-    /// let remote = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) }?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The key is from the peer of this endpoint, unchanged: UCX cannot check it. The peer has that
+    /// many bytes registered at that address, keeps them so until this value and its requests are
+    /// gone, and does not treat them as its own meanwhile; when the peer is this very process, a
+    /// wrong address is a wild pointer.
     pub unsafe fn remote_memory(
         &self,
         key: &[u8],
@@ -121,7 +112,8 @@ impl Endpoint {
         padded.extend_from_slice(key);
         padded.resize(key.len() + SLACK, 0);
         let mut raw = ptr::null_mut();
-        // SAFETY: the endpoint is live, the key is the peer's as the caller promises, `raw` can be written to.
+        // SAFETY: the endpoint is live, the key is the peer's as the caller promises, `raw` can be
+        // written to.
         let status = unsafe { sys::ucp_ep_rkey_unpack(endpoint, padded.as_ptr().cast(), &mut raw) };
         check(status, what())?;
         Ok(RemoteMemory {
@@ -147,11 +139,12 @@ impl RemoteMemory {
         self.length == 0
     }
 
-    /// Writes `data` at `offset`: `ucp_put_nbx`. It ends when the data may be used again; that the bytes have arrived is
-    /// what the end of a later [`Endpoint::flush`] says. `endpoint` is the one that this memory was made from.
+    /// Writes `data` at `offset`: `ucp_put_nbx`. It ends when the data may be used again; that the
+    /// bytes have arrived is what the end of a later [`Endpoint::flush`] says. `endpoint` is the
+    /// one that this memory was made from.
     ///
-    /// `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` with another endpoint, `UNSUPPORTED` without
-    /// [`Features::RMA`].
+    /// `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` with another endpoint,
+    /// `UNSUPPORTED` without [`Features::RMA`].
     pub fn put<B: Buffer>(&self, endpoint: &Endpoint, offset: u64, data: B) -> Request<B> {
         let (raw, address) = match self.reach(endpoint, Features::RMA, offset, data.len() as u64) {
             Ok(reached) => reached,
@@ -160,8 +153,9 @@ impl RemoteMemory {
         let data = Held::new(data);
         let params = request::params_for(&self.worker, data.get());
         let (start, length) = (data.get().start(), data.get().len());
-        // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside, the mask names what is
-        // set, and the request owns the data and the key until UCX is done with them.
+        // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside,
+        // the mask names what is set, and the request owns the data and the key until UCX is done
+        // with them.
         let returned =
             unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.raw, &params) };
         Request::started(&self.worker, returned, Completion::new(Status::OK), data)
@@ -187,7 +181,8 @@ impl RemoteMemory {
             .keeping(self.hold())
     }
 
-    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached over this endpoint.
+    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached
+    /// over this endpoint.
     pub(crate) fn reach(
         &self,
         endpoint: &Endpoint,

@@ -1,5 +1,5 @@
-//! What UCX is told of a context's settings: old releases take those of a single transport in another way, or not at
-//! all. And which settings make a release fail later on.
+//! What UCX is told of a context's settings: old releases take those of a single transport in
+//! another way, or not at all. And which settings make a release fail later on.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -38,11 +38,12 @@ const MODULES: [&str; 2] = ["xpmem", "knem"];
 /// A setting's name without `UCX_`, and its value.
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The settings as `release` takes them, where the environment gives `environment` as the list of transports.
+/// The settings as `release` takes them, where the environment gives `environment` as the list of
+/// transports.
 ///
-/// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out. UCX 1.16 knows no
-/// setting of a single transport, only those of all with a receive queue in memory (`MM_..`): `posix` has them, and `sysv`
-/// is not used.
+/// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out.
+/// UCX 1.16 knows no setting of a single transport, only those of all with a receive queue in
+/// memory (`MM_..`): `posix` has them, and `sysv` is not used.
 pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
@@ -93,7 +94,7 @@ pub(crate) fn without_rendezvous(
     })
 }
 
-fn is_off(value: &str) -> bool {
+pub(crate) fn is_off(value: &str) -> bool {
     ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 

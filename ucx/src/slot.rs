@@ -1,4 +1,5 @@
-//! What this crate keeps in each of UCX's pooled requests, from the callback that ends it to the handle that reads how.
+//! What this crate keeps in each of UCX's pooled requests, from the callback that ends it to the
+//! handle that reads how.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -24,8 +25,8 @@ impl Completion {
     }
 }
 
-/// This crate's part of a UCX request. UCX makes it once per pooled request, so whoever frees a request leaves it as
-/// [`Slot::new`] made it.
+/// This crate's part of a UCX request. UCX makes it once per pooled request, so whoever frees a
+/// request leaves it as [`Slot::new`] made it.
 pub(crate) struct Slot {
     pub(crate) completion: Cell<Option<Completion>>,
     pub(crate) waker: Cell<Option<Waker>>,

@@ -6,20 +6,11 @@ use stable_deref_trait::StableDeref;
 
 use crate::buffer::{Buffer, BufferMut};
 
-/// Makes a [`Buffer`], or a [`BufferMut`], of any value whose bytes stay where they are when it is moved: the payloads and
-/// held commands of UROM, memory maps, strings of other crates.
+/// Makes a [`Buffer`], or a [`BufferMut`], of any value whose bytes stay where they are when it is
+/// moved: the payloads and held commands of UROM, memory maps, strings of other crates.
 ///
-/// A request on it gives it back in the end, and [`into_inner`](Stable::into_inner) gives the value.
-///
-/// ```no_run
-/// # fn example(endpoint: &ucx::Endpoint, payload: Box<[u8]>) {
-/// use ucx::Stable;
-///
-/// // Here a box, which needs no wrapping; any `StableDeref<Target = [u8]>` will do.
-/// let (result, payload) = endpoint.tag_send(7, Stable::new(payload)).wait();
-/// let payload = payload.into_inner();
-/// # }
-/// ```
+/// A request on it gives it back in the end, and [`into_inner`](Stable::into_inner) gives the
+/// value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stable<B>(B);
 
@@ -59,9 +50,10 @@ impl<B> DerefMut for Stable<B> {
     }
 }
 
-// SAFETY: `StableDeref` promises that the bytes live as long as the value, stay where they are when it moves, and that
-// every `deref` gives the same. Rust's rules for shared references keep them unchanged: a request owns the value, and
-// whoever else may reach the bytes, such as a clone, has them shared too.
+// SAFETY: `StableDeref` promises that the bytes live as long as the value, stay where they are when
+// it moves, and that every `deref` gives the same. Rust's rules for shared references keep them
+// unchanged: a request owns the value, and whoever else may reach the bytes, such as a clone, has
+// them shared too.
 unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
     #[inline]
     fn start(&self) -> *const u8 {
@@ -73,8 +65,8 @@ unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
     }
 }
 
-// SAFETY: as above; `deref_mut` gives the same bytes as `deref`, by the same promise, and as they may be written through
-// a value that a request owns, nobody else has them.
+// SAFETY: as above; `deref_mut` gives the same bytes as `deref`, by the same promise, and as they
+// may be written through a value that a request owns, nobody else has them.
 unsafe impl<B: StableDeref<Target = [u8]> + DerefMut + 'static> BufferMut for Stable<B> {
     #[inline]
     fn start_mut(&mut self) -> *mut u8 {

@@ -1,6 +1,5 @@
 //! Which transports an endpoint uses, and whether that is shared memory.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::ptr;
 
@@ -13,29 +12,21 @@ use crate::zeroed::Zeroed;
 /// There are never more: UCX has one for each way of using an endpoint.
 const MOST: usize = 64;
 
-/// Those with a receive queue in memory. Others that use memory of both processes only move the bytes of long messages.
+/// Those with a receive queue in memory. Others that use memory of both processes only move the
+/// bytes of long messages.
 const SHARED_MEMORY: [&str; 3] = ["posix", "sysv", "xpmem"];
 
-/// What the names of those begin with whose devices carry out atomic operations: InfiniBand's and RoCE's.
+/// What the names of those begin with whose devices carry out atomic operations: InfiniBand's and
+/// RoCE's.
 const WITH_ATOMICS: [&str; 2] = ["rc", "dc"];
 
 impl Endpoint {
-    /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint uses it: `ucp_ep_query`.
-    /// Until the connection is made they are those that make it.
+    /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint
+    /// uses it: `ucp_ep_query`. Until the connection is made they are those that make it.
     ///
     /// # Errors
     ///
     /// What UCX says.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// assert!(endpoint.transports()?.iter().all(|name| name == "self"));
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn transports(&self) -> Result<Vec<String>> {
         let none =
             sys::ucp_transport_entry_t { transport_name: ptr::null(), device_name: ptr::null() };
@@ -47,7 +38,8 @@ impl Endpoint {
         attributes.transports.entry_size = size_of::<sys::ucp_transport_entry_t>();
         let raw =
             self.open().map_err(|status| status.during("asking for an endpoint's transports"))?;
-        // SAFETY: the endpoint is live, the mask names what UCX may write, and there is room for `MOST` entries.
+        // SAFETY: the endpoint is live, the mask names what UCX may write, and there is room for
+        // `MOST` entries.
         let status = unsafe { sys::ucp_ep_query(raw, &mut attributes) };
         check(status, "asking for an endpoint's transports")?;
         let count = MOST.min(attributes.transports.num_entries as usize);
@@ -59,22 +51,13 @@ impl Endpoint {
         Ok(names.collect())
     }
 
-    /// Whether its messages go through memory of this machine, into a receive queue which all such peers of a worker share:
-    /// whether `posix`, `sysv` or `xpmem` is among its [`transports`](Endpoint::transports).
+    /// Whether its messages go through memory of this machine, into a receive queue which all such
+    /// peers of a worker share: whether `posix`, `sysv` or `xpmem` is among its
+    /// [`transports`](Endpoint::transports).
     ///
     /// # Errors
     ///
     /// As [`transports`](Endpoint::transports).
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-    /// # let worker = context.worker()?;
-    /// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-    /// assert!(!endpoint.is_in_shared_memory()?, "to itself a worker has a way of its own");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn is_in_shared_memory(&self) -> Result<bool> {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
     }
@@ -83,34 +66,8 @@ impl Endpoint {
     /// one that does not may get one as its connection is made.
     pub(crate) fn has_device_with_atomics(&self) -> bool {
         let is_one = |name: &String| WITH_ATOMICS.iter().any(|begin| name.starts_with(begin));
-        once_true(self.device_with_atomics(), || {
-            self.transports().is_ok_and(|names| names.iter().any(is_one))
-        })
-    }
-}
-
-/// Asks until the answer is `true`.
-fn once_true(known: &Cell<bool>, ask: impl FnOnce() -> bool) -> bool {
-    if !known.get() {
-        known.set(ask());
-    }
-    known.get()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_true_once_is_not_asked_again() {
-        let (known, asked) = (Cell::new(false), Cell::new(0));
-        for (answer, expected) in [(false, false), (true, true), (false, true), (false, true)] {
-            let ask = || {
-                asked.set(asked.get() + 1);
-                answer
-            };
-            assert_eq!(once_true(&known, ask), expected);
-        }
-        assert_eq!(asked.get(), 2);
+        let known = self.device_with_atomics();
+        known.set(known.get() || self.transports().is_ok_and(|names| names.iter().any(is_one)));
+        known.get()
     }
 }

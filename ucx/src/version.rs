@@ -3,24 +3,14 @@
 use std::ffi::{CStr, c_uint, c_void};
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::num::ParseIntError;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use ucx_sys as sys;
 
-use crate::status::{self, Status};
+use crate::status::{Error, Result, Status};
 
 /// A version of UCX, such as `1.22.0`.
-///
-/// ```
-/// use ucx::{OLDEST, Version};
-///
-/// let version: Version = "1.22.0".parse()?;
-/// assert!(version >= OLDEST);
-/// assert_eq!((version.minor, version.to_string()), (22, "1.22.0".into()));
-/// # Ok::<(), ucx::ParseVersionError>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// The first number.
@@ -32,10 +22,6 @@ pub struct Version {
 }
 
 /// The version of the library that this process is linked with at run time: `ucp_get_version`.
-///
-/// ```
-/// println!("UCX {}", ucx::version());
-/// ```
 #[must_use]
 pub fn version() -> Version {
     let (mut major, mut minor, mut patch): (c_uint, c_uint, c_uint) = (0, 0, 0);
@@ -71,16 +57,11 @@ fn file() -> Option<PathBuf> {
 /// # Errors
 ///
 /// `UNSUPPORTED`, with the version, the file it is in, and what to set.
-///
-/// ```
-/// ucx::require_version()?;
-/// # Ok::<(), ucx::Error>(())
-/// ```
-pub fn require_version() -> status::Result<()> {
+pub fn require_version() -> Result<()> {
     judge(version(), file)
 }
 
-fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Result<()> {
+fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> Result<()> {
     if running >= OLDEST {
         return Ok(());
     }
@@ -94,20 +75,10 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Re
 
 /// Whether two versions of UCX can connect to each other.
 ///
-/// 1.16, 1.17 and 1.18 connect to each other; from 1.19 on a version connects only to its own minor version. That is what holds for
-/// messages and registered memory, over shared memory and over TCP, in both directions: some others do some of it.
-/// UCX itself says no more than "no remote address" when they do not fit, if it does not crash, so peers should compare
-/// before they connect.
-///
-/// ```
-/// use ucx::wire_compatible;
-///
-/// let (old, older) = ("1.18.1".parse()?, "1.16.0".parse()?);
-/// let (new, newer) = ("1.20.0".parse()?, "1.22.0".parse()?);
-/// assert!(wire_compatible(old, older));
-/// assert!(!wire_compatible(new, newer));
-/// # Ok::<(), ucx::ParseVersionError>(())
-/// ```
+/// 1.16, 1.17 and 1.18 connect to each other; from 1.19 on a version connects only to its own minor
+/// version. That is what holds for messages and registered memory, over shared memory and over TCP,
+/// in both directions: some others do some of it. UCX itself says no more than "no remote address"
+/// when they do not fit, if it does not crash, so peers should compare before they connect.
 #[must_use]
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 19);
@@ -120,40 +91,20 @@ impl fmt::Display for Version {
     }
 }
 
-/// A text that is not a version: it must be three numbers with dots between them.
-///
-/// ```
-/// use ucx::Version;
-///
-/// assert!("1.22".parse::<Version>().is_err());
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseVersionError {
-    text: String,
-    source: Option<ParseIntError>,
-}
-
-impl fmt::Display for ParseVersionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no UCX version: expected three numbers, such as 1.22.0", self.text)
-    }
-}
-
-impl std::error::Error for ParseVersionError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
-    }
-}
-
 impl FromStr for Version {
-    type Err = ParseVersionError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ParseVersionError> {
-        let error = |source| ParseVersionError { text: text.to_owned(), source };
-        let parts: Vec<&str> = text.split('.').collect();
-        let &[major, minor, patch] = parts.as_slice() else { return Err(error(None)) };
-        let number = |part: &str| part.parse::<u32>().map_err(|source| error(Some(source)));
-        Ok(Version { major: number(major)?, minor: number(minor)?, patch: number(patch)? })
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` unless the text is three numbers with dots between them.
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers: std::result::Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[major, minor, patch]) => Ok(Version { major, minor, patch }),
+            _ => Err(Status::INVALID_PARAM.during(format!(
+                "{text:?} is no UCX version: expected three numbers, such as 1.22.0"
+            ))),
+        }
     }
 }
 

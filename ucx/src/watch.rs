@@ -1,4 +1,5 @@
-//! Sockets that a worker watches beside UCX: by them a mesh learns that a peer left, which shared memory does not tell.
+//! Sockets that a worker watches beside UCX: by them a mesh learns that a peer left, which shared
+//! memory does not tell.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,7 +18,8 @@ const ROUNDS: u32 = 1024;
 /// ... of which one without work counts for so many ...
 const IDLE: u32 = 64;
 
-/// ... and at its sockets this often, at most. It costs a system call, which is ten times what a round over shared memory does.
+/// ... and at its sockets this often, at most. It costs a system call, which is ten times what a
+/// round over shared memory does.
 const INTERVAL: Duration = Duration::from_millis(1);
 
 /// How many sockets with news a look takes; the others are there the next time.
@@ -58,8 +60,9 @@ impl<W> Default for Watch<W> {
 }
 
 impl<W> Watch<W> {
-    /// Calls `news` whenever there is something to read, or to be told, on `socket`, between rounds of progress: outside of UCX
-    /// and of every callback. It says whether it did anything, and must not hold a strong handle of the worker.
+    /// Calls `news` whenever there is something to read, or to be told, on `socket`, between rounds
+    /// of progress: outside of UCX and of every callback. It says whether it did anything, and must
+    /// not hold a strong handle of the worker.
     pub(crate) fn add(
         &self,
         socket: Rc<OwnedFd>,
@@ -83,7 +86,8 @@ impl<W> Watch<W> {
         let removed = self.sockets.borrow_mut().remove(&id);
         let Some((socket, _)) = removed else { return };
         if let Some(epoll) = &*self.epoll.borrow() {
-            // Another process may have a copy of the socket, which would keep it in the set. It is there, so this cannot fail.
+            // Another process may have a copy of the socket, which would keep it in the set. It is
+            // there, so this cannot fail.
             let _ = epoll::delete(&**epoll, &*socket);
         }
         self.any.set(!self.sockets.borrow().is_empty());

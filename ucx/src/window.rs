@@ -1,7 +1,8 @@
 //! Windows: memory of one process that others read and write, described by one piece of bytes.
 //!
-//! UCX's exported memory handles need an RDMA device. A window needs none: its bytes name the owner's worker, the memory
-//! and its remote key, and whoever opens it reaches the memory through that worker.
+//! UCX's exported memory handles need an RDMA device. A window needs none: its bytes name the
+//! owner's worker, the memory and its remote key, and whoever opens it reaches the memory through
+//! that worker.
 
 use std::fmt;
 
@@ -19,32 +20,22 @@ use crate::worker::Worker;
 /// What a window's bytes begin with; the last byte is the version of their format.
 const MARK: [u8; 4] = *b"UWN\x01";
 
-/// The mark, two lengths of 32 bits, the memory's address and length, and the sum of all that, each little-endian. The
-/// remote key and the owner's address follow.
+/// The mark, two lengths of 32 bits, the memory's address and length, and the sum of all that, each
+/// little-endian. The remote key and the owner's address follow.
 const SEAL: usize = 4 + 2 * 4 + 2 * 8 + 8;
 
 impl Memory {
     /// Describes this memory for peers, as bytes from which [`Window::open`] makes a window on it.
     ///
-    /// `worker` is the owner's: unless a device reaches the memory by itself, it moves what peers read and write, so
-    /// nothing moves while it is not progressed. From now on the memory stays registered until this worker ends, because
-    /// nobody can tell when the last window on it is gone. What is said of [`Features::RMA`] and trust holds here.
+    /// `worker` is the owner's: unless a device reaches the memory by itself, it moves what peers
+    /// read and write, so nothing moves while it is not progressed. From now on the memory stays
+    /// registered until this worker ends, because nobody can tell when the last window on it is
+    /// gone. What is said of [`Features::RMA`] and trust holds here.
     ///
     /// # Errors
     ///
     /// `INVALID_PARAM` for a worker of another context than the memory's; otherwise as
     /// [`remote_key`](Memory::remote_key) and [`Worker::address`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features, Memory};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let worker = Context::builder(Features::RMA).config("TLS", "self").build()?.worker()?;
-    /// let memory = Memory::allocate(worker.context(), 4096)?;
-    /// let described: Vec<u8> = memory.window(&worker)?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn window(&self, worker: &Worker) -> Result<Vec<u8>> {
         if worker.context().raw() != self.context().raw() {
             let what = "making a window with a worker of another context than the memory's";
@@ -57,11 +48,11 @@ impl Memory {
     }
 }
 
-/// Memory of another process, or of another worker, that was described by [`Memory::window`]: to be read and written, with
-/// an endpoint of its own.
+/// Memory of another process, or of another worker, that was described by [`Memory::window`]: to be
+/// read and written, with an endpoint of its own.
 ///
-/// The owner must progress its worker, or nothing moves. Its bytes are UCX's own business on both sides, so reading while
-/// others write gives a mixture, never an error.
+/// The owner must progress its worker, or nothing moves. Its bytes are UCX's own business on both
+/// sides, so reading while others write gives a mixture, never an error.
 ///
 /// ```no_run
 /// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> ucx::Result<()> {
@@ -95,20 +86,21 @@ impl Window {
     ///
     /// # Safety
     ///
-    /// The bytes were made by [`Memory::window`], and whoever they came from is trusted as much as this process. UCX takes
-    /// the remote key and the address in them at their word: bytes that somebody made up can have it read and write any
-    /// memory of this process. The seal finds accidents, it is no signature.
+    /// The bytes were made by [`Memory::window`], and whoever they came from is trusted as much as
+    /// this process. UCX takes the remote key and the address in them at their word: bytes that
+    /// somebody made up can have it read and write any memory of this process. The seal finds
+    /// accidents, it is no signature.
     ///
-    /// Over transports that notice when a peer is gone, such as `tcp`, requests end with an error then
-    /// ([`ErrorMode::Peer`]). Where the worker has none, as with shared memory alone, the window opens all the same (UCX
-    /// logs an error on the way), and requests to an owner that is gone never end. [`open_with`](Window::open_with)
-    /// leaves the choice to the caller.
+    /// Over transports that notice when a peer is gone, such as `tcp`, requests end with an error
+    /// then ([`ErrorMode::Peer`]). Where the worker has none, as with shared memory alone, the
+    /// window opens all the same (UCX logs an error on the way), and requests to an owner that is
+    /// gone never end. [`open_with`](Window::open_with) leaves the choice to the caller.
     ///
     /// # Errors
     ///
-    /// `INVALID_ADDR` for bytes that are no window or were cut or damaged. `UNREACHABLE` when no transport leads there or
-    /// the owner's UCX has a version that this one does not understand, `UNSUPPORTED` without [`Features::RMA`], else what
-    /// UCX says.
+    /// `INVALID_ADDR` for bytes that are no window or were cut or damaged. `UNREACHABLE` when no
+    /// transport leads there or the owner's UCX has a version that this one does not understand,
+    /// `UNSUPPORTED` without [`Features::RMA`], else what UCX says.
     pub unsafe fn open(worker: &Worker, bytes: &[u8]) -> Result<Window> {
         // SAFETY: the caller's promise is the same.
         match unsafe { Window::open_with(worker, bytes, ErrorMode::Peer) } {
@@ -120,8 +112,8 @@ impl Window {
         }
     }
 
-    /// As [`open`](Window::open), with this error mode only. [`ErrorMode::None`] takes the fastest transport, which on one
-    /// machine is shared memory if the contexts have it.
+    /// As [`open`](Window::open), with this error mode only. [`ErrorMode::None`] takes the fastest
+    /// transport, which on one machine is shared memory if the contexts have it.
     ///
     /// # Safety
     ///
@@ -130,24 +122,14 @@ impl Window {
     /// # Errors
     ///
     /// As [`open`](Window::open).
-    ///
-    /// ```no_run
-    /// # fn example(worker: &ucx::Worker, described: &[u8]) -> ucx::Result<()> {
-    /// use ucx::{ErrorMode, Window};
-    ///
-    /// // SAFETY: the bytes came unchanged from the owner, another process of this program on the same machine.
-    /// let window = unsafe { Window::open_with(worker, described, ErrorMode::None) }?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub unsafe fn open_with(worker: &Worker, bytes: &[u8], mode: ErrorMode) -> Result<Window> {
         worker.context().require(Features::RMA, "opening a window")?;
         // SAFETY: the caller's promise is the same.
         let Described { address, length, key, owner } = unsafe { Described::read(bytes) }?;
         let endpoint = worker.endpoint().error_mode(mode).connect(&owner)?;
-        // SAFETY: the caller promises that `Memory::window` made these bytes: key, address and length belong together, and
-        // to the owner's worker, to which the endpoint leads. It keeps the memory registered for as long as it can be
-        // reached.
+        // SAFETY: the caller promises that `Memory::window` made these bytes: key, address and
+        // length belong together, and to the owner's worker, to which the endpoint leads. It keeps
+        // the memory registered for as long as it can be reached.
         let memory = unsafe { endpoint.remote_memory(key, address, length) }?;
         Ok(Window { memory, endpoint })
     }
@@ -164,15 +146,16 @@ impl Window {
         self.memory.is_empty()
     }
 
-    /// Writes `data` at `offset`. It ends when the data may be used again; that the bytes have arrived is what the end of
-    /// a later [`flush`](Window::flush) says.
+    /// Writes `data` at `offset`. It ends when the data may be used again; that the bytes have
+    /// arrived is what the end of a later [`flush`](Window::flush) says.
     ///
     /// `OUT_OF_RANGE` when the bytes are not all inside; what UCX says when the owner is gone.
     pub fn put<B: Buffer>(&self, offset: u64, data: B) -> Request<B> {
         self.memory.put(&self.endpoint, offset, data)
     }
 
-    /// Reads the bytes at `offset` into `buffer`, as many as it has. Errors as for [`put`](Window::put).
+    /// Reads the bytes at `offset` into `buffer`, as many as it has. Errors as for
+    /// [`put`](Window::put).
     pub fn get<B: BufferMut>(&self, offset: u64, buffer: B) -> Request<B> {
         self.memory.get(&self.endpoint, offset, buffer)
     }
@@ -188,7 +171,8 @@ impl Window {
         &self.endpoint
     }
 
-    /// Closes the window, as [`Endpoint::close`]. One that is only dropped may lose what was put and not flushed.
+    /// Closes the window, as [`Endpoint::close`]. One that is only dropped may lose what was put
+    /// and not flushed.
     pub fn close(self, mode: CloseMode) -> Close {
         drop(self.memory);
         self.endpoint.close(mode)
@@ -204,8 +188,8 @@ impl fmt::Debug for Window {
     }
 }
 
-/// Whether any transport of the worker notices when a peer is gone. It can reach itself in any case, so this tells a peer
-/// that is gone from transports that cannot tell.
+/// Whether any transport of the worker notices when a peer is gone. It can reach itself in any
+/// case, so this tells a peer that is gone from transports that cannot tell.
 fn watches_peers(worker: &Worker) -> bool {
     worker
         .address()

@@ -17,12 +17,12 @@ use crate::zeroed::Zeroed;
 
 /// A UCX worker: `ucp_worker_h`, for one thread.
 ///
-/// A handle that can be cloned; endpoints and requests hold one too, and the worker ends with the last of
-/// them. Ending waits up to a second for UCX to give back the buffers of dropped requests; when a peer holds on to one
-/// for longer, the worker is leaked rather than the memory freed.
+/// A handle that can be cloned; endpoints and requests hold one too, and the worker ends with the
+/// last of them. Ending waits up to a second for UCX to give back the buffers of dropped requests;
+/// when a peer holds on to one for longer, the worker is leaked rather than the memory freed.
 ///
-/// A closure given to the worker must not hold a strong handle of it, or both live for ever: give it a
-/// [`WeakWorker`].
+/// A closure given to the worker must not hold a strong handle of it, or both live for ever: give
+/// it a [`WeakWorker`].
 ///
 /// ```
 /// use ucx::{Context, ErrorMode, Features, Worker};
@@ -76,10 +76,11 @@ impl Worker {
         &self.inner.context
     }
 
-    /// Moves everything that can move and calls handlers: `ucp_worker_progress`. True when anything happened.
+    /// Moves everything that can move and calls handlers: `ucp_worker_progress`. True when anything
+    /// happened.
     ///
-    /// Called again from inside a handler it does nothing and returns false. Error hooks and the close of endpoints
-    /// that were dropped in a handler run here too, after UCX has returned.
+    /// Called again from inside a handler it does nothing and returns false. Error hooks and the
+    /// close of endpoints that were dropped in a handler run here too, after UCX has returned.
     ///
     /// # Panics
     ///
@@ -123,24 +124,12 @@ impl Worker {
         WorkerAddress::of(self.raw(), self.context().queues())
     }
 
-    /// A descriptor that becomes readable when an armed worker has something to do: `ucp_worker_get_efd`. UCX reads and
-    /// closes it; only poll it.
+    /// A descriptor that becomes readable when an armed worker has something to do:
+    /// `ucp_worker_get_efd`. UCX reads and closes it; only poll it.
     ///
     /// # Errors
     ///
     /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
-    ///
-    /// ```
-    /// use std::os::fd::AsRawFd;
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let features = Features::TAG | Features::WAKEUP;
-    /// let worker = Context::builder(features).config("TLS", "tcp").build()?.worker()?;
-    /// println!("to be polled: {}", worker.event_fd()?.as_raw_fd());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
         self.inner.context.require(Features::WAKEUP, "asking for a worker's event descriptor")?;
         let mut fd: RawFd = -1;
@@ -151,12 +140,13 @@ impl Worker {
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
-    /// Asks for the event descriptor to be made readable by the next event: `ucp_worker_arm`. False when there is
-    /// something to do already: progress and ask again. The way to sleep is: progress until it returns false, arm, and
-    /// poll only if that returned true.
+    /// Asks for the event descriptor to be made readable by the next event: `ucp_worker_arm`. False
+    /// when there is something to do already: progress and ask again. The way to sleep is: progress
+    /// until it returns false, arm, and poll only if that returned true.
     ///
-    /// Two things make nothing readable: that a peer left a [`Mesh`](crate::Mesh), and UCX's own look, on a timer, whether peers
-    /// are alive. They are looked at here, so a worker with such endpoints sleeps for a limited time.
+    /// Two things make nothing readable: that a peer left a [`Mesh`](crate::Mesh), and UCX's own
+    /// look, on a timer, whether peers are alive. They are looked at here, so a worker with such
+    /// endpoints sleeps for a limited time.
     ///
     /// # Errors
     ///
@@ -199,34 +189,12 @@ impl Worker {
     }
 
     /// The longest header that an active message may have here, in bytes.
-    ///
-    /// ```
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let worker = Context::builder(Features::AM).config("TLS", "tcp").build()?.worker()?;
-    /// assert!(worker.max_am_header() >= 64);
-    /// # Ok(())
-    /// # }
-    /// ```
     #[must_use]
     pub fn max_am_header(&self) -> usize {
         self.inner.max_am_header
     }
 
     /// A handle that does not keep the worker alive, for closures that the worker owns.
-    ///
-    /// ```
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
-    /// let weak = worker.downgrade();
-    /// drop(worker);
-    /// assert!(weak.upgrade().is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
     #[must_use]
     pub fn downgrade(&self) -> WeakWorker {
         WeakWorker { inner: Rc::downgrade(&self.inner) }
@@ -250,7 +218,8 @@ impl Worker {
     ///
     /// `inner` is the state of a worker that has a handle for as long as the result lives.
     pub(crate) unsafe fn borrowed(inner: *const Inner) -> ManuallyDrop<Worker> {
-        // SAFETY: the pointer is from an `Rc` that the caller keeps alive; the count is not touched.
+        // SAFETY: the pointer is from an `Rc` that the caller keeps alive; the count is not
+        // touched.
         ManuallyDrop::new(Worker { inner: unsafe { Rc::from_raw(inner) } })
     }
 
@@ -295,23 +264,6 @@ impl fmt::Debug for Worker {
 }
 
 /// A handle of a worker that does not keep it alive.
-///
-/// ```
-/// use ucx::{Context, Features, WeakWorker};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let worker = Context::builder(Features::AM).config("TLS", "self").build()?.worker()?;
-/// let weak: WeakWorker = worker.downgrade();
-/// // A handler that held the worker itself would keep it alive for ever.
-/// worker.set_am_handler(1, move |_| {
-///     if let Some(worker) = weak.upgrade() {
-///         println!("still there: {worker:?}");
-///     }
-/// })?;
-/// worker.clear_am_handler(1)?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct WeakWorker {
     inner: Weak<Inner>,

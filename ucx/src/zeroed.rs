@@ -18,7 +18,8 @@ pub(crate) unsafe trait Zeroed: Sized {
 macro_rules! zeroed {
     ($($name:ident),* $(,)?) => {
         $(
-            // SAFETY: bindgen's structure: integers, raw pointers, optional function pointers and unions of these.
+            // SAFETY: bindgen's structure: integers, raw pointers, optional function pointers and
+            // unions of these.
             unsafe impl Zeroed for sys::$name {}
         )*
     };

@@ -37,10 +37,7 @@ fn eager_messages_arrive_with_header_and_data() {
 fn a_header_alone_needs_no_buffer() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.b
-            .set_am_handler(0, move |message| log.borrow_mut().push(message.header.to_vec()))
-            .unwrap();
+        let seen = common::headers(&pair.b, 0);
         let longest = pair.a.max_am_header();
         assert!(longest >= 1024, "{longest}");
         for length in [1, 64, longest] {
@@ -67,10 +64,7 @@ fn a_header_that_is_too_long_is_refused() {
 fn a_message_sent_now_gives_its_buffer_back_or_a_request_that_has_it() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.b
-            .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
-            .unwrap();
+        let seen = common::headers(&pair.b, 1);
         // Over tcp the first messages wait for the connection.
         assert_eq!(pair.finish(pair.to_b.am_send(1, b"first", ())).0, Ok(()));
         pair.until("the connection", || !seen.borrow().is_empty());
@@ -228,7 +222,6 @@ fn replies_go_back_the_way_the_message_came() {
         pair.b
             .set_am_handler(1, |message| {
                 let reply = message.reply().expect("the sender asked for a reply");
-                assert_eq!(message.endpoint(), Some(reply.endpoint()));
                 let Data::Eager(data) = message.data else { panic!("short") };
                 let answer: Vec<u8> = data.iter().rev().copied().collect();
                 reply.am_send(2, b"", answer).detach();
@@ -306,7 +299,7 @@ fn progress_inside_a_handler_does_nothing() {
 }
 
 #[test]
-fn handlers_can_be_replaced_and_taken_away() {
+fn handlers_can_be_replaced() {
     let pair = Pair::new("shm,self");
     let (seen, log) = log();
     let dropped = Rc::new(());
@@ -322,13 +315,6 @@ fn handlers_can_be_replaced_and_taken_away() {
         pair.until("the message", || seen.borrow().last() == Some(&name));
     }
     assert_eq!(Rc::strong_count(&dropped), 2, "the first handler was dropped when it was replaced");
-    pair.b.clear_am_handler(1).unwrap();
-    assert_eq!(Rc::strong_count(&dropped), 1);
-    pair.to_b.am_send(1, b"", vec![]).detach();
-    pair.b.set_am_handler(2, move |_| log.borrow_mut().push("other")).unwrap();
-    pair.to_b.am_send(2, b"", vec![]).detach();
-    pair.until("the other message", || seen.borrow().len() == 3);
-    assert_eq!(seen.take(), ["first", "second", "other"]);
 }
 
 #[test]
@@ -341,10 +327,7 @@ fn a_context_without_the_feature_has_no_handlers() {
 #[test]
 fn a_worker_can_send_to_itself() {
     let worker = common::context("shm,self").worker().unwrap();
-    let (seen, log) = log();
-    worker
-        .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
-        .unwrap();
+    let seen = common::headers(&worker, 1);
     let endpoint = common::connect(&worker, &worker, "shm,self");
     assert_eq!(finish(&[&worker], endpoint.am_send(1, b"me", ())).0, Ok(()));
     until(&[&worker], "the message", || !seen.borrow().is_empty());

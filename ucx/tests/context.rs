@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Pair, context, is_from, log};
+use common::{Pair, context, is_from};
 use ucx::{Context, ErrorMode, Features, Request, Status, WorkerAddress};
 
 /// How many threads flood a worker: with so many there is always something to receive for it.
@@ -85,8 +85,7 @@ fn features_combine() {
 #[test]
 fn whatever_is_dropped_first_the_rest_works_on() {
     let Pair { to_b, a, b } = Pair::new("tcp");
-    let (seen, log) = log();
-    b.set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec())).unwrap();
+    let seen = common::headers(&b, 1);
     // Only the endpoint keeps its worker and context.
     let keeper = a.clone();
     drop(a);

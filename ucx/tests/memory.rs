@@ -11,7 +11,8 @@ use ucx::{Buffer, CloseMode, Context, ErrorMode, Features, Memory, RemoteMemory,
 
 fn remote(pair: &Pair, memory: &Memory) -> RemoteMemory {
     let key = memory.remote_key().unwrap();
-    // SAFETY: the key, address and length are those of the peer's memory, which outlives every use in these tests.
+    // SAFETY: the key, address and length are those of the peer's memory, which outlives every use
+    // in these tests.
     unsafe { pair.to_b.remote_memory(&key, memory.address(), memory.len() as u64) }.unwrap()
 }
 

@@ -17,44 +17,19 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 /// How to close an [`Endpoint`](crate::Endpoint).
-///
-/// ```
-/// use ucx::{CloseMode, Endpoint, Status};
-///
-/// /// Tells the peer's worker everything, or nothing more.
-/// fn end(endpoint: Endpoint, in_order: bool) -> Result<(), Status> {
-///     endpoint.close(if in_order { CloseMode::Flush } else { CloseMode::Force }).wait()
-/// }
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMode {
     /// Everything that was sent arrives first.
     ///
-    /// That a peer leaves its [`Mesh`](crate::Mesh) is not noticed any more once this has begun: where it may, wait for
-    /// [`flush`](crate::Endpoint::flush) first, which ends then.
+    /// That a peer leaves its [`Mesh`](crate::Mesh) is not noticed any more once this has begun:
+    /// where it may, wait for [`flush`](crate::Endpoint::flush) first, which ends then.
     Flush,
-    /// At once: requests under way end with `CANCELED`, what is not on the wire yet is lost, and the peer's endpoint
-    /// fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
+    /// At once: requests under way end with `CANCELED`, what is not on the wire yet is lost, and
+    /// the peer's endpoint fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
     Force,
 }
 
 /// The close of an endpoint under way. Dropping it does not stop it.
-///
-/// ```
-/// use ucx::{Close, CloseMode};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// let close: Close = endpoint.close(CloseMode::Flush);
-/// while !close.is_done() {
-///     worker.progress();
-/// }
-/// close.wait()?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "the close goes on by itself; wait for it to know that everything has arrived"]
 pub struct Close {
     phase: Phase,
@@ -120,8 +95,8 @@ impl Close {
     ///
     /// # Errors
     ///
-    /// When the peer went away first, so that what was sent last may be lost. The close of an endpoint that had
-    /// [failed](crate::Endpoint::error) before has none.
+    /// When the peer went away first, so that what was sent last may be lost. The close of an
+    /// endpoint that had [failed](crate::Endpoint::error) before has none.
     ///
     /// # Panics
     ///

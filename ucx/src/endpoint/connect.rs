@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
-use crate::address::{WorkerAddress, layout};
+use crate::address::WorkerAddress;
 use crate::context::void;
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version};
@@ -15,21 +15,12 @@ use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
 impl Worker {
-    /// Connects to the worker with this address, with no error hook. See [`EndpointBuilder::connect`].
+    /// Connects to the worker with this address, with no error hook. See
+    /// [`EndpointBuilder::connect`].
     ///
     /// # Errors
     ///
     /// As [`EndpointBuilder::connect`].
-    ///
-    /// ```
-    /// use ucx::{Context, Features};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-    /// let endpoint = worker.connect(&worker.address()?)?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
         self.endpoint().connect(address)
     }
@@ -41,18 +32,6 @@ impl Worker {
 }
 
 /// What an [`Endpoint`] is made from.
-///
-/// ```
-/// use ucx::{Context, EndpointBuilder, ErrorMode, Features};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let worker = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let builder: EndpointBuilder = worker.endpoint().on_error(|status| eprintln!("the peer is gone: {status}"));
-/// let endpoint = builder.connect(&worker.address()?)?;
-/// let unwatched = worker.endpoint().error_mode(ErrorMode::None).connect(&worker.address()?)?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use]
 pub struct EndpointBuilder {
     pub(crate) worker: Worker,
@@ -67,44 +46,32 @@ impl EndpointBuilder {
         self
     }
 
-    /// Calls `hook` when the peer is gone or the connection fails, from [`Worker::progress`], or [`Worker::arm`], after UCX has
-    /// returned, so it may do anything, also drop the endpoint. Not called with [`ErrorMode::None`]. It must not hold a strong
-    /// handle of the worker or the endpoint.
+    /// Calls `hook` when the peer is gone or the connection fails, from [`Worker::progress`], or
+    /// [`Worker::arm`], after UCX has returned, so it may do anything, also drop the endpoint. Not
+    /// called with [`ErrorMode::None`]. It must not hold a strong handle of the worker or the
+    /// endpoint.
     pub fn on_error(mut self, hook: impl FnOnce(Status) + 'static) -> Self {
         self.hook = Some(Box::new(hook));
         self
     }
 
-    /// Connects to the worker with this address: `ucp_ep_create`. The connection itself is made by progress; whether
-    /// it came about shows in the first request or in the error hook.
+    /// Connects to the worker with this address: `ucp_ep_create`. The connection itself is made by
+    /// progress; whether it came about shows in the first request or in the error hook.
     ///
     /// # Errors
     ///
     /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)), and when its context has other sizes for shared memory, as one with
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one without; `INVALID_ADDR` or
-    /// `INVALID_PARAM` for an address that was cut, or made up so that UCX cannot read it.
+    /// [`wire_compatible`](crate::wire_compatible)), and when its context has other sizes for
+    /// shared memory, as one with
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one
+    /// without.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let queues = self.worker.context().queues();
-        queues.require(address.queues(), || format!("connecting to the worker at {address:?}"))?;
-        if !layout::is_legible(address.as_raw_bytes(), self.worker.inner().transports()?) {
-            let what = format!(
-                "connecting to the worker at {address:?}, which UCX cannot read here: it was cut or made up, or only one of the \
-                 two has UCX_UNIFIED_MODE"
-            );
-            return Err(Status::INVALID_ADDR.during(what));
-        }
+        let what = || format!("connecting to the worker at {address:?}");
+        queues.require(address.queues(), what)?;
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
-        self.create(params, || format!("connecting to the worker at {address:?}"))
-    }
-
-    fn create(
-        self,
-        mut params: sys::ucp_ep_params_t,
-        what: impl FnOnce() -> String,
-    ) -> Result<Endpoint> {
         let shared = Rc::new(Shared {
             worker: self.worker.as_ptr(),
             failed: Cell::new(None),
@@ -123,8 +90,8 @@ impl EndpointBuilder {
         params.err_handler.cb = Some(on_error);
         params.err_handler.arg = void(Rc::as_ptr(&shared));
         let mut raw = ptr::null_mut();
-        // SAFETY: the worker is live, the mask names what is set, what it points to lives through the call, and the
-        // error handler's argument until the endpoint is closed.
+        // SAFETY: the worker is live, the mask names what is set, what it points to lives through
+        // the call, and the error handler's argument until the endpoint is closed.
         let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
         let no_way = Status::from_raw(status) == Status::UNREACHABLE
             && is_without_loopback(version())
@@ -134,7 +101,8 @@ impl EndpointBuilder {
     }
 }
 
-/// What UCX 1.20 does not do: it takes the name space's id in the address of the loopback device for an address.
+/// What UCX 1.20 does not do: it takes the name space's id in the address of the loopback device
+/// for an address.
 const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: let it use shared memory with UCX_TLS or \
      another device with UCX_NET_DEVICES, or use another release)";
 

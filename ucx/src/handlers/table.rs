@@ -57,8 +57,8 @@ impl Handlers {
         }
     }
 
-    /// Takes an announcement out whose callback has not returned, which then says that it is dropped. False when it has
-    /// returned.
+    /// Takes an announcement out whose callback has not returned, which then says that it is
+    /// dropped. False when it has returned.
     pub(crate) fn take_announcement(&self, descriptor: *mut c_void) -> bool {
         let current = self.current.get() == descriptor;
         if current {
@@ -73,8 +73,8 @@ impl Handlers {
         self.state.set(State::Waited);
     }
 
-    /// Runs what arrived while a handler ran. The caller has turned the state away from idle, and its own
-    /// handler has returned.
+    /// Runs what arrived while a handler ran. The caller has turned the state away from idle, and
+    /// its own handler has returned.
     #[cold]
     pub(super) fn run_waiting(&self) {
         let next = || self.waiting.borrow_mut().pop_front();

@@ -9,26 +9,14 @@ use crate::context::Context;
 use crate::status::{Result, check};
 
 /// A registration, for the [`Buffer`](crate::Buffer)s that lie in it: `ucp_mem_h`.
-///
-/// ```
-/// use ucx::{Buffer, Context, Features, Memory};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = Context::builder(Features::TAG).config("TLS", "self").build()?;
-/// let memory = Memory::allocate(&context, 4096)?;
-/// let Some(part) = memory.lease(0..64) else { unreachable!() };
-/// // UCX is told that the bytes are registered already.
-/// assert!(part.memory().is_some());
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy)]
 pub struct MemoryHandle<'a> {
     pub(super) mapping: &'a Mapping,
 }
 
 impl MemoryHandle<'_> {
-    /// The handle, for UCX calls in this context only: a handle of another context means nothing there.
+    /// The handle, for UCX calls in this context only: a handle of another context means nothing
+    /// there.
     #[inline]
     pub(crate) fn within(self, context: &Context) -> Option<sys::ucp_mem_h> {
         // Both contexts live, so no two have one address.
@@ -63,7 +51,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it alive.
+        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it
+        // alive.
         unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
     }
 }

@@ -1,8 +1,0 @@
-//! Changes of a UCX address, sealed as a real one is.
-#![no_main]
-
-// Memory is limited.
-#[global_allocator]
-static ALLOCATOR: urom_wire::fuzzing::Counting = urom_wire::fuzzing::Counting;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| urom_wire::fuzzing::ucx_address(input));
