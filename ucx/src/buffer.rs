@@ -1,4 +1,4 @@
-//! Memory that can be given to UCX for as long as a request lasts.
+//! Memory that UCX may use for as long as a request lasts.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,36 +7,9 @@ use crate::memory::MemoryHandle;
 
 /// Host memory that a request can own while UCX reads it.
 ///
-/// A request moves its buffer along: into a future, into the worker when the request is dropped
-/// early. So the bytes must not lie in the value itself. A value that claims its bytes for itself
-/// when it is moved, as `Box` does, is fine: requests keep their buffers where such claims do not
-/// count (`MaybeUninit`).
-///
-/// ```
-/// use std::sync::Arc;
-/// use ucx::{Buffer, MemoryHandle};
-///
-/// /// Bytes that several requests send at a time.
-/// struct Shared(Arc<Vec<u8>>);
-///
-/// // SAFETY: a vector's bytes are on the heap, shared ones are never written, and they live as long as this handle.
-/// unsafe impl Buffer for Shared {
-///     fn start(&self) -> *const u8 {
-///         self.0.as_ptr()
-///     }
-///
-///     fn len(&self) -> usize {
-///         self.0.len()
-///     }
-///
-///     // They are registered nowhere; so says the default, too.
-///     fn memory(&self) -> Option<MemoryHandle<'_>> {
-///         None
-///     }
-/// }
-///
-/// assert!(!Shared(Arc::new(vec![1])).is_empty());
-/// ```
+/// A request moves its buffer, so the bytes must not lie in the value itself. A value that claims
+/// its bytes for itself when it is moved, as `Box` does, is fine: requests keep their buffers in
+/// `MaybeUninit`, where such claims do not count.
 ///
 /// # Safety
 ///
@@ -59,8 +32,8 @@ pub unsafe trait Buffer: 'static {
         self.len() == 0
     }
 
-    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search
-    /// for it. A worker of another context than the registration's does without.
+    /// The registration that these bytes belong to, if any; it spares UCX the search. A worker of
+    /// another context ignores it.
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         None
     }

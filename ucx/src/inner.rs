@@ -1,5 +1,4 @@
-//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and
-//! panics on their way out.
+//! The state of a worker that its callbacks from C reach.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -34,21 +33,21 @@ pub(crate) struct Inner {
     /// The context's, here because every send looks at them.
     pub(crate) features: Features,
     pub(crate) max_am_header: usize,
-    /// The parameters of an active message that is sent eagerly and has no header, which is nearly
-    /// every one of a busy worker. Zero before the worker has its place.
+    /// The parameters of an eager active message without header, which nearly all of a busy
+    /// worker's are. Zero before the worker has its place in memory.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<Inner>,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     closing: Cell<bool>,
-    /// Something is to be done after progress: a job or a panic.
+    /// A job or a panic waits for the end of progress.
     attention: Cell<bool>,
     /// Requests without a handle whose buffers UCX still has.
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// What peers may reach through the worker. Goes when it is destroyed.
+    /// What peers may reach through the worker. Kept until it is destroyed.
     windows: RefCell<Vec<Memory>>,
 }
 
@@ -110,7 +109,7 @@ impl Inner {
         self.parked.set(self.parked.get() - 1);
     }
 
-    /// Runs a call of UCX that progresses the worker itself; nothing inside a callback.
+    /// Runs a call of UCX that progresses the worker; nothing inside a callback.
     #[inline]
     pub(crate) fn progressing<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
         if self.progressing.replace(true) {
@@ -121,7 +120,7 @@ impl Inner {
         Some(result)
     }
 
-    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is
+    /// One round of UCX, then the jobs of callbacks. False when nothing happened or a round is
     /// under way.
     #[inline]
     pub(crate) fn progress(&self) -> bool {
@@ -136,7 +135,7 @@ impl Inner {
         self.watch.after_round(self, worked) | worked
     }
 
-    /// Runs what was left for the time when no C is on the stack, and lets a caught panic go on.
+    /// Runs the jobs once no C is on the stack, and lets a caught panic go on.
     #[cold]
     fn attend(&self) {
         if let Some(payload) = self.panic.take() {
@@ -161,7 +160,7 @@ impl Inner {
         self.attention.set(true);
     }
 
-    /// Keeps memory registered until the end of the worker, once however often it is asked.
+    /// Keeps memory registered until the end of the worker.
     pub(crate) fn keep_window(&self, memory: &Memory) {
         if !self.keeps_window(memory) {
             self.windows.borrow_mut().push(memory.clone());
@@ -173,10 +172,8 @@ impl Inner {
         self.windows.borrow().iter().any(|kept| kept.is_same(memory))
     }
 
-    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once
-    /// C has returned.
-    ///
-    /// UCX may also call back from a send, or from any other call that ends a request at once.
+    /// Runs a callback's Rust part. A panic is kept from C and goes on in [`Inner::progress`]. UCX
+    /// also calls back from a send, or any other call that ends a request at once.
     #[inline(always)]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         let before = self.progressing.replace(true);
@@ -194,7 +191,7 @@ impl Inner {
     }
 
     /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers
-    /// after a while: the worker is then not destroyed, and this structure and its context must be
+    /// after a while. The worker is then not destroyed, and this structure and its context must be
     /// leaked.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);

@@ -4,14 +4,14 @@
 //! A sender writes into its peer's queue by its own sizes, and UCX checks nothing. Sizes in the
 //! environment do not count: it is usually the same for all processes.
 
+use crate::sealed::sum;
 use crate::status::{Result, Status};
-use crate::sum::sum;
 
 /// The mode in which UCX assumes that all machines have the same devices, and shortens addresses.
 pub(crate) const UNIFIED_MODE: &str = "UNIFIED_MODE";
 
 /// The checksum of these settings, in the order in which they were made. Zero if there are none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Queues(pub(crate) u64);
 
 impl Queues {

@@ -1,5 +1,5 @@
-//! What UCX is told of a context's settings: old releases take those of a single transport in
-//! another way, or not at all. And which settings make a release fail later on.
+//! UCX's settings by release: what old ones take in another way or not at all, and what makes a
+//! release fail later.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,8 +13,8 @@ const BY_TRANSPORT: Version = Version { major: 1, minor: 17, patch: 0 };
 /// The first release that says nothing of a setting of a transport that the context does not use.
 const SILENT: Version = Version { major: 1, minor: 20, patch: 0 };
 
-/// The first release that needs no hooks to survive a failed endpoint with a rendezvous message
-/// under way. Without them it does not register the message's memory.
+/// The first release that survives a failed endpoint with a rendezvous message under way without
+/// memory hooks.
 const WITHOUT_HOOKS: Version = Version { major: 1, minor: 22, patch: 0 };
 
 /// The first release whose old protocols have neither put and get nor atomic operations.
@@ -32,18 +32,17 @@ const SEVERAL: [(&str, &[&str]); 5] = [
     ("*", &["posix", "sysv", "xpmem", "cma", "knem", "tcp", "self"]),
 ];
 
-/// The transports that are a module of the kernel, which few machines have.
+/// Transports that need a module of the kernel, which few machines have.
 const MODULES: [&str; 2] = ["xpmem", "knem"];
 
 /// A setting's name without `UCX_`, and its value.
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The settings as `release` takes them, where the environment gives `environment` as the list of
-/// transports.
+/// The settings for `release`, where the environment gives `environment` as the list of transports.
 ///
 /// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out.
-/// UCX 1.16 knows no setting of a single transport, only those of all with a receive queue in
-/// memory (`MM_..`): `posix` has them, and `sysv` is not used.
+/// UCX 1.16 knows settings of all transports with a receive queue in memory only (`MM_..`): they
+/// get those of `posix`, and `sysv` is not used.
 pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
@@ -78,8 +77,7 @@ pub(crate) fn for_release<'a>(
     taken
 }
 
-/// Why `release` must send no rendezvous message with the environment's settings, if so: it would
-/// crash as a peer goes away meanwhile.
+/// Why `release` must not send rendezvous messages in this environment, if so.
 pub(crate) fn without_rendezvous(
     release: Version,
     environment: impl Fn(&str) -> Option<String>,
@@ -144,8 +142,8 @@ pub(crate) fn has_module(transport: &str) -> bool {
     Path::new("/dev").join(transport).exists()
 }
 
-/// The same list without `sysv`. In place of several transports it names those that are there: UCX
-/// warns when one that it lacks is named.
+/// The list without `sysv`. It names those of several transports that are there: UCX warns of a
+/// named one that it lacks.
 fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
     if list.starts_with('^') {
         return format!("{list},sysv");

@@ -6,11 +6,9 @@ use stable_deref_trait::StableDeref;
 
 use crate::buffer::{Buffer, BufferMut};
 
-/// Makes a [`Buffer`], or a [`BufferMut`], of any value whose bytes stay where they are when it is
-/// moved: the payloads and held commands of UROM, memory maps, strings of other crates.
-///
-/// A request on it gives it back in the end, and [`into_inner`](Stable::into_inner) gives the
-/// value.
+/// Makes a [`Buffer`] or a [`BufferMut`] of any value whose bytes stay in place when it moves
+/// (`StableDeref<Target = [u8]>`): UROM's payloads and held commands, memory maps.
+/// [`into_inner`](Stable::into_inner) gives the value back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stable<B>(B);
 

@@ -1,4 +1,4 @@
-//! What UCX says about an operation: [`Status`], and [`Error`], a status with what was being done.
+//! UCX's answers: [`Status`], and [`Error`], a status with what was being done.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -6,10 +6,9 @@ use std::fmt;
 
 use ucx_sys as sys;
 
-/// The result of a UCX operation: `ucs_status_t`.
-///
-/// Any byte is a valid value, so a status from another version of UCX, or from the wire, is never
-/// undefined behaviour. Zero is success, one is "in progress", everything negative is an error.
+/// The result of a UCX operation: `ucs_status_t`. Zero is success, one is "in progress", negative
+/// values are errors. Any byte is a valid value, so a status from another version of UCX or from
+/// the wire is no undefined behaviour.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Status(i8);

@@ -9,14 +9,13 @@ use crate::endpoint::Endpoint;
 use crate::features::Features;
 use crate::held::Held;
 use crate::inner::complete;
-use crate::request::sealed::Sealed;
 use crate::request::{self, Outcome, Request};
 use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
-/// What came: the tag that the sender gave, and the number of bytes. `ucp_tag_recv_info_t`.
+/// A received message: `ucp_tag_recv_info_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TagInfo {
     /// The sender's tag.
@@ -25,8 +24,6 @@ pub struct TagInfo {
     pub length: usize,
 }
 
-impl Sealed for TagInfo {}
-
 impl Outcome for TagInfo {
     fn from_completion(completion: &Completion) -> Self {
         TagInfo { tag: completion.tag, length: completion.length }
@@ -34,8 +31,8 @@ impl Outcome for TagInfo {
 }
 
 impl Endpoint {
-    /// Sends a message with a tag: `ucp_tag_send_nbx`. It ends when `data` may be used again, which
-    /// can be before it was received. Without [`Features::TAG`] it ends with `UNSUPPORTED`.
+    /// Sends a message with a tag: `ucp_tag_send_nbx`. The request ends when `data` may be used
+    /// again, possibly before the message is received. `UNSUPPORTED` without [`Features::TAG`].
     #[inline]
     pub fn tag_send<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
         let worker = self.worker();
@@ -57,11 +54,10 @@ impl Endpoint {
 }
 
 impl Worker {
-    /// Receives the first message whose tag is `tag` in the bits of `mask`, one that waits already
-    /// or the next to come: `ucp_tag_recv_nbx`. A message longer than the buffer is lost: the
-    /// receive ends with `MESSAGE_TRUNCATED`, and what is in the buffer then means nothing (UCX as
-    /// a rule writes none of it). Dropping the request cancels the receive. Without
-    /// [`Features::TAG`] it ends with `UNSUPPORTED`.
+    /// Receives the first message whose tag is `tag` in the bits of `mask`: `ucp_tag_recv_nbx`. A
+    /// message longer than the buffer is lost: the receive ends with `MESSAGE_TRUNCATED`, and the
+    /// buffer's content is meaningless. Dropping the request cancels the receive. `UNSUPPORTED`
+    /// without [`Features::TAG`].
     #[inline]
     pub fn tag_recv<B: BufferMut>(&self, tag: u64, mask: u64, buffer: B) -> Request<B, TagInfo> {
         if !self.features().contains(Features::TAG) {

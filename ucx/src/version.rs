@@ -1,4 +1,4 @@
-//! The version of the UCX that runs, whether it will do, and which versions understand each other.
+//! The version of the UCX that runs, and which versions understand each other.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::fmt;
@@ -50,13 +50,13 @@ fn file() -> Option<PathBuf> {
     Some(name.to_string_lossy().into_owned().into())
 }
 
-/// Refuses a UCX before [`OLDEST`]: UCX itself only logs a warning, goes on with
-/// structures of another layout, and loses data or crashes. A program can be linked with a
-/// newer one and run with the system's. [`Context`](crate::Context) asks by itself.
+/// Refuses a UCX before [`OLDEST`]: UCX itself only logs a warning, and then loses data or crashes.
+/// A program can be linked with a newer one and run with the system's. [`Context`](crate::Context)
+/// checks this by itself.
 ///
 /// # Errors
 ///
-/// `UNSUPPORTED`, with the version, the file it is in, and what to set.
+/// `UNSUPPORTED`, with the version, its file, and what to set.
 pub fn require_version() -> Result<()> {
     judge(version(), file)
 }
@@ -75,10 +75,9 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> Result<()>
 
 /// Whether two versions of UCX can connect to each other.
 ///
-/// 1.16, 1.17 and 1.18 connect to each other; from 1.19 on a version connects only to its own minor
-/// version. That is what holds for messages and registered memory, over shared memory and over TCP,
-/// in both directions: some others do some of it. UCX itself says no more than "no remote address"
-/// when they do not fit, if it does not crash, so peers should compare before they connect.
+/// 1.16, 1.17 and 1.18 do; from 1.19 on a version connects only to its own minor version. That
+/// holds for messages and registered memory, over shared memory and TCP, in both directions. Peers
+/// should compare before they connect: UCX itself says "no remote address", or crashes.
 #[must_use]
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 19);

@@ -31,7 +31,7 @@ impl Worker {
     }
 }
 
-/// What an [`Endpoint`] is made from.
+/// The settings from which an [`Endpoint`] is made.
 #[must_use]
 pub struct EndpointBuilder {
     pub(crate) worker: Worker,
@@ -46,25 +46,24 @@ impl EndpointBuilder {
         self
     }
 
-    /// Calls `hook` when the peer is gone or the connection fails, from [`Worker::progress`], or
-    /// [`Worker::arm`], after UCX has returned, so it may do anything, also drop the endpoint. Not
-    /// called with [`ErrorMode::None`]. It must not hold a strong handle of the worker or the
-    /// endpoint.
+    /// Calls `hook` once when the peer is gone or the connection fails, from [`Worker::progress`]
+    /// or [`Worker::arm`], after UCX has returned. It may do anything, also drop the endpoint. It
+    /// must not hold a strong handle of the worker or the endpoint. Not called with
+    /// [`ErrorMode::None`].
     pub fn on_error(mut self, hook: impl FnOnce(Status) + 'static) -> Self {
         self.hook = Some(Box::new(hook));
         self
     }
 
-    /// Connects to the worker with this address: `ucp_ep_create`. The connection itself is made by
-    /// progress; whether it came about shows in the first request or in the error hook.
+    /// Connects to the worker with this address: `ucp_ep_create`. Progress makes the connection;
+    /// the first request or the error hook tells whether it came about.
     ///
     /// # Errors
     ///
-    /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)), and when its context has other sizes for
-    /// shared memory, as one with
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one
-    /// without.
+    /// `UNREACHABLE` when no transport reaches the peer, when its UCX has another version (see
+    /// [`wire_compatible`](crate::wire_compatible)), or when its context has other sizes for shared
+    /// memory, as one with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory)
+    /// has beside one without.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let queues = self.worker.context().queues();
         let what = || format!("connecting to the worker at {address:?}");
