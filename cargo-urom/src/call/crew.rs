@@ -116,20 +116,16 @@ impl Crew {
     ) {
         // Late answers may have come since.
         let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.take(cx)));
-        // From where on a worker's next command is looked for.
-        let mut next = vec![0; self.workers.len()];
-        let next_of = |number, from: &mut usize| {
-            let found = (*from..count).find(|at| command(*at).0 == number);
-            *from = found.map_or(count, |at| at + 1);
-            found
-        };
+        let command = &command;
+        let of_worker = |number| (0..count).filter(move |at| command(*at).0 == number);
+        let mut commands: Vec<_> = (0..self.workers.len()).map(of_worker).collect();
         let mut goes_on = true;
         loop {
-            for (number, from) in next.iter_mut().enumerate() {
+            for (number, commands) in commands.iter_mut().enumerate() {
                 let mut room = self.window.saturating_sub(self.in_flight(number));
                 while goes_on
                     && room > 0
-                    && let Some(at) = next_of(number, from)
+                    && let Some(at) = commands.next()
                 {
                     let sent = Instant::now();
                     match command(at).1.submit(&self.workers[number], self.plugin) {
@@ -157,10 +153,8 @@ impl Crew {
                 goes_on &= done(flight.at, Outcome::Late);
             }
         }
-        for (number, from) in next.iter_mut().enumerate().filter(|_| goes_on) {
-            while let Some(at) = next_of(number, from) {
-                done(at, Outcome::Unsent(self.in_flight(number)));
-            }
+        for (number, commands) in commands.into_iter().enumerate().filter(|_| goes_on) {
+            commands.for_each(|at| _ = done(at, Outcome::Unsent(self.in_flight(number))));
         }
     }
 

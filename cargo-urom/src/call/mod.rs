@@ -93,14 +93,14 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let lens = known.iter().map(|batch| batch.commands.len());
     let most = if input.is_some() { IN_FLIGHT } else { lens.max().unwrap_or_default() };
     let window = args.in_flight.max(most.min(IN_FLIGHT));
-    let crew = Crew::start(&service, plugin, &ids, args.workers.is_some(), window)?;
-    let mut call = Call { args, plugin: &target.name, crew };
+    let mut crew = Crew::start(&service, plugin, &ids, args.workers.is_some(), window)?;
+    let call = Call { args, plugin: &target.name };
     let code = match args.repeat {
-        Some(count) => call.repeat(&known[0].commands[0], count),
+        Some(count) => repeat(call, &mut crew, &known[0].commands[0], count),
         None => {
             let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
             batches.try_fold(exit::DONE, |worst, batch| match batch {
-                Ok(batch) => Ok(worst.max(call.send(&batch)?)),
+                Ok(batch) => Ok(worst.max(send(call, &mut crew, &batch)?)),
                 // An error in one line does not stop the other lines.
                 Err(error) if exit::is_usage(&error) => {
                     output::error(&error);
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
             })
         }
     };
-    let stopped = call.crew.stop();
+    let stopped = crew.stop();
     let code = code?;
     stopped?;
     Ok(code)
@@ -213,111 +213,111 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
     })
 }
 
-/// Sends commands to workers, and says what came of them.
+/// What every message about a command names.
+#[derive(Clone, Copy)]
 struct Call<'a> {
     args: &'a Args,
     plugin: &'a str,
-    crew: Crew,
 }
 
-impl Call<'_> {
-    /// Sends commands together and prints what was answered, in their order. Returns the exit code.
-    fn send(&mut self, batch: &Batch) -> Result<u8> {
-        let (args, plugin) = (self.args, self.plugin);
-        let mut outcomes: Vec<_> = batch.commands.iter().map(|_| None).collect();
-        let limit = Duration::from_secs(args.timeout);
-        self.crew.send(
-            outcomes.len(),
-            |at| &batch.commands[at],
-            limit,
-            |at, outcome| {
-                outcomes[at] = Some(outcome);
-                true
-            },
-        );
-        let mut code = exit::DONE;
-        for ((number, request), outcome) in batch.commands.iter().zip(outcomes) {
-            let problems = match outcome.context("nothing came of a command")? {
-                Outcome::Answered(answer, took) => {
-                    let reading = request.read(&answer);
-                    match args.json {
-                        true => output::json(&report::answer_json(
-                            plugin, request, &answer, &reading, took,
-                        ))?,
-                        false => report::answer(&answer, &reading, took)?,
-                    }
-                    let failure = self.crew.failure(*number);
-                    report::problems(args, plugin, request, &answer, reading, failure)
+/// Sends commands together and prints what was answered, in their order. Returns the exit code.
+fn send(call: Call<'_>, crew: &mut Crew, batch: &Batch) -> Result<u8> {
+    let mut outcomes: Vec<_> = batch.commands.iter().map(|_| None).collect();
+    let limit = Duration::from_secs(call.args.timeout);
+    crew.send(
+        outcomes.len(),
+        |at| &batch.commands[at],
+        limit,
+        |at, outcome| {
+            outcomes[at] = Some(outcome);
+            true
+        },
+    );
+    let mut code = exit::DONE;
+    for ((number, request), outcome) in batch.commands.iter().zip(outcomes) {
+        let problems = match outcome.context("nothing came of a command")? {
+            Outcome::Answered(answer, took) => {
+                let reading = request.read(&answer);
+                match call.args.json {
+                    true => output::json(&report::answer_json(
+                        call.plugin,
+                        request,
+                        &answer,
+                        &reading,
+                        took,
+                    ))?,
+                    false => report::answer(&answer, &reading, took)?,
                 }
-                other => vec![report::unanswered(args, plugin, request, &other)],
-            };
-            for problem in problems {
-                output::error(&anyhow!("{}{problem}", batch.place));
-                code = exit::FAILED;
+                report::problems(call, request, &answer, reading, crew.failure(*number))
             }
-        }
-        Ok(code)
-    }
-
-    /// Sends one command many times, and prints how long that took. An answer is followed at once
-    /// by the next command. Returns the exit code.
-    fn repeat(&mut self, command: &(usize, Request), asked: usize) -> Result<u8> {
-        let (args, plugin, request) = (self.args, self.plugin, &command.1);
-        let what = format!("{} of {plugin} {}", request.name, Count(asked, "time"));
-        output::progress("Repeating", &what);
-        let mut errors = BTreeMap::new();
-        let (mut times, mut ended_early, mut last) = (Vec::with_capacity(asked), None, None);
-        let start = Instant::now();
-        let limit = Duration::from_secs(args.timeout);
-        self.crew.send(
-            asked,
-            |_| command,
-            limit,
-            |_, outcome| match outcome {
-                Outcome::Answered(answer, took) => {
-                    times.push(report::nanoseconds(took));
-                    // Most answers equal the one before and need no second look.
-                    let problem: Option<String> = match last.take() {
-                        Some((same, problem)) if same == answer => problem,
-                        _ => {
-                            let reading = request.read(&answer);
-                            let found =
-                                report::problems(args, plugin, request, &answer, reading, None);
-                            found.into_iter().next()
-                        }
-                    };
-                    if let Some(problem) = &problem {
-                        *errors.entry(problem.clone()).or_default() += 1;
-                    }
-                    last = Some((answer, problem));
-                    true
-                }
-                other => {
-                    ended_early.get_or_insert(report::unanswered(args, plugin, request, &other));
-                    false
-                }
-            },
-        );
-        let tally = Tally {
-            plugin,
-            command: &request.name,
-            asked,
-            in_flight: args.in_flight,
-            ended_early,
-            ..Tally::new(start.elapsed(), times, errors)
+            other => vec![report::unanswered(call, request, &other)],
         };
-        match args.json {
-            true => output::json(&tally)?,
-            false => output::result(&tally.text())?,
+        for problem in problems {
+            output::error(&anyhow!("{}{problem}", batch.place));
+            code = exit::FAILED;
         }
-        if let Some(why) = &tally.ended_early {
-            let asked = Count(asked, "command");
-            output::error(&anyhow!("it ended after {} of {asked}: {why}", tally.count));
-        }
-        for (what, count) in &tally.errors_by_kind {
-            output::error(&anyhow!("{count} of {}: {what}", Count(tally.count, "answer")));
-        }
-        let is_good = tally.errors == 0 && tally.ended_early.is_none();
-        Ok(if is_good { exit::DONE } else { exit::FAILED })
     }
+    Ok(code)
+}
+
+/// Sends one command many times, and prints how long that took. An answer is followed at once by
+/// the next command. Returns the exit code.
+fn repeat(call: Call<'_>, crew: &mut Crew, command: &(usize, Request), asked: usize) -> Result<u8> {
+    let (args, plugin, request) = (call.args, call.plugin, &command.1);
+    let what = format!("{} of {plugin} {}", request.name, Count(asked, "time"));
+    output::progress("Repeating", &what);
+    let mut errors_by_kind = BTreeMap::new();
+    let (mut count, mut ended_early, mut last) = (0, None, None);
+    let (start, limit) = (Instant::now(), Duration::from_secs(args.timeout));
+    crew.send(
+        asked,
+        |_| command,
+        limit,
+        |_, outcome| {
+            let Outcome::Answered(answer, _) = outcome else {
+                ended_early.get_or_insert(report::unanswered(call, request, &outcome));
+                return false;
+            };
+            count += 1;
+            // Most answers equal the one before and need no second look.
+            let problem: Option<String> = match last.take() {
+                Some((same, problem)) if same == answer => problem,
+                _ => {
+                    let reading = request.read(&answer);
+                    report::problems(call, request, &answer, reading, None).into_iter().next()
+                }
+            };
+            if let Some(problem) = &problem {
+                *errors_by_kind.entry(problem.clone()).or_default() += 1;
+            }
+            last = Some((answer, problem));
+            true
+        },
+    );
+    let seconds = start.elapsed().as_secs_f64();
+    let tally = Tally {
+        plugin,
+        command: &request.name,
+        asked,
+        in_flight: args.in_flight,
+        count,
+        errors: errors_by_kind.values().sum(),
+        errors_by_kind,
+        ended_early,
+        seconds,
+        rate: count as f64 / seconds.max(f64::MIN_POSITIVE),
+    };
+    match args.json {
+        true => output::json(&tally)?,
+        false => output::result(&tally.text())?,
+    }
+    if let Some(why) = &tally.ended_early {
+        let asked = Count(asked, "command");
+        output::error(&anyhow!("it ended after {count} of {asked}: {why}"));
+    }
+    for (what, errors) in &tally.errors_by_kind {
+        output::error(&anyhow!("{errors} of {}: {what}", Count(count, "answer")));
+    }
+    let is_good = tally.errors == 0 && tally.ended_early.is_none();
+    Ok(if is_good { exit::DONE } else { exit::FAILED })
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use urom_abi::Count;
 use urom_host::{Answer, DocaError};
 
-use super::args::Args;
+use super::Call;
 use super::crew::Outcome;
 use super::request::{Reading, Request};
 use crate::message::Shown;
@@ -71,8 +71,7 @@ pub(super) fn answer_json(
 
 /// What is wrong with an answer. `failure` is why its worker failed, if it did.
 pub(super) fn problems(
-    args: &Args,
-    plugin: &str,
+    Call { args, plugin }: Call<'_>,
     request: &Request,
     answer: &Answer,
     reading: Reading,
@@ -112,8 +111,7 @@ pub(super) fn problems(
 
 /// Why there is no answer to a command.
 pub(super) fn unanswered(
-    args: &Args,
-    plugin: &str,
+    Call { args, plugin }: Call<'_>,
     request: &Request,
     outcome: &Outcome,
 ) -> String {
@@ -133,7 +131,7 @@ pub(super) fn unanswered(
 }
 
 /// What came of one command that was sent many times. Its fields are the JSON.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Tally<'a> {
     pub(super) plugin: &'a str,
     pub(super) command: &'a str,
@@ -150,48 +148,16 @@ pub(super) struct Tally<'a> {
     pub(super) seconds: f64,
     /// Answers in a second.
     pub(super) rate: f64,
-    /// From before a command was submitted to after its answer was there, whatever the answer.
-    pub(super) latency_ns: Latency,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Latency {
-    median: Option<u64>,
-    max: Option<u64>,
 }
 
 impl Tally<'_> {
-    /// Of the time of all commands, the nanoseconds of each, and what was wrong with answers.
-    pub(super) fn new(
-        elapsed: Duration,
-        mut times: Vec<u64>,
-        errors_by_kind: BTreeMap<String, usize>,
-    ) -> Self {
-        times.sort_unstable();
-        let median = times.get(times.len().saturating_sub(1) / 2).copied();
-        let seconds = elapsed.as_secs_f64();
-        Tally {
-            count: times.len(),
-            errors: errors_by_kind.values().sum(),
-            errors_by_kind,
-            seconds,
-            rate: times.len() as f64 / seconds.max(f64::MIN_POSITIVE),
-            latency_ns: Latency { median, max: times.last().copied() },
-            ..Tally::default()
-        }
-    }
-
     /// For people.
     pub(super) fn text(&self) -> String {
         let Tally { asked, in_flight, count, errors, seconds, rate, .. } = self;
-        let [median, max] = [self.latency_ns.median, self.latency_ns.max]
-            .map(|took| took.map_or_else(|| "-".to_owned(), time));
         format!(
             "commands    {count} of {asked}, {in_flight} in flight\n\
              errors      {errors}\n\
-             rate        {rate:.0} per second, in {seconds:.3} s\n\
-             median      {median}\n\
-             max         {max}\n"
+             rate        {rate:.0} per second, in {seconds:.3} s\n"
         )
     }
 }
@@ -218,15 +184,5 @@ mod tests {
     fn times_have_the_unit_that_suits_them() {
         let times = [500, 85_200, 2_345_678, 1_500_000_000].map(time);
         assert_eq!(times, ["0.5 us", "85.2 us", "2.35 ms", "1.500 s"]);
-    }
-
-    #[test]
-    fn the_median_and_the_maximum_are_those_of_commands() {
-        let of = |times: &[u64]| {
-            let tally = Tally::new(Duration::from_secs(2), times.to_vec(), BTreeMap::new());
-            (tally.latency_ns.median, tally.latency_ns.max, tally.rate)
-        };
-        assert_eq!(of(&[30, 10, 20, 40]), (Some(20), Some(40), 2.0));
-        assert_eq!(of(&[]), (None, None, 0.0));
     }
 }

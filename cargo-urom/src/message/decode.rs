@@ -5,7 +5,6 @@ use urom_abi::describe::{
     Condition, Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant,
 };
 
-use super::expr;
 use super::fields::{fields, is_byte, is_value, selector};
 use super::place::{self, Names, Place};
 use super::shown::Shown;
@@ -110,7 +109,7 @@ impl Reader<'_> {
         let count = match payload.count {
             Count::Word(word) => self.word(word),
             Count::Fixed(count) => count.try_into().ok(),
-            Count::Given(length) => length.term.and_then(|term| expr::number(&term, &self.names())),
+            Count::Given(length) => length.term.and_then(|term| self.names().number(&term)),
         };
         match payload.presence {
             Presence::Always => {}
@@ -126,7 +125,7 @@ impl Reader<'_> {
             Presence::ByAddress if address == Some(0) => return Shown::Absent,
             Presence::ByAddress => {}
             Presence::When(Condition { text, compares }) => {
-                match compares.and_then(|compares| expr::holds(&compares, &self.names())) {
+                match compares.and_then(|compares| self.names().holds(&compares)) {
                     Some(true) => {}
                     Some(false) => return Shown::Absent,
                     None => {

@@ -10,7 +10,7 @@ use urom_abi::describe::{
 use super::fields::{fields, is_value, may_lack, selector};
 use super::place::{self, Place, Step};
 use super::signature::signature;
-use super::{expr, names, value};
+use super::{names, value};
 use crate::output::quoted;
 
 /// One `field=value`.
@@ -249,7 +249,7 @@ impl Draft<'_> {
         let names = place::Names { messages, variant, fixed, lens: &lens };
         let (name, there) = (payload.name, self.payloads[index].is_some());
         if let Presence::When(Condition { text: when, compares }) = payload.presence {
-            let holds = compares.and_then(|compares| expr::holds(&compares, &names));
+            let holds = compares.and_then(|compares| names.holds(&compares));
             match (holds, there) {
                 (Some(true), false) => {
                     return Err(format!("it must be given, because `{when}` holds"));
@@ -269,7 +269,7 @@ impl Draft<'_> {
         if let (Count::Given(Given { text: len, term }), true) = (payload.count, there) {
             let count = lens[index].1 as usize;
             let found = Number(count, "element");
-            match term.and_then(|term| expr::number(&term, &names)) {
+            match term.and_then(|term| names.number(&term)) {
                 Some(want) if want != count as i128 => {
                     return Err(format!("it has {found}, and `{len}` calls for {want}"));
                 }

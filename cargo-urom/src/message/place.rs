@@ -1,10 +1,10 @@
 //! Places within a message: a field, a member of a field, an element of an array, by a path like
 //! `params.keys[2]`.
 
-use urom_abi::describe::{Field, Messages, Struct, StructField, Type, Variant};
+use urom_abi::describe::{Comparison, Field, Messages, Struct, StructField, Term, Type, Variant};
 
 use super::fields::fields;
-use super::{expr, names};
+use super::names;
 
 /// Some bytes of a message, and what they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
     Some(i128::from(value) - if negative { modulus } else { 0 })
 }
 
-/// What expressions of a message's description can name.
+/// A message whose description has conditions and lengths to be computed.
 pub(super) struct Names<'a> {
     pub(super) messages: &'a Messages,
     pub(super) variant: &'a Variant,
@@ -152,23 +152,32 @@ pub(super) struct Names<'a> {
     pub(super) lens: &'a [(&'static str, u64)],
 }
 
-impl expr::Names for Names<'_> {
-    fn field(&self, path: &str) -> Option<i128> {
-        let place = find(self.messages, self.variant, path)?;
-        match (place.ty, place.bytes(self.fixed)?) {
-            (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
-            _ => place.integer(self.fixed),
+impl Names<'_> {
+    /// The value of a term; `None` when what it names has none.
+    pub(super) fn number(&self, term: &Term) -> Option<i128> {
+        match *term {
+            Term::Number(number) => Some(number),
+            Term::Field(path) => {
+                let place = find(self.messages, self.variant, path)?;
+                match (place.ty, place.bytes(self.fixed)?) {
+                    (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
+                    _ => place.integer(self.fixed),
+                }
+            }
+            Term::Length(name) => {
+                let found = self.lens.iter().find(|(payload, _)| *payload == name);
+                found.map(|(_, len)| i128::from(*len))
+            }
+            Term::Constant(name) => {
+                let mut all = self.variant.payloads.iter().flat_map(|payload| payload.constants);
+                all.find(|constant| constant.name == name)?.value
+            }
         }
     }
 
-    fn constant(&self, path: &str) -> Option<i128> {
-        let mut constants = self.variant.payloads.iter().flat_map(|payload| payload.constants);
-        constants.find(|constant| constant.name == path)?.value
-    }
-
-    fn len(&self, name: &str) -> Option<i128> {
-        let found = self.lens.iter().find(|(payload, _)| *payload == name);
-        found.map(|(_, len)| i128::from(*len))
+    /// Whether a comparison holds; `None` when it cannot be computed.
+    pub(super) fn holds(&self, of: &Comparison) -> Option<bool> {
+        Some(of.sign.holds(self.number(&of.left)?, self.number(&of.right)?))
     }
 }
 
