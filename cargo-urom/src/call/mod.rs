@@ -35,13 +35,12 @@ const IN_FLIGHT: usize = 64;
 
 /// Commands that are in flight together, each with the number of its worker.
 struct Batch {
-    /// A prefix for messages that says where they are written, such as `line 3 of FILE: `. Empty
-    /// for arguments.
+    /// Where they are written, such as `line 3 of FILE: `, as a prefix of messages. Empty for
+    /// arguments.
     place: String,
     commands: Vec<(usize, Request)>,
 }
 
-/// What the arguments ask to send.
 enum Words<'a> {
     Nothing,
     Raw(&'a str),
@@ -116,7 +115,6 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(code)
 }
 
-/// Reads the arguments.
 fn words(args: &Args) -> Result<Words<'_>> {
     if let Some(raw) = &args.raw {
         return Ok(Words::Raw(raw));
@@ -135,7 +133,6 @@ fn words(args: &Args) -> Result<Words<'_>> {
     Ok(words)
 }
 
-/// Reads commands as they are written.
 struct Reader<'a> {
     args: &'a Args,
     plugin: &'a str,
@@ -143,13 +140,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Says which commands there are. Nothing was sent, so this is no success.
+    /// Lists the commands. Nothing was sent, so this is no success.
     fn no_command(&self) -> anyhow::Error {
         let list = message::signatures(&self.protocol.commands).join("\n  ");
         usage(format!("say which command to send to `{}`:\n  {list}", self.plugin))
     }
 
-    /// The commands of a line, as they will be sent.
     fn batch(&self, place: String, line: Vec<Written>) -> Result<Batch> {
         let one = |Written { worker, command, fields }: Written| {
             if worker >= self.args.workers.unwrap_or(1) {
@@ -260,8 +256,7 @@ fn send(call: Call<'_>, crew: &mut Crew, batch: &Batch) -> Result<u8> {
     Ok(code)
 }
 
-/// Sends one command many times, and prints how long that took. An answer is followed at once by
-/// the next command. Returns the exit code.
+/// Sends one command many times, each as soon as an earlier one is answered. Returns the exit code.
 fn repeat(call: Call<'_>, crew: &mut Crew, command: &(usize, Request), asked: usize) -> Result<u8> {
     let (args, plugin, request) = (call.args, call.plugin, &command.1);
     let what = format!("{} of {plugin} {}", request.name, Count(asked, "time"));

@@ -16,11 +16,8 @@ use super::request::{Reading, Request};
 use crate::message::Shown;
 use crate::output::{self, plain};
 
-/// Prints a notification for people: its name, and its fields in the notation of arguments. A
-/// failed command's notification has only a status, so nothing is printed of it.
-///
-/// # Errors
-/// Standard output is closed.
+/// Prints a notification for people, in the notation of arguments. A failed command's notification
+/// has only a status, so it is not printed.
 pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Result<()> {
     if answer.status != DocaError::SUCCESS {
         return Ok(());
@@ -39,7 +36,6 @@ pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Resu
     Ok(())
 }
 
-/// The same for scripts.
 pub(super) fn answer_json(
     plugin: &str,
     request: &Request,
@@ -109,7 +105,6 @@ pub(super) fn problems(
     vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
 }
 
-/// Why there is no answer to a command.
 pub(super) fn unanswered(
     Call { args, plugin }: Call<'_>,
     request: &Request,
@@ -137,21 +132,17 @@ pub(super) struct Tally<'a> {
     pub(super) command: &'a str,
     pub(super) asked: usize,
     pub(super) in_flight: usize,
-    /// How many were answered.
     pub(super) count: usize,
     /// How many answers were not what the command calls for.
     pub(super) errors: usize,
     pub(super) errors_by_kind: BTreeMap<String, usize>,
-    /// What ended it early.
     pub(super) ended_early: Option<String>,
     /// From the first command to the last answer.
     pub(super) seconds: f64,
-    /// Answers in a second.
     pub(super) rate: f64,
 }
 
 impl Tally<'_> {
-    /// For people.
     pub(super) fn text(&self) -> String {
         let Tally { asked, in_flight, count, errors, seconds, rate, .. } = self;
         format!(
@@ -166,7 +157,6 @@ pub(super) fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX)
 }
 
-/// A time in the unit that suits it.
 fn time(nanoseconds: u64) -> String {
     let value = nanoseconds as f64;
     match nanoseconds {

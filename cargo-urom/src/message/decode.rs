@@ -9,7 +9,6 @@ use super::fields::{fields, is_byte, is_value, selector};
 use super::place::{self, Names, Place};
 use super::shown::Shown;
 
-/// A decoded message.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) variant: &'static Variant,
@@ -21,11 +20,7 @@ pub(crate) struct Decoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Decodes a message. It is `expected` if it has one of that message's tags, otherwise the message
-/// that its tag names.
-///
-/// # Errors
-/// The tag is unknown, or the fixed part is too short.
+/// Decodes a message: the `expected` one if its tag fits, otherwise the one that the tag names.
 pub(crate) fn decode(
     messages: &Messages,
     expected: Option<&'static Variant>,

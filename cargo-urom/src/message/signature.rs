@@ -16,8 +16,8 @@ pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Varian
     })
 }
 
-/// What can be set in a command: `data=<bytes> [context=<u64>]`, the optional ones in brackets,
-/// without the words that are filled in.
+/// What can be set in a command: `data=<bytes> [context=<u64>]`, without the words that are filled
+/// in.
 pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     let values = fields(messages, variant)
         .filter(|field| is_value(field))

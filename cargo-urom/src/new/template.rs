@@ -12,7 +12,6 @@ use super::answers::{Answers, crate_name};
 /// The files of `templates/plugin` by path, as lists of lines.
 const FILES: &str = include_str!("template.json");
 
-/// Lines by path.
 type Files = BTreeMap<String, Vec<String>>;
 
 /// All files for these answers: their paths within the workspace, and their texts.
