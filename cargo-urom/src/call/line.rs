@@ -102,7 +102,7 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
 }
 
-/// The lines of a text that have commands, each with its place, such as `line 3 of FILE`. Words may
+/// The lines of a text that have commands, each with its place, such as `line 3 of FILE: `. Words may
 /// be quoted as in a shell, and `#` begins a comment. Lines follow one with an error, unless the
 /// text cannot be read further.
 pub(super) fn lines(
@@ -118,7 +118,7 @@ pub(super) fn lines(
         let line = next(&mut text).with_context(|| format!("cannot read {place}"));
         is_over = line.is_err();
         line.transpose().map(|line| match commands(&line?) {
-            Ok(commands) => Ok((place, commands)),
+            Ok(commands) => Ok((place + ": ", commands)),
             Err(why) => Err(usage(format!("{place}: {why}"))),
         })
     });
@@ -211,7 +211,7 @@ mod tests {
         let text = b"# what follows\n\nloopback data=1  # one\r\n say 'text=a b' + 1:loopback \"data=2\"\nbad 'x\nworse x\nb\xffd\nlast";
         let lines: Vec<_> = lines(&text[..], "FILE").collect();
         let [first, second, wrong @ .., last] = &lines[..] else { panic!("{lines:?}") };
-        let good = |place: &str, commands| (place.to_owned(), commands);
+        let good = |place: &str, commands| (format!("{place}: "), commands);
         let expected = good("line 3 of FILE", vec![written(0, "loopback", &["data=1"])]);
         assert_eq!(first.as_ref().expect("good"), &expected);
         let expected = vec![written(0, "say", &["text=a b"]), written(1, "loopback", &["data=2"])];

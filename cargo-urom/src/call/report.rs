@@ -1,11 +1,9 @@
 //! What is printed of an answer, and of many.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use urom_abi::Count;
 use urom_host::{Answer, DocaError};
@@ -36,124 +34,96 @@ pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Resu
     Ok(())
 }
 
-pub(super) fn answer_json(
-    plugin: &str,
-    request: &Request,
-    answer: &Answer,
-    reading: &Reading,
-    took: Duration,
-) -> Value {
-    let mut remarks = request.remarks.clone();
-    let notification = reading.decoded.as_ref().map(|decoded| {
-        remarks.extend(decoded.remarks.iter().cloned());
-        let fields = decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
-        json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
-    });
-    json!({
-        "plugin": plugin,
-        "command": request.name,
-        "status": {
-            "code": answer.status.0,
-            "name": answer.status.name(),
-            "description": answer.status.description(),
-        },
-        "notification": notification,
-        "bytes": answer.bytes.as_ref().map(|bytes| Shown::Bytes(bytes.clone()).json()),
-        "nanoseconds": nanoseconds(took),
-        "problems": reading.problems,
-        "remarks": remarks,
-    })
-}
+impl Call<'_> {
+    /// A notification for scripts.
+    pub(super) fn json(
+        self,
+        request: &Request,
+        answer: &Answer,
+        reading: &Reading,
+        took: Duration,
+    ) -> Value {
+        let mut remarks = request.remarks.clone();
+        let notification = reading.decoded.as_ref().map(|decoded| {
+            remarks.extend(decoded.remarks.iter().cloned());
+            let fields =
+                decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
+            json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
+        });
+        json!({
+            "plugin": self.plugin,
+            "command": request.name,
+            "status": {
+                "code": answer.status.0,
+                "name": answer.status.name(),
+                "description": answer.status.description(),
+            },
+            "notification": notification,
+            "bytes": answer.bytes.as_ref().map(|bytes| Shown::Bytes(bytes.clone()).json()),
+            "nanoseconds": nanoseconds(took),
+            "problems": reading.problems,
+            "remarks": remarks,
+        })
+    }
 
-/// What is wrong with an answer. `failure` is why its worker failed, if it did.
-pub(super) fn problems(
-    Call { args, plugin }: Call<'_>,
-    request: &Request,
-    answer: &Answer,
-    reading: Reading,
-    failure: Option<String>,
-) -> Vec<String> {
-    let name = &request.name;
-    let Err(code) = answer.status.check() else {
-        let problem = |problem| {
-            format!(
-                "the answer to {name} of `{plugin}` is not what it should be: {problem}; does the \
+    /// What is wrong with an answer. `failure` is why its worker failed, if it did.
+    pub(super) fn problems(
+        self,
+        request: &Request,
+        answer: &Answer,
+        reading: Reading,
+        failure: Option<String>,
+    ) -> Vec<String> {
+        let (name, plugin) = (&request.name, self.plugin);
+        let Err(code) = answer.status.check() else {
+            let problem = |problem| {
+                format!(
+                    "the answer to {name} of `{plugin}` is not what it should be: {problem}; does the \
                  description fit the plugin that runs?"
-            )
+                )
+            };
+            return reading.problems.into_iter().map(problem).collect();
         };
-        return reading.problems.into_iter().map(problem).collect();
-    };
-    let reason = match (&answer.bytes, &args.service) {
-        (None, _) if code == DocaError::TOO_BIG => {
-            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, \
+        let reason = match (&answer.bytes, &self.args.service) {
+            (None, _) if code == DocaError::TOO_BIG => {
+                "the answer is longer than a message may be: ask for less, or raise --max-msg-size, \
              and that of a `uromd` that is called"
-        }
-        (Some(_), Some(_)) => {
-            "the plugin answered with this status; its reason is in the worker's log, which the \
+            }
+            (Some(_), Some(_)) => {
+                "the plugin answered with this status; its reason is in the worker's log, which the \
              service writes"
-        }
-        (Some(_), None) => {
-            "the plugin answered with this status; its reason, if it logged one, stands above"
-        }
-        (None, _) => {
-            "the service ended it without a notification; its log, which stands above for a \
+            }
+            (Some(_), None) => {
+                "the plugin answered with this status; its reason, if it logged one, stands above"
+            }
+            (None, _) => {
+                "the service ended it without a notification; its log, which stands above for a \
              service in this process, says why"
-        }
-    };
-    let reason = failure.as_deref().unwrap_or(reason);
-    let (status, description) = (code.name(), code.description());
-    vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
-}
+            }
+        };
+        let reason = failure.as_deref().unwrap_or(reason);
+        let (status, description) = (code.name(), code.description());
+        vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
+    }
 
-pub(super) fn unanswered(
-    Call { args, plugin }: Call<'_>,
-    request: &Request,
-    outcome: &Outcome,
-) -> String {
-    let which = format!("{} of `{plugin}`", request.name);
-    match outcome {
-        Outcome::Refused(error) => format!("{which}: {error:#}"),
-        Outcome::Unsent(late) => format!(
-            "{which} was not sent: its worker has not answered {}, and takes no more before that",
-            Count(*late, "earlier command")
-        ),
-        Outcome::Late | Outcome::Answered(..) => format!(
-            "{which} was not answered within {} s: wait longer with --timeout, or see the worker's \
+    pub(super) fn unanswered(self, request: &Request, outcome: &Outcome) -> String {
+        let which = format!("{} of `{}`", request.name, self.plugin);
+        match outcome {
+            Outcome::Refused(error) => format!("{which}: {error:#}"),
+            Outcome::Unsent(late) => format!(
+                "{which} was not sent: its worker has not answered {}, and takes no more before that",
+                Count(*late, "earlier command")
+            ),
+            Outcome::Late | Outcome::Answered(..) => format!(
+                "{which} was not answered within {} s: wait longer with --timeout, or see the worker's \
              log",
-            args.timeout
-        ),
+                self.args.timeout
+            ),
+        }
     }
 }
 
-/// What came of one command that was sent many times. Its fields are the JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct Tally<'a> {
-    pub(super) plugin: &'a str,
-    pub(super) command: &'a str,
-    pub(super) asked: usize,
-    pub(super) in_flight: usize,
-    pub(super) count: usize,
-    /// How many answers were not what the command calls for.
-    pub(super) errors: usize,
-    pub(super) errors_by_kind: BTreeMap<String, usize>,
-    pub(super) ended_early: Option<String>,
-    /// From the first command to the last answer.
-    pub(super) seconds: f64,
-    pub(super) rate: f64,
-}
-
-impl Tally<'_> {
-    pub(super) fn text(&self) -> String {
-        let Tally { asked, in_flight, count, errors, seconds, rate, .. } = self;
-        format!(
-            "commands    {count} of {asked}, {in_flight} in flight\n\
-             errors      {errors}\n\
-             rate        {rate:.0} per second, in {seconds:.3} s\n"
-        )
-    }
-}
-
-pub(super) fn nanoseconds(time: Duration) -> u64 {
+fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX)
 }
 
