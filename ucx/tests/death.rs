@@ -5,7 +5,9 @@ mod common;
 use std::time::Instant;
 
 use common::watched as worker;
-use common::{DEADLINE, Process, again, finish, headers, is_from, log, pattern, say, until};
+use common::{
+    DEADLINE, Process, again, announcements, finish, headers, is_from, log, pattern, say, until,
+};
 use ucx::{AmFlags, CloseMode, Data, Endpoint, Mesh, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
@@ -29,14 +31,7 @@ fn peer() {
             message.reply().unwrap().am_send(2, message.header, ()).detach();
         })
         .unwrap();
-    let mut kept = Vec::new();
-    worker
-        .set_am_handler(7, move |message| {
-            if let Data::Rendezvous(announcement) = message.data {
-                kept.push(announcement);
-            }
-        })
-        .unwrap();
+    let _kept = announcements(&worker, 7);
     say(mesh.address().unwrap().as_bytes());
     let begin = Instant::now();
     while begin.elapsed() < 2 * DEADLINE {

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use common::{Pair, TRANSPORTS};
+use common::{Pair, TRANSPORTS, announced};
 use ucx::{AmFlags, Data, Mesh};
 
 /// The system's allocator, counting what this thread asks of it.
@@ -125,10 +125,8 @@ fn a_large_message_is_received_without_allocating() {
         let (buffer, started) = (Rc::clone(&target), Rc::clone(&request));
         pair.b
             .set_am_handler(1, move |message| {
-                let Data::Rendezvous(rendezvous) = message.data else {
-                    panic!("asked for rendezvous")
-                };
-                started.set(Some(rendezvous.recv(buffer.take().unwrap())));
+                let request = announced(message).recv(buffer.take().unwrap());
+                started.set(Some(request));
             })
             .unwrap();
         let mut source = Some(vec![3; 1 << 20]);

@@ -8,10 +8,9 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Wake, Waker};
 
-use common::{connect, finish, log, pattern, until};
+use common::{announced, connect, finish, log, pattern, until};
 use ucx::{
-    AmFlags, Close, CloseMode, Context, Data, Endpoint, Features, Message, Rendezvous, Status,
-    WeakWorker, Worker,
+    AmFlags, Close, CloseMode, Context, Data, Endpoint, Features, Status, WeakWorker, Worker,
 };
 
 /// A connected endpoint of a worker to itself, and the worker, with a handler 0 that does nothing.
@@ -26,14 +25,6 @@ fn loopback() -> (Rc<Endpoint>, Worker) {
     assert_eq!(finish(&[&worker], endpoint.am_send(0, b"connect", ())).0, Ok(()));
     assert_eq!(finish(&[&worker], endpoint.flush()).0, Ok(()));
     (Rc::new(endpoint), worker)
-}
-
-/// The announcement that this message must be.
-fn announced(message: Message<'_>) -> Rendezvous {
-    match message.data {
-        Data::Rendezvous(rendezvous) => rendezvous,
-        Data::Eager(_) => panic!("asked for rendezvous"),
-    }
 }
 
 #[test]

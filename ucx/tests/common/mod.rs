@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{
-    CloseMode, Context, ContextBuilder, Endpoint, ErrorMode, Features, Message, Request, Status,
-    Worker,
+    CloseMode, Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Message, Rendezvous,
+    Request, Status, Worker,
 };
 
 /// Over which transports a test runs.
@@ -189,6 +189,33 @@ pub(crate) fn headers(worker: &Worker, id: u16) -> Log<Vec<u8>> {
     let handler = move |message: Message<'_>| log.borrow_mut().push(message.header.to_vec());
     worker.set_am_handler(id, handler).unwrap();
     seen
+}
+
+/// Headers and data of the messages that come whole with this id.
+pub(crate) fn eager(worker: &Worker, id: u16) -> Log<(Vec<u8>, Vec<u8>)> {
+    let (seen, log) = log();
+    let handler = move |message: Message<'_>| match message.data {
+        Data::Eager(data) => log.borrow_mut().push((message.header.to_vec(), data.to_vec())),
+        Data::Rendezvous(_) => panic!("it was announced"),
+    };
+    worker.set_am_handler(id, handler).unwrap();
+    seen
+}
+
+/// The announcements with this id, kept.
+pub(crate) fn announcements(worker: &Worker, id: u16) -> Log<Rendezvous> {
+    let (seen, log) = log();
+    let handler = move |message: Message<'_>| log.borrow_mut().push(announced(message));
+    worker.set_am_handler(id, handler).unwrap();
+    seen
+}
+
+/// The announcement that this message must be.
+pub(crate) fn announced(message: Message<'_>) -> Rendezvous {
+    match message.data {
+        Data::Rendezvous(rendezvous) => rendezvous,
+        Data::Eager(_) => panic!("it came whole"),
+    }
 }
 
 /// A list that handlers add to.
