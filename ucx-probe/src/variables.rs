@@ -6,11 +6,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 /// The name of `variable` that holds for `target` only.
-///
-/// ```
-/// let name = ucx_probe::of_target(ucx_probe::VARIABLE, "aarch64-unknown-linux-gnu");
-/// assert_eq!(name, "UROM_UCX_DIR_aarch64_unknown_linux_gnu");
-/// ```
 #[must_use]
 pub fn of_target(variable: &str, target: &str) -> String {
     format!("{variable}_{}", target.replace('-', "_"))

@@ -71,7 +71,7 @@ impl Context {
         Context::builder(features).build()
     }
 
-    /// What the context was made for.
+    /// Its features.
     #[must_use]
     pub fn features(&self) -> Features {
         self.inner.features
@@ -101,7 +101,7 @@ impl Context {
         self.inner.rendezvous
     }
 
-    /// What the queues of its workers are like.
+    /// The sizes of its workers' queues.
     pub(crate) fn queues(&self) -> Queues {
         self.inner.queues
     }
@@ -246,7 +246,7 @@ impl ContextBuilder {
     }
 }
 
-/// A configuration that is freed on every path.
+/// A configuration, freed on every path.
 struct Config(*mut sys::ucp_config_t);
 
 impl Config {

@@ -166,7 +166,7 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint, live; or why it failed, once it is closed.
+    /// The live endpoint; or why it failed, once it is closed.
     #[inline]
     pub(crate) fn open(&self) -> std::result::Result<sys::ucp_ep_h, Status> {
         if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }

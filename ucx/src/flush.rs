@@ -42,17 +42,6 @@ impl Worker {
     /// # Errors
     ///
     /// `BUSY` inside a handler; otherwise UCX's error.
-    ///
-    /// ```no_run
-    /// # fn example(worker: &ucx::Worker, endpoint: &ucx::Endpoint, remote: &ucx::RemoteMemory)
-    /// # -> ucx::Result<()> {
-    /// remote.put(endpoint, 0, b"the data".to_vec()).detach();
-    /// worker.fence()?;
-    /// // A reader that sees the flag sees the data.
-    /// remote.put(endpoint, 4088, vec![1; 8]).detach();
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn fence(&self) -> Result<()> {
         // SAFETY: the worker is live, and this is not inside one of its callbacks.
         let status = self.inner().progressing(|| unsafe { sys::ucp_worker_fence(self.raw()) });

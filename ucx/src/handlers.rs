@@ -32,7 +32,7 @@ struct Handler<F> {
     call: UnsafeCell<Option<F>>,
 }
 
-/// A handler, whatever its closure.
+/// A handler of any closure.
 trait Registered {
     fn worker(&self) -> &Worker;
 

@@ -50,15 +50,6 @@ impl Taken {
 /// A part of registered [`Memory`], as a buffer. While it exists, nobody else in this process
 /// writes to these bytes. A peer with the remote key still can; a request then sees a mixture. A
 /// worker of another context treats it as memory that is not registered.
-///
-/// ```no_run
-/// # fn example(memory: &ucx::Memory, endpoint: &ucx::Endpoint) -> Result<(), ucx::Status> {
-/// let mut part = memory.lease(1024..2048).ok_or(ucx::Status::BUSY)?;
-/// part.write(0, b"a header");
-/// let (sent, part) = endpoint.tag_send(7, part).wait();
-/// # sent
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct Lease(Taken);
 
@@ -84,21 +75,8 @@ impl Lease {
     }
 }
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the
-// only one on them.
-unsafe impl Buffer for Lease {
-    fn start(&self) -> *const u8 {
-        self.0.start()
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.0.memory.handle())
-    }
-}
-
-// SAFETY: as above; registered memory is written through raw pointers only.
+// SAFETY: as below; the lease is the only one on its bytes, and registered memory is written
+// through raw pointers only.
 unsafe impl BufferMut for Lease {
     fn start_mut(&mut self) -> *mut u8 {
         self.0.start()
@@ -109,16 +87,22 @@ unsafe impl BufferMut for Lease {
 #[derive(Debug)]
 pub struct SharedLease(Taken);
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on
-// them only reads.
-unsafe impl Buffer for SharedLease {
-    fn start(&self) -> *const u8 {
-        self.0.start()
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.0.memory.handle())
-    }
+macro_rules! buffers {
+    ($($lease:ty),*) => {$(
+        // SAFETY: the bytes are in memory that the lease keeps alive and in place. Nobody in this
+        // process writes to them: another lease on them only reads, too.
+        unsafe impl Buffer for $lease {
+            fn start(&self) -> *const u8 {
+                self.0.start()
+            }
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn memory(&self) -> Option<MemoryHandle<'_>> {
+                Some(self.0.memory.handle())
+            }
+        }
+    )*};
 }
+
+buffers!(Lease, SharedLease);

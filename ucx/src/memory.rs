@@ -176,7 +176,7 @@ impl Memory {
         &self.inner.ranges
     }
 
-    /// The first of `length` bytes at `offset`. Panics when they are not all inside.
+    /// The first of `length` bytes at `offset`. Panics unless all are inside.
     pub(crate) fn at(&self, offset: usize, length: usize) -> *mut u8 {
         let end = offset.checked_add(length);
         assert!(

@@ -78,7 +78,7 @@ fn most() -> usize {
     usize::try_from(descriptors / PART).unwrap_or(MOST).min(MOST)
 }
 
-/// An endpoint, and the bytes of the address that it leads to.
+/// An endpoint and the bytes of its address.
 struct Known {
     address: Box<[u8]>,
     endpoint: Rc<Endpoint>,
@@ -239,7 +239,7 @@ impl Drop for Kept {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpStream};
     use std::time::{Duration, Instant};
 
@@ -248,11 +248,15 @@ mod tests {
 
     /// A door for at most two, and how to connect to it.
     fn door_for_two() -> (Worker, Door, SocketAddr) {
-        let worker =
-            Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let worker = watched();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
         let address = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
         (worker, door, address)
+    }
+
+    fn watched() -> Worker {
+        let builder = Context::builder(Features::TAG).config("TLS", "tcp,shm,self");
+        builder.watched_shared_memory().build().unwrap().worker().unwrap()
     }
 
     fn until(worker: &Worker, done: impl Fn() -> bool) {
@@ -290,11 +294,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
-        let builder = || {
-            Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory()
-        };
-        let worker = || builder().build().unwrap().worker().unwrap();
-        let (receiver, sender) = (worker(), worker());
+        let (receiver, sender) = (watched(), watched());
         let door = Door::open(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
         let _stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, door.address.port.get())).unwrap();
         until(&receiver, || door.kept.peers.borrow().len() == 1);
@@ -317,8 +317,7 @@ mod tests {
 
     #[test]
     fn a_look_takes_a_few_of_many_who_come() {
-        let worker =
-            Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let worker = watched();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
         let address: SocketAddr = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
         let _streams: Vec<_> =
@@ -333,13 +332,7 @@ mod tests {
 
     #[test]
     fn who_got_the_port_of_a_mesh_that_is_gone_is_not_taken_for_it() {
-        use std::io::Write;
-
-        let builder = || {
-            Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory()
-        };
-        let worker = || builder().build().unwrap().worker().unwrap();
-        let (receiver, sender) = (worker(), worker());
+        let (receiver, sender) = (watched(), watched());
         let talker = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = NonZeroU16::new(talker.local_addr().unwrap().port()).unwrap();
         let local = Local { port, machine: Machine::of_this_thread().unwrap() };
@@ -351,8 +344,6 @@ mod tests {
 
     #[test]
     fn who_says_anything_is_hung_up_on() {
-        use std::io::Write;
-
         let (worker, door, address) = door_for_two();
         let mut stranger = TcpStream::connect(address).unwrap();
         until(&worker, || door.kept.peers.borrow().len() == 1);

@@ -30,9 +30,10 @@ impl Queues {
         }
         let what = what();
         Err(Status::UNREACHABLE.during(format!(
-            "{what}: its receive queues in shared memory have other sizes than this worker's, or only \
-             one of the two has UCX_UNIFIED_MODE; make both contexts with watched_shared_memory or \
-             both without, by one release of the crate, and with the same sizes"
+            "{what}: its receive queues in shared memory have other sizes than this worker's, or \
+             only one of the two has UCX_UNIFIED_MODE; make both contexts with \
+             watched_shared_memory or both without, by one release of the crate, and with the same \
+             sizes"
         )))
     }
 }

@@ -78,7 +78,7 @@ enum Phase {
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "dropping a request cancels a receive; call `detach` to let an operation end by itself"]
+#[must_use = "dropping a request cancels a receive; `detach` lets an operation end by itself"]
 pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,
     /// There unless the phase is `Taken`.
@@ -171,20 +171,10 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// # Panics
     ///
     /// Inside a callback of the same worker, where waiting would last for ever.
-    pub fn wait(mut self) -> (Result<T, Status>, B) {
-        let mut idle = 0_u32;
-        loop {
-            if let Some(done) = self.take() {
-                return done;
-            }
-            let Phase::Pending { worker, .. } = &self.phase else {
-                unreachable!("taken just above")
-            };
-            assert!(!worker.is_progressing(), "Request::wait inside a callback of the same worker");
-            idle = if worker.progress() { 0 } else { idle.saturating_add(1) };
-            if idle > 1000 {
-                std::thread::yield_now();
-            }
+    pub fn wait(self) -> (Result<T, Status>, B) {
+        match self.wait_for(Duration::MAX) {
+            Ok(done) => done,
+            Err(_) => unreachable!("there is no limit"),
         }
     }
 
@@ -199,7 +189,9 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// As [`wait`](Request::wait).
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     pub fn wait_for(self, limit: Duration) -> Result<(Result<T, Status>, B), Self> {
-        if let Phase::Pending { worker, .. } = &self.phase {
+        if let Phase::Pending { worker, .. } = &self.phase
+            && !self.is_done()
+        {
             let (worker, deadline) = (worker.clone(), Instant::now().checked_add(limit));
             let mut turns = 0_u32;
             worker.progress_until(|| {
@@ -253,7 +245,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// The drop of a request whose result nobody took.
+    /// The drop of a request whose result was not taken.
     #[inline(never)]
     fn give_up(&mut self) {
         if let Phase::Pending { slot, worker, cancel: true } = &self.phase {

@@ -166,8 +166,7 @@ impl RemoteMemory {
             .keeping(self.hold())
     }
 
-    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached
-    /// over this endpoint.
+    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached.
     pub(crate) fn reach(
         &self,
         endpoint: &Endpoint,

@@ -85,9 +85,9 @@ pub(crate) fn without_rendezvous(
     let without = environment("UCX_MEM_EVENTS").is_some_and(|value| is_off(&value));
     (release < WITHOUT_HOOKS && without).then(|| {
         format!(
-            "UCX {release} with UCX_MEM_EVENTS=n crashes when a peer goes away during a rendezvous message: \
-             long messages are sent eagerly, which takes longer; unset the variable, or use UCX \
-             {WITHOUT_HOOKS} or newer"
+            "UCX {release} with UCX_MEM_EVENTS=n crashes when a peer goes away during a rendezvous \
+             message: long messages are sent eagerly, which takes longer; unset the variable, or \
+             use UCX {WITHOUT_HOOKS} or newer"
         )
     })
 }
@@ -113,7 +113,8 @@ pub(crate) fn refused(
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
-            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
+            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, \
+             or set it to y"
         )
     })
 }
@@ -167,10 +168,13 @@ fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
 mod tests {
     use super::*;
 
+    fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+        settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// As text, such as `TLS=tcp MM_FIFO_SIZE=64`.
     fn taken(settings: &[(&str, &str)], release: &str, environment: Option<&str>) -> String {
-        let settings: Vec<_> =
-            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let settings = owned(settings);
         let taken = for_release(&settings, release.parse().unwrap(), environment, |_| false);
         let words: Vec<_> = taken.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.join(" ")
@@ -219,8 +223,7 @@ mod tests {
         release: &str,
         variable: &str,
     ) -> Option<String> {
-        let settings: Vec<_> =
-            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let settings = owned(settings);
         let (name, value) = variable.split_once('=').unwrap();
         let environment = |asked: &str| (asked == name).then(|| value.to_owned());
         refused(features, &settings, release.parse().unwrap(), environment)

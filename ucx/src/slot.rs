@@ -11,7 +11,7 @@ use ucx_sys as sys;
 
 use crate::status::Status;
 
-/// What UCX says at the end of an operation.
+/// How an operation ended.
 #[derive(Clone, Copy)]
 pub struct Completion {
     pub(crate) status: Status,

@@ -26,12 +26,6 @@ impl<B> Stable<B> {
     }
 }
 
-impl<B> From<B> for Stable<B> {
-    fn from(value: B) -> Self {
-        Stable(value)
-    }
-}
-
 impl<B> Deref for Stable<B> {
     type Target = B;
 
@@ -84,11 +78,5 @@ mod tests {
         let moved = Box::new(buffer);
         assert_eq!(moved.start(), at);
         assert_eq!(*moved.into_inner(), [1, 2, 3]);
-    }
-
-    #[test]
-    fn no_bytes_are_a_buffer_too() {
-        let buffer: Stable<Vec<u8>> = vec![].into();
-        assert!(Buffer::is_empty(&buffer));
     }
 }

@@ -67,9 +67,10 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> Result<()>
     }
     let file = file().map(|file| format!(" ({})", file.display())).unwrap_or_default();
     Err(Status::UNSUPPORTED.during(format!(
-        "the UCX of this process is {running}{file}, and {OLDEST} is the oldest that will do: put the directory of a \
-         newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was built with, say; a build script that calls \
-         `ucx_probe::emit_rpath()` has a program find that by itself"
+        "the UCX of this process is {running}{file}, and {OLDEST} is the oldest that will do: put \
+         the directory of a newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was \
+         built with, say; a build script that calls `ucx_probe::emit_rpath()` has a program find \
+         that by itself"
     )))
 }
 

@@ -43,26 +43,6 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Makes a worker of the context: `ucp_worker_create`, thread mode single.
-    ///
-    /// # Errors
-    ///
-    /// UCX's error, usually that a resource of the system is used up.
-    pub fn new(context: &Context) -> Result<Worker> {
-        let mut params = sys::ucp_worker_params_t::zeroed();
-        params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
-        params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
-        let mut raw = ptr::null_mut();
-        // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
-        let status = unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) };
-        check(status, "making a worker")?;
-        let max_am_header = max_am_header(raw);
-        let limit = *max_am_header.as_ref().unwrap_or(&0);
-        let worker = Worker { inner: Inner::new(raw, context.clone(), limit) };
-        // From here on dropping the handle destroys the worker, also when the question failed.
-        max_am_header.map(|_| worker)
-    }
-
     /// The context it was made from.
     #[must_use]
     pub fn context(&self) -> &Context {
@@ -97,7 +77,7 @@ impl Worker {
     pub fn progress_until(&self, mut done: impl FnMut() -> bool) {
         assert!(
             !self.is_progressing(),
-            "Worker::progress_until inside a callback of the same worker"
+            "waiting for a worker inside a callback of the same worker"
         );
         let mut idle = 0_u32;
         while !done() {
@@ -148,22 +128,6 @@ impl Worker {
     /// # Panics
     ///
     /// With the panic of the error hook of an endpoint whose peer left a mesh.
-    ///
-    /// ```no_run
-    /// use std::os::fd::AsRawFd;
-    ///
-    /// # fn example(worker: &ucx::Worker) -> Result<(), Box<dyn std::error::Error>> {
-    /// let fd = worker.event_fd()?.as_raw_fd();
-    /// loop {
-    ///     while worker.progress() {}
-    ///     if worker.arm()? {
-    ///         let mut event = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    ///         // SAFETY: one entry, which lives until the call has returned.
-    ///         unsafe { libc::poll(&mut event, 1, -1) };
-    ///     }
-    /// }
-    /// # }
-    /// ```
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
         // This is the time to look at what is watched beside UCX.
@@ -222,13 +186,24 @@ impl Worker {
 }
 
 impl Context {
-    /// Makes a worker: see [`Worker::new`].
+    /// Makes a worker: `ucp_worker_create`, thread mode single.
     ///
     /// # Errors
     ///
-    /// As [`Worker::new`].
+    /// UCX's error, usually that a resource of the system is used up.
     pub fn worker(&self) -> Result<Worker> {
-        Worker::new(self)
+        let mut params = sys::ucp_worker_params_t::zeroed();
+        params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
+        params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
+        let status = unsafe { sys::ucp_worker_create(self.raw(), &params, &mut raw) };
+        check(status, "making a worker")?;
+        let max_am_header = max_am_header(raw);
+        let limit = *max_am_header.as_ref().unwrap_or(&0);
+        let worker = Worker { inner: Inner::new(raw, self.clone(), limit) };
+        // From here on dropping the handle destroys the worker, also when the question failed.
+        max_am_header.map(|_| worker)
     }
 }
 

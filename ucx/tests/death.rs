@@ -8,7 +8,7 @@ use common::watched as worker;
 use common::{
     DEADLINE, Process, again, announcements, finish, headers, is_from, log, pattern, say, until,
 };
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Mesh, PeerAddress, Status, Worker};
+use ucx::{AmFlags, CloseMode, Endpoint, Mesh, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use common::{Pair, TRANSPORTS, announced};
-use ucx::{AmFlags, Data, Mesh};
+use ucx::{AmFlags, Mesh};
 
 /// The system's allocator, counting what this thread asks of it.
 struct Counting;

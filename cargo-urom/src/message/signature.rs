@@ -47,16 +47,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_listed_as_they_are_written() {
-        use urom_abi::protocol::Protocol;
-
-        assert_eq!(
-            signatures(&graph_protocol::Protocol::DESCRIPTION.commands),
-            ["loopback data=<u64>"]
-        );
-    }
-
-    #[test]
     fn commands_have_the_names_that_the_macros_and_the_c_header_give_them() {
         use urom_abi::describe::c_header;
         use urom_abi::protocol::Protocol;

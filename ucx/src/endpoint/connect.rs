@@ -102,8 +102,9 @@ impl EndpointBuilder {
 
 /// What UCX 1.20 does not do: it takes the name space's id in the address of the loopback device
 /// for an address.
-const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: let it use shared memory with UCX_TLS or \
-     another device with UCX_NET_DEVICES, or use another release)";
+const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: \
+     let it use shared memory with UCX_TLS or another device with UCX_NET_DEVICES, or use another \
+     release)";
 
 fn is_without_loopback(release: Version) -> bool {
     (release.major, release.minor) == (1, 20)

@@ -31,7 +31,7 @@ pub(super) enum State {
     Over,
 }
 
-/// A handler, whatever its closure.
+/// A handler of any closure.
 pub(super) trait Owned {
     /// Drops the closure.
     ///
