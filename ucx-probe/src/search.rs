@@ -125,8 +125,8 @@ impl Search {
         };
         self.in_root(VARIABLE, &root).map_err(|unfit| {
             match unfit.is_of_other_machine && self.foreign {
-                // On a machine that builds for itself and for others, the general variable names its
-                // own.
+                // On a machine that builds for itself and for others, the general variable names
+                // its own.
                 true => Named::Not(unfit.reason),
                 false => Named::Unfit(unfit.reason),
             }

@@ -22,8 +22,9 @@ bitflags::bitflags! {
         const REPLY = sys::UCP_AM_SEND_FLAG_REPLY;
         /// The bytes come along with the message however many they are.
         const EAGER = sys::UCP_AM_SEND_FLAG_EAGER;
-        /// The handler gets an announcement and fetches the bytes. `UNSUPPORTED` before UCX 1.22 with
-        /// `UCX_MEM_EVENTS=n` in the environment: UCX crashes then as a peer goes away meanwhile.
+        /// The handler gets an announcement and fetches the bytes. `UNSUPPORTED` before UCX 1.22
+        /// with `UCX_MEM_EVENTS=n` in the environment: UCX crashes then as a peer goes away
+        /// meanwhile.
         const RENDEZVOUS = sys::UCP_AM_SEND_FLAG_RNDV;
     }
 }

@@ -48,7 +48,8 @@ impl Memory {
 /// The owner must progress its worker. Reading while others write gives a mixture, never an error.
 ///
 /// ```no_run
-/// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> Result<(), Box<dyn std::error::Error>> {
+/// # type Any = Box<dyn std::error::Error>;
+/// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> Result<(), Any> {
 /// use ucx::{CloseMode, Memory, Window};
 ///
 /// // The owner:

@@ -102,9 +102,9 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
 }
 
-/// The lines of a text that have commands, each with its place, such as `line 3 of FILE: `. Words may
-/// be quoted as in a shell, and `#` begins a comment. Lines follow one with an error, unless the
-/// text cannot be read further.
+/// The lines of a text that have commands, each with its place, such as `line 3 of FILE: `. Words
+/// may be quoted as in a shell, and `#` begins a comment. Lines follow one with an error, unless
+/// the text cannot be read further.
 pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,

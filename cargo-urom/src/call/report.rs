@@ -78,20 +78,20 @@ impl Call<'_> {
         let Err(code) = answer.status.check() else {
             let problem = |problem| {
                 format!(
-                    "the answer to {name} of `{plugin}` is not what it should be: {problem}; does the \
-                 description fit the plugin that runs?"
+                    "the answer to {name} of `{plugin}` is not what it should be: {problem}; does \
+                     the description fit the plugin that runs?"
                 )
             };
             return reading.problems.into_iter().map(problem).collect();
         };
         let reason = match (&answer.bytes, &self.args.service) {
             (None, _) if code == DocaError::TOO_BIG => {
-                "the answer is longer than a message may be: ask for less, or raise --max-msg-size, \
-             and that of a `uromd` that is called"
+                "the answer is longer than a message may be: ask for less, or raise \
+                 --max-msg-size, and that of a `uromd` that is called"
             }
             (Some(_), Some(_)) => {
-                "the plugin answered with this status; its reason is in the worker's log, which the \
-             service writes"
+                "the plugin answered with this status; its reason is in the worker's log, which \
+                 the service writes"
             }
             (Some(_), None) => {
                 "the plugin answered with this status; its reason, if it logged one, stands above"
@@ -111,12 +111,13 @@ impl Call<'_> {
         match outcome {
             Outcome::Refused(error) => format!("{which}: {error:#}"),
             Outcome::Unsent(late) => format!(
-                "{which} was not sent: its worker has not answered {}, and takes no more before that",
+                "{which} was not sent: its worker has not answered {}, and takes no more before \
+                 that",
                 Count(*late, "earlier command")
             ),
             Outcome::Late | Outcome::Answered(..) => format!(
-                "{which} was not answered within {} s: wait longer with --timeout, or see the worker's \
-             log",
+                "{which} was not answered within {} s: wait longer with --timeout, or see the \
+                 worker's log",
                 self.args.timeout
             ),
         }
