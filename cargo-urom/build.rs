@@ -1,5 +1,4 @@
-//! Links the tool as `uromd` is linked, because it is one too: plugins find their log in it, and it
-//! finds UCX.
+//! Links the tool as `uromd` is linked, because it is one too: plugins find their log in it, and it finds UCX.
 
 fn main() {
     let arguments =

@@ -1,5 +1,4 @@
-//! A plugin's description, taken from its file. The file is read and never loaded, and may be
-//! anybody's.
+//! A plugin's description, read from its file. The file is never loaded, and not trusted.
 
 pub(crate) mod json;
 pub(crate) mod sane;
@@ -12,20 +11,15 @@ use urom_service::plugin_elf;
 
 use crate::elf::{ElfFile, SYMBOLS, bytes_of};
 
-/// What a plugin's file shows without being run.
 #[derive(Debug)]
 pub(crate) struct PluginFile {
     pub(crate) path: PathBuf,
     pub(crate) elf: ElfFile,
-    /// What this kit's macros put into the files they make; `None` for a plugin of another origin.
+    /// What this kit's macros put into the file; `None` for other plugins.
     pub(crate) description: Option<Description>,
 }
 
 impl PluginFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, is no shared object, or its description is damaged.
     pub(crate) fn look(path: &Path) -> Result<PluginFile> {
         let shown = path.display();
         let elf = ElfFile::read(&bytes_of(path)?)
@@ -43,9 +37,6 @@ impl PluginFile {
     }
 
     /// What a service calls the plugin.
-    ///
-    /// # Errors
-    /// Why a service ignores a file of this name.
     pub(crate) fn plugin_name(&self) -> Result<String, String> {
         plugin_elf::plugin_name(
             &self.path,

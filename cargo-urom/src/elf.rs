@@ -17,10 +17,9 @@ use urom_service::plugin_elf::{self, Export};
 
 use crate::description::sane::sane;
 
-/// The two functions that a worker looks up.
 pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
 
-/// A machine that DOCA's workers run on, as ELF numbers it.
+/// A machine that DOCA's workers run on, by its number in ELF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u16)]
@@ -35,7 +34,7 @@ impl Machine {
         Machine::of_target(std::env::consts::ARCH)
     }
 
-    /// The machine of a target triple, or of the triple's first word alone.
+    /// The machine of a target triple, or of its first word.
     pub(crate) fn of_target(triple: &str) -> Option<Machine> {
         match triple.split('-').next() {
             Some("x86_64") => Some(Machine::X86_64),
@@ -44,12 +43,10 @@ impl Machine {
         }
     }
 
-    /// As people write it.
     pub(crate) fn name(self) -> String {
         machine::name(self as u16)
     }
 
-    /// The target to build for.
     pub(crate) fn triple(self) -> &'static str {
         match self {
             Machine::X86_64 => "x86_64-unknown-linux-gnu",
@@ -58,7 +55,6 @@ impl Machine {
     }
 }
 
-/// A version of glibc, such as 2.34.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GlibcVersion(pub(crate) u32, pub(crate) u32);
 
@@ -68,27 +64,22 @@ impl fmt::Display for GlibcVersion {
     }
 }
 
-/// What the file needs of glibc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glibc {
     /// The oldest version that has all of it.
     pub(crate) version: GlibcVersion,
-    /// The symbols that ask for this version.
     pub(crate) symbols: Vec<String>,
 }
 
-/// What an ELF file shows.
 #[derive(Debug, Clone)]
 pub(crate) struct ElfFile {
     /// `Err` is another machine's name.
     pub(crate) machine: Result<Machine, String>,
-    /// Whether it can be loaded into a process: it is neither a program nor an object to be linked.
+    /// Whether it is a shared object: neither a program nor an object to be linked.
     pub(crate) shared: bool,
     /// Its dynamic symbols, in the file's order. One name may be there twice, with two versions.
     pub(crate) exports: Vec<Export>,
-    /// The libraries it names (`DT_NEEDED`).
     pub(crate) needed: Vec<String>,
-    /// What it needs of glibc, if anything.
     pub(crate) glibc: Option<Glibc>,
     /// How many bytes `strip` would take off.
     pub(crate) debug_bytes: u64,
@@ -109,13 +100,9 @@ pub(crate) enum Unusable {
     Odd(String),
 }
 
-/// The largest file in bytes that is read. A larger one is no plugin but a sparse file.
+/// The largest file that is read, in bytes. A larger one is a sparse file.
 const MOST: u64 = 1 << 32;
 
-/// All bytes of a regular file.
-///
-/// # Errors
-/// It cannot be read, or is something that may never end, such as a pipe or a device.
 pub(crate) fn bytes_of(file: &Path) -> Result<Vec<u8>> {
     let read = || -> Result<Vec<u8>> {
         let open = plugin_elf::open(file)?;
@@ -129,10 +116,6 @@ pub(crate) fn bytes_of(file: &Path) -> Result<Vec<u8>> {
 }
 
 impl ElfFile {
-    /// Reads a file's bytes.
-    ///
-    /// # Errors
-    /// Why this is no ELF file of 64 bits, or which part of it is damaged.
     pub(crate) fn read(bytes: &[u8]) -> Result<ElfFile, String> {
         if bytes.get(..4) != Some(&elf::ELFMAG) {
             return Err("it is no ELF file".to_owned());
@@ -143,12 +126,10 @@ impl ElfFile {
         parse(bytes).map_err(|error| format!("its ELF structure is damaged: {error}"))
     }
 
-    /// What it is for, as people write it.
     pub(crate) fn machine_name(&self) -> String {
         self.machine.as_ref().map_or_else(Clone::clone, |machine| machine.name())
     }
 
-    /// Whether it exports a function of this name.
     pub(crate) fn export(&self, name: &str) -> Option<&Export> {
         self.exports.iter().find(|export| export.name == name)
     }
@@ -198,7 +179,7 @@ pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
         || name == b".gdb_index"
 }
 
-/// The newest version of glibc that the file asks for, and the symbols that it asks for with it.
+/// The newest version of glibc that the file asks for, and the symbols of that version.
 fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
     let (endian, sections) = (file.endian(), file.elf_section_table());
     let mut wanted: BTreeMap<GlibcVersion, Vec<String>> = BTreeMap::new();
@@ -224,8 +205,8 @@ fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
     Ok(wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols }))
 }
 
-/// The version in `GLIBC_2.34`. Packed relocations have a name in the place of the version they
-/// came with.
+/// The version in `GLIBC_2.34`. Packed relocations ask for a name instead of the version that
+/// brought them.
 fn glibc_version(name: &[u8]) -> Option<GlibcVersion> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?;
     if name == "ABI_DT_RELR" {

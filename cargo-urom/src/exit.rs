@@ -11,17 +11,14 @@ pub(crate) const FAILED: u8 = 1;
 /// The command line or a command is wrong. Clap uses this code, too.
 pub(crate) const USAGE: u8 = 2;
 
-/// What is wrong with the command line or a command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Usage(String);
 
-/// An error in the command line or in a command.
 pub(crate) fn usage(why: impl fmt::Display) -> anyhow::Error {
     Usage(why.to_string()).into()
 }
 
-/// Whether an error is one of [`usage`].
 pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<Usage>()
 }

@@ -1,5 +1,4 @@
-//! What goes to the terminal: results to standard output, everything else to standard error,
-//! colours only on a terminal.
+//! Output: results to standard output, the rest to standard error, colours on terminals only.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -10,17 +9,16 @@ use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 
-/// Like cargo's own headlines.
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Standard output, once it is this program's alone.
+/// Standard output, once it is reserved.
 static OWN: OnceLock<File> = OnceLock::new();
 
-/// Reserves standard output for [`result`] and [`json`]. UCX and plugins in this process write to
-/// it otherwise.
+/// Reserves standard output for [`result`] and [`json`], because UCX and plugins in this process
+/// write to it.
 pub(crate) fn own_stdout() {
     // A closed standard output has no reader.
     if let Ok(out) = urom_service::take_stdout() {
@@ -28,20 +26,16 @@ pub(crate) fn own_stdout() {
     }
 }
 
-/// A line on standard error, as cargo writes them: what is being done, and with what.
+/// Says on standard error what is being done, as cargo does.
 pub(crate) fn progress(what: &str, with: &str) {
     say(&format!("{GREEN}{what:>12}{GREEN:#} {with}"));
 }
 
-/// A remark; the verb goes on.
 pub(crate) fn note(what: &str) {
     say(&format!("{CYAN}note{CYAN:#}: {}", plain(what)));
 }
 
-/// A result, on standard output: one or more whole lines. Colours in it are for terminals only.
-///
-/// # Errors
-/// Standard output cannot be written to, for instance because it is closed: see [`is_closed`].
+/// Prints whole lines to standard output. It may be closed: see [`is_closed`].
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).and_then(|()| out.flush());
     let written = match OWN.get() {
@@ -73,7 +67,6 @@ pub(crate) fn error(error: &anyhow::Error) {
     say(&format!("{RED}error{RED:#}: {}", lines.join("\n")));
 }
 
-/// A problem that the verb works around.
 pub(crate) fn warning(text: &str) {
     say(&format!("{YELLOW}warning{YELLOW:#}: {}", plain(text)));
 }
@@ -101,12 +94,10 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// Names in backticks, with commas between them.
 pub(crate) fn quoted(names: impl IntoIterator<Item: Display>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether [`plain`] leaves a text as it is.
 pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(acts)
 }

@@ -11,9 +11,6 @@ use urom_service::freshness;
 use crate::description::PluginFile;
 
 /// A file or a directory as the only entry of a path.
-///
-/// # Errors
-/// The path contains the separator.
 pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     // A link is not resolved: its own name is the plugin's.
     let path = std::path::absolute(entry)?;
@@ -25,10 +22,7 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a file that is older than a source of its own: no service of this machine serves it.
-///
-/// # Errors
-/// Names the source, and the command that builds the file again.
+/// Refuses a file that is older than one of its sources: no service of this machine serves it.
 pub(crate) fn fresh(file: &Path) -> Result<()> {
     match freshness::stale(file) {
         Some((why, hint)) => bail!("{} is {why}: {hint}", file.display()),
@@ -36,8 +30,8 @@ pub(crate) fn fresh(file: &Path) -> Result<()> {
     }
 }
 
-/// Finds the file of a plugin in a path: the first one, as a service does. Returns an error if a
-/// file has the plugin's name and cannot be read.
+/// Finds the first file of a plugin in a path, as a service does. An error if that file cannot be
+/// read.
 pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
     // Both names that `plugin_elf::plugin_name` accepts. A service reads directories in the order
     // of names.

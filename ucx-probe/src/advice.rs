@@ -1,4 +1,4 @@
-//! What is said when there is no UCX: what was tried, and what brings one.
+//! The error when there is no UCX: what was tried, and what helps.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::{OLDEST, PINNED, VARIABLE, of_target};
 
-/// No UCX for the target. [`Display`] gives every attempt and what to install, in several lines.
+/// No UCX for the target. [`Display`] prints every attempt and remedy, in several lines.
 #[derive(Clone, Debug)]
 pub struct NotFound {
     target: String,
@@ -19,27 +19,20 @@ impl NotFound {
         Self { target: wanted.target.to_owned(), attempts, remedies: wanted.remedies() }
     }
 
-    /// The triple that was searched for.
-    #[must_use]
-    pub fn target(&self) -> &str {
-        &self.target
-    }
-
     /// Why each place was passed over, in the order of the search.
     #[must_use]
     pub fn attempts(&self) -> &[String] {
         &self.attempts
     }
 
-    /// What helps: one of these, each a line that says for what it is and ends with the command or
-    /// the setting.
+    /// What helps: one of these, each a line that ends with a command or a setting.
     #[must_use]
     pub fn remedies(&self) -> &[String] {
         &self.remedies
     }
 }
 
-/// What was searched for, and where a UCX may be put.
+/// What was searched for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) target: &'a str,
@@ -71,8 +64,8 @@ impl Wanted<'_> {
         let tree = self.target_directory.unwrap_or(Path::new("target"));
         let place = tree.join("ucx").join(format!("{PINNED}-{arch}"));
         remedies.push(format!(
-            "from PyPI: python3 -m pip install --no-deps --only-binary=:all: --platform manylinux_2_28_{arch} \
-             --target {} libucx-cu12=={PINNED}",
+            "from PyPI: python3 -m pip install --no-deps --only-binary=:all: --platform \
+             manylinux_2_28_{arch} --target {} libucx-cu12=={PINNED}",
             quoted(&place)
         ));
         let (major, minor) = OLDEST;
@@ -81,14 +74,16 @@ impl Wanted<'_> {
         remedies.push(if foreign {
             let debian = if arch == "aarch64" { "arm64" } else { "amd64" };
             format!(
-                "{distribution}: dpkg --add-architecture {debian} && apt-get update && apt-get install libucx-dev:{debian}"
+                "{distribution}: dpkg --add-architecture {debian} && apt-get update && \
+                 apt-get install libucx-dev:{debian}"
             )
         } else {
             format!("{distribution}: apt-get install libucx-dev pkg-config")
         });
         let variable = if foreign { of_target(VARIABLE, target) } else { VARIABLE.to_owned() };
         remedies.push(format!(
-            "with a UCX you have, the absolute path of what holds lib/libucp.so and include/ucp: {variable}=DIR"
+            "with a UCX you have, the absolute path of what holds lib/libucp.so and include/ucp: \
+             {variable}=DIR"
         ));
         remedies
     }
@@ -140,7 +135,8 @@ mod tests {
     fn every_attempt_and_the_exact_command_are_told() {
         let text = text(&Wanted { target_directory: Some(Path::new("/w/target")), ..THIS });
         let expected = [
-            "no UCX 1.16 or newer to link with for x86_64-unknown-linux-gnu\n  1. first\n  2. second\n",
+            "no UCX 1.16 or newer to link with for x86_64-unknown-linux-gnu\n  1. first\n  \
+             2. second\n",
             "python3 -m pip install --no-deps --only-binary=:all: --platform manylinux_2_28_x86_64 \
              --target /w/target/ucx/1.22.0-x86_64 libucx-cu12==1.22.0\n",
             "apt-get install libucx-dev pkg-config\n",
@@ -164,13 +160,6 @@ mod tests {
         for part in expected {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }
-    }
-
-    #[test]
-    fn for_a_machine_without_bindings_nothing_is_to_be_installed() {
-        let remedies = Wanted { arch: "riscv64gc", ..OTHER }.remedies();
-        assert_eq!(remedies.len(), 1);
-        assert!(remedies[0].starts_with("build for x86_64"), "{remedies:?}");
     }
 
     #[test]

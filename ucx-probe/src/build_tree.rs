@@ -1,5 +1,5 @@
-//! The packages that set-up unpacks: `ucx/<version>-<arch>/libucx` in the build tree, or in that of
-//! the kit's clone.
+//! Packages that set-up unpacks: `ucx/<version>-<arch>/libucx` in the build tree, or in that of the
+//! kit's clone.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::found::{Found, Source};
 use crate::unpacked::look_into;
 
-/// Takes the newest one for `arch`: beside and above `place`, which cargo gave to a build script or
-/// a tool, and in the `target` directory of the kit.
+/// Takes the newest one for `arch`, beside and above `place` and in the `target` directory of the
+/// kit.
 pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, String> {
     let mut directories = place.map(beside_and_above).unwrap_or_default();
     directories.push(kit.join("target/ucx"));
@@ -45,13 +45,13 @@ fn newest(directories: &[PathBuf], arch: &str) -> Result<Found, Vec<String>> {
                     files: unpacked.files,
                 });
             }
-            Err(unfit) => reasons.push(unfit.reason()),
+            Err(unfit) => reasons.push(unfit.reason),
         }
     }
     Err(reasons)
 }
 
-/// What lies in a directory under names such as `1.22.0-x86_64`, with the version to sort by.
+/// Packages with names such as `1.22.0-x86_64`, and their versions.
 fn packages(directory: &Path, arch: &str) -> Vec<(Vec<u32>, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let package = |entry: fs::DirEntry| {
@@ -63,9 +63,8 @@ fn packages(directory: &Path, arch: &str) -> Vec<(Vec<u32>, PathBuf)> {
     entries.filter_map(package).collect()
 }
 
-/// The `ucx` directories of a build.
-///
-/// Directories that anybody may put something into, such as `/tmp`, are none of the build's.
+/// The `ucx` directories of a build. Those that anybody may write to, such as in `/tmp`, are left
+/// out.
 fn beside_and_above(place: &Path) -> Vec<PathBuf> {
     let shared = |directory: &Path| {
         fs::metadata(directory)
@@ -81,7 +80,7 @@ fn beside_and_above(place: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::Sample;
+    use crate::test_trees::Sample;
 
     #[test]
     fn the_newest_one_for_the_machine_is_taken_by_number() {
@@ -95,7 +94,7 @@ mod tests {
         }
         sample.ucx("ucx/2.0.0-x86_64/libucx", (2, 0), "x86_64");
         let found = newest(&[sample.path("ucx")], "aarch64").expect("there are some");
-        assert_eq!(found.version(), (1, 100));
+        assert_eq!(found.version, (1, 100));
         assert_eq!(found.rpath(), Some(&*sample.path("ucx/1.100.0-aarch64/libucx/lib")));
     }
 
@@ -107,7 +106,7 @@ mod tests {
         sample.ucx("ucx/1.21.0-x86_64/libucx", (1, 15), "x86_64");
         fs::create_dir_all(sample.path("ucx/1.20.0-x86_64")).expect("a directory");
         let found = newest(&[sample.path("ucx")], "x86_64").expect("one fits");
-        assert_eq!(found.library_directory(), Some(&*fits.join("lib")));
+        assert_eq!(found.directory.as_deref(), Some(&*fits.join("lib")));
     }
 
     #[test]
@@ -158,7 +157,7 @@ mod tests {
         std::os::unix::fs::symlink("1.99.0-x86_64", sample.path("elsewhere/1.99.0-x86_64"))
             .expect("a link");
         let found = newest(&[sample.path("ucx")], "x86_64").expect("it is behind a link");
-        let directory = found.library_directory().expect("it has one");
+        let directory = found.directory.as_deref().expect("it has one");
         assert_eq!(fs::canonicalize(directory).expect("it is there"), root.join("lib"));
         fs::remove_file(sample.path("ucx")).expect("it is there");
         std::os::unix::fs::symlink("ucx", sample.path("ucx")).expect("a link");

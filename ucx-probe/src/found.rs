@@ -15,41 +15,26 @@ pub enum Source {
     BuildTree,
 }
 
-/// A UCX to link with: [`OLDEST`](crate::OLDEST) or newer, and for the target's machine.
+/// A UCX to link with: [`OLDEST`](crate::OLDEST) or newer, for the target's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
-    pub(crate) source: Source,
-    pub(crate) version: (u32, u32),
-    /// Nothing when the linker finds the libraries by itself.
-    pub(crate) directory: Option<PathBuf>,
-    /// Whether the loader on the target has to be told of the directory.
+    /// Where it was found.
+    pub source: Source,
+    /// Major and minor number.
+    pub version: (u32, u32),
+    /// The directory of the libraries; `None` when the linker finds them by itself.
+    pub directory: Option<PathBuf>,
+    /// Whether the loader on the target needs the directory.
     pub(crate) told: bool,
-    /// The files that answer for it.
+    /// Files whose change may change the answer.
     pub(crate) files: Vec<PathBuf>,
 }
 
 impl Found {
-    /// Where it was found.
-    #[must_use]
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
-    /// Major and minor number.
-    #[must_use]
-    pub fn version(&self) -> (u32, u32) {
-        self.version
-    }
-
-    /// The directory of the libraries, to be searched by the linker; nothing when it does so anyway.
-    #[must_use]
-    pub fn library_directory(&self) -> Option<&Path> {
-        self.directory.as_deref()
-    }
-
-    /// The directory to be searched by the loader; nothing when it does so anyway.
+    /// The directory to be searched by the loader; `None` when it does so anyway.
     #[must_use]
     pub fn rpath(&self) -> Option<&Path> {
-        self.library_directory().filter(|_| self.told)
+        self.directory.as_deref().filter(|_| self.told)
     }
 }

@@ -1,25 +1,24 @@
-//! Finds UCX 1.16 or newer for a target, without running anything of the target's.
+//! Finds UCX 1.16 or newer for a target, without running anything of the target.
 //!
-//! The places, in this order; the first that has one is taken:
+//! These places are searched in this order, and the first UCX is taken:
 //!
-//! 1. `UROM_UCX_DIR_<target>` (the triple with `_` for `-`), then `UROM_UCX_DIR`: an absolute path
-//!    of a directory with `lib/libucp.so` and `include/ucp/api/ucp_version.h`. One that is named
-//!    and does not fit ends the search: what else is found would not be what was asked for. Only
-//!    the second may name a UCX for another machine than the target's, which is passed over when
-//!    the target is foreign.
-//! 2. `pkg-config ucx`. For a foreign target only where pkg-config was set up for it: with
-//!    `PKG_CONFIG_ALLOW_CROSS=1`, `PKG_CONFIG_SYSROOT_DIR` or one of its variables for the target,
-//!    such as `PKG_CONFIG_PATH_aarch64_unknown_linux_gnu`.
+//! 1. `UROM_UCX_DIR_<target>` (the triple with `_` for `-`), then `UROM_UCX_DIR`: the absolute path
+//!    of a directory with `lib/libucp.so` and `include/ucp/api/ucp_version.h`. A directory that
+//!    does not fit ends the search. Only `UROM_UCX_DIR` may hold a UCX for another machine; it is
+//!    then skipped.
+//! 2. `pkg-config ucx`. For a foreign target it must be set up: with `PKG_CONFIG_ALLOW_CROSS=1`,
+//!    `PKG_CONFIG_SYSROOT_DIR`, or a variable for the target such as
+//!    `PKG_CONFIG_PATH_aarch64_unknown_linux_gnu`.
 //! 3. Debian's directories of the target's architecture, such as `/usr/lib/aarch64-linux-gnu`.
 //! 4. The newest `ucx/<version>-<arch>/libucx` in the build tree or a directory above it, and in
-//!    the `target` directory of the clone this crate was compiled from. That is where
-//!    `cargo xtask setup` unpacks the PyPI package `libucx-cu12`.
+//!    the `target` directory of the clone that this crate was compiled from. `cargo xtask setup`
+//!    unpacks the PyPI package `libucx-cu12` there.
 //!
 //! # In a build script
 //!
 //! A UCX outside the loader's own path must be named by every program and every shared object that
-//! is linked with it, and a build script can do so only for its own package. So a package that
-//! makes one has `ucx-probe` among its `[build-dependencies]` and this `build.rs`:
+//! is linked with it, and a build script can do so only for its own package. So such a package has
+//! `ucx-probe` among its `[build-dependencies]` and this `build.rs`:
 //!
 //! ```no_run
 //! # #[expect(clippy::needless_doctest_main, reason = "it is a whole file")]
@@ -28,16 +27,14 @@
 //! }
 //! ```
 //!
-//! Every build script searches for itself. They agree, because the search reads nothing that
-//! differs between the packages of a build, and because each is run again when what it looked at
-//! changes. A newer UCX that is unpacked beside one in use is not such a change: it is seen after
-//! `cargo clean -p ucx-sys`, or by what is built for the first time.
+//! All build scripts of a build find the same UCX, and run again when what they looked at changes.
+//! A newer UCX that is unpacked beside one in use is seen after `cargo clean -p ucx-sys`.
 //!
 //! # In a tool
 //!
 //! ```
-//! match ucx_probe::find("aarch64-unknown-linux-gnu") {
-//!     Ok(found) => println!("UCX {}.{}", found.version().0, found.version().1),
+//! match ucx_probe::Search::new("aarch64-unknown-linux-gnu").find() {
+//!     Ok(found) => println!("UCX {:?} in {:?}", found.version, found.directory),
 //!     Err(missing) => eprintln!("{missing}"),
 //! }
 //! ```
@@ -46,17 +43,17 @@ mod advice;
 mod build_tree;
 mod found;
 mod pkg_config;
-#[cfg(test)]
-mod sample;
 mod script;
 mod search;
+#[cfg(test)]
+mod test_trees;
 mod unpacked;
 mod variables;
 
 pub use advice::NotFound;
 pub use found::{Found, Source};
 pub use script::{emit_link, emit_rpath, rpath};
-pub use search::{Search, find};
+pub use search::Search;
 pub use variables::of_target;
 
 /// The oldest UCX that will do, as major and minor number. The bindings of `ucx-sys` are made from

@@ -1,7 +1,4 @@
-//! What pkg-config knows of UCX.
-//!
-//! The crate `pkg-config` can only be asked by a build script, about the target in its environment;
-//! tools ask too.
+//! Asks pkg-config for UCX. The crate `pkg-config` only works in a build script, and tools ask too.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,8 +18,7 @@ struct PkgConfig {
     settings: Vec<(&'static str, OsString)>,
 }
 
-/// Asks it for a UCX, in the order: does it know a new one, where is it, and is that for the
-/// target's machine.
+/// Asks whether there is a new UCX, where it is, and whether that is for the target's machine.
 pub(crate) fn search(
     variables: &Variables,
     target: &str,
@@ -62,7 +58,7 @@ pub(crate) fn search(
         let library = directory.join("libucp.so");
         match check_machine(&library, arch) {
             Ok(()) => return Ok(answer(Some(directory), vec![library])),
-            Err(unfit) => reasons.push(unfit.reason()),
+            Err(unfit) => reasons.push(unfit.reason),
         }
     }
     reasons.dedup();
@@ -86,7 +82,8 @@ impl PkgConfig {
         let has_sysroot = settings.iter().any(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR");
         if foreign && !allowed.unwrap_or(has_sysroot || !own.is_empty()) {
             return Err(format!(
-                "pkg-config is not set up for {target} (PKG_CONFIG_ALLOW_CROSS=1 with PKG_CONFIG_LIBDIR for it)"
+                "pkg-config is not set up for {target} (PKG_CONFIG_ALLOW_CROSS=1 with \
+                 PKG_CONFIG_LIBDIR for it)"
             ));
         }
         Ok(Self { program, settings })
@@ -121,7 +118,7 @@ impl PkgConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::Sample;
+    use crate::test_trees::Sample;
 
     const THIS: &str = "x86_64-unknown-linux-gnu";
     const OTHER: &str = "aarch64-unknown-linux-gnu";
@@ -130,7 +127,8 @@ mod tests {
     /// no place of the linker's.
     fn fake(sample: &Sample, version: &str, libdir: &str, options: &str) -> OsString {
         let script = format!(
-            "case \"$*\" in\n*--exists*) exit 0;;\n*--modversion*) echo {version};;\n--variable*) echo {libdir};;\n\
+            "case \"$*\" in\n*--exists*) exit 0;;\n*--modversion*) echo {version};;\n\
+             --variable*) echo {libdir};;\n\
              --define-prefix*) echo \"$PKG_CONFIG_PATH\";;\n*) echo {options};;\nesac"
         );
         sample.program("pkg-config", &script).into()
@@ -143,37 +141,22 @@ mod tests {
     }
 
     #[test]
-    fn one_in_the_systems_place_needs_no_directory() {
+    fn one_elsewhere_is_named_to_linker_and_loader_wherever_it_was_moved() {
         let sample = Sample::new();
-        let program = fake(&sample, "1.18.1", "/usr/lib", "");
-        let found = search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false)
-            .expect("it is new");
-        assert_eq!(
-            (found.version(), found.library_directory(), found.rpath()),
-            ((1, 18), None, None)
-        );
-    }
-
-    #[test]
-    fn one_elsewhere_is_named_to_linker_and_loader() {
-        let sample = Sample::new();
-        let directory = sample.library("opt/lib", "x86_64");
-        let libdir = directory.to_str().expect("readable").to_owned();
-        let program = fake(&sample, "1.18.1", &libdir, &format!("-L{libdir}"));
-        let found = search(&variables(vec![("PKG_CONFIG", program)]), THIS, "x86_64", false)
-            .expect("it is new");
-        assert_eq!(found.library_directory(), Some(&*directory));
-        assert_eq!(found.rpath(), Some(&*directory));
-    }
-
-    #[test]
-    fn a_moved_one_is_taken_from_where_it_is_now() {
-        let sample = Sample::new();
-        let directory = sample.library("moved/lib", "x86_64");
-        let program = fake(&sample, "1.22.0", "/built/there/lib", "-L/built/there/lib");
-        let set = vec![("PKG_CONFIG", program), ("PKG_CONFIG_PATH", directory.clone().into())];
-        let found = search(&variables(set), THIS, "x86_64", false).expect("it was moved");
-        assert_eq!(found.library_directory(), Some(&*directory));
+        let there = sample.library("opt/lib", "x86_64");
+        let libdir = there.to_str().expect("readable");
+        for (version, libdir, options, directory) in [
+            ((1, 18), "/usr/lib", "", None),
+            ((1, 18), libdir, "-L/opt/lib", Some(&there)),
+            ((1, 22), "/built/there/lib", "-L/built/there/lib", Some(&there)),
+        ] {
+            let program = fake(&sample, &format!("{}.{}.1", version.0, version.1), libdir, options);
+            let path = there.clone().into();
+            let set = vec![("PKG_CONFIG", program), ("PKG_CONFIG_PATH", path)];
+            let found = search(&variables(set), THIS, "x86_64", false).expect("it is new");
+            assert_eq!((found.version, found.directory.as_ref()), (version, directory));
+            assert_eq!(found.rpath(), directory.map(|directory| &**directory));
+        }
     }
 
     #[test]
@@ -240,6 +223,6 @@ mod tests {
         let set =
             vec![("PKG_CONFIG", program), ("PKG_CONFIG_SYSROOT_DIR", sample.path("root").into())];
         let found = search(&variables(set), OTHER, "aarch64", true).expect("it is there");
-        assert_eq!(found.library_directory(), Some(&*directory));
+        assert_eq!(found.directory.as_deref(), Some(&*directory));
     }
 }

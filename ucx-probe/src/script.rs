@@ -8,13 +8,10 @@ use crate::found::Found;
 use crate::search::Search;
 
 /// Lets every program, shared library and test of a package find UCX at run time where it is found
-/// now. For the build script of each package that makes one; prints nothing but what cargo reads.
+/// now. For the package's build script. `LD_LIBRARY_PATH` comes before that place.
 ///
-/// `LD_LIBRARY_PATH` comes before that place: it runs a program with another UCX than it was built
-/// with.
-///
-/// Nothing is emitted where the loader finds UCX by itself, nor where there is none: `ucx-sys`
-/// fails with the reasons, and this script is run again by the next build.
+/// Emits nothing where the loader finds UCX by itself, or where there is none: `ucx-sys` then fails
+/// with the reasons.
 ///
 /// # Panics
 ///
@@ -25,8 +22,8 @@ pub fn emit_rpath() {
     }
 }
 
-/// The directory that [`emit_rpath`] would name, for a build script that has more to say to the
-/// linker; it is watched from then on.
+/// The directory that [`emit_rpath`] names, for a build script with more to tell the linker. It is
+/// watched from then on.
 ///
 /// # Panics
 ///
@@ -39,9 +36,7 @@ pub fn rpath() -> Option<PathBuf> {
 }
 
 /// Links this package with UCX, or fails its build with what was tried and what to install. For
-/// `ucx-sys` alone.
-///
-/// On docs.rs, which sets `DOCS_RS` and has no UCX, it does neither: documentation is not linked.
+/// `ucx-sys` alone. On docs.rs, which sets `DOCS_RS` and has no UCX, it does nothing.
 ///
 /// # Panics
 ///
@@ -74,8 +69,7 @@ fn searched() -> (Search, Result<Found, NotFound>) {
     (search, answer)
 }
 
-/// What may change the answer. Nothing else makes cargo run the script again, except a change to
-/// the script.
+/// What may change the answer. Otherwise cargo runs the script again only when the script changes.
 fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
     let mut lines: Vec<_> = search
         .variables()
@@ -108,7 +102,7 @@ fn rpath_lines(directory: &Path) -> Vec<String> {
 fn link_lines(found: &Found) -> Vec<String> {
     let mut lines: Vec<_> =
         ["ucp", "ucs"].map(|name| format!("cargo::rustc-link-lib=dylib={name}")).into();
-    if let Some(directory) = found.library_directory() {
+    if let Some(directory) = found.directory.as_deref() {
         lines.push(format!("cargo::rustc-link-search=native={}", directory.display()));
     }
     // For the tests of this package; no other package sees these lines.

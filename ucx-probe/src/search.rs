@@ -11,15 +11,6 @@ use crate::unpacked::{self, Unfit, Unpacked, failed, look_at, look_into};
 use crate::variables::{Variables, of_target};
 use crate::{VARIABLE, build_tree, pkg_config};
 
-/// Finds UCX for `target`, a triple, as [`Search::new`] looks for it.
-///
-/// # Errors
-///
-/// When there is none: what was tried, and what brings one.
-pub fn find(target: &str) -> Result<Found, NotFound> {
-    Search::new(target).find()
-}
-
 /// A search for one target.
 pub struct Search {
     target: String,
@@ -127,37 +118,38 @@ impl Search {
     fn named(&self) -> Result<Found, Named> {
         let own = of_target(VARIABLE, &self.target);
         if let Some(root) = self.variables.get(&own) {
-            return self.in_root(&own, &root).map_err(|unfit| Named::Unfit(unfit.reason()));
+            return self.in_root(&own, &root).map_err(|unfit| Named::Unfit(unfit.reason));
         }
         let Some(root) = self.variables.get(VARIABLE) else {
             return Err(Named::Not(format!("neither {own} nor {VARIABLE} is set")));
         };
-        self.in_root(VARIABLE, &root).map_err(|unfit| match unfit {
-            // On a machine that builds for itself and for others, the general variable names its
-            // own.
-            Unfit::OtherMachine(reason) if self.foreign => Named::Not(reason),
-            other => Named::Unfit(other.reason()),
+        self.in_root(VARIABLE, &root).map_err(|unfit| {
+            match unfit.is_of_other_machine && self.foreign {
+                // On a machine that builds for itself and for others, the general variable names
+                // its own.
+                true => Named::Not(unfit.reason),
+                false => Named::Unfit(unfit.reason),
+            }
         })
     }
 
     fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, Unfit> {
         let root = Path::new(root);
         if !root.is_absolute() {
-            return Err(Unfit::Other(format!(
-                "{variable}={} is relative, and every build script stands in another directory: give it in full",
+            return Err(Unfit::from(format!(
+                "{variable}={} is relative, and every build script stands in another directory: \
+                 give it in full",
                 root.display()
             )));
         }
-        let root = fs::canonicalize(root).map_err(|error| {
-            Unfit::Other(failed(&format!("{variable}: looking for"), root, &error))
-        })?;
+        let root = fs::canonicalize(root)
+            .map_err(|error| failed(&format!("{variable}: looking for"), root, &error))?;
         let unpacked = look_into(&root, &self.arch)
-            .map_err(|unfit| unfit.map(|reason| format!("{variable}: {reason}")))?;
+            .map_err(|unfit| Unfit { reason: format!("{variable}: {}", unfit.reason), ..unfit })?;
         Ok(answer(Source::Variable(variable.to_owned()), unpacked, true))
     }
 
-    /// Where Debian puts the libraries of one architecture. Linkers and loaders for it know the
-    /// place.
+    /// Debian's directories of one architecture, which linkers and loaders know.
     fn multiarch(&self) -> Result<Found, String> {
         let name = format!("{}-linux-gnu", self.arch);
         let libraries = self.system.join("usr/lib").join(&name);
@@ -166,7 +158,7 @@ impl Search {
         let include = if own.join("ucp").is_dir() { own } else { include };
         match look_at(libraries, &include, &self.arch) {
             Ok(unpacked) => Ok(answer(Source::Multiarch, unpacked, false)),
-            Err(unfit) => Err(unfit.reason()),
+            Err(unfit) => Err(unfit.reason),
         }
     }
 }

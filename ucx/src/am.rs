@@ -1,12 +1,9 @@
-//! Active messages: bytes that a handler at the peer gets.
-
-use std::fmt;
-use std::ops::BitOr;
+//! Active messages: bytes for a handler of the peer.
 
 use ucx_sys as sys;
 
 use crate::buffer::Buffer;
-use crate::endpoint::{Endpoint, EndpointId};
+use crate::endpoint::Endpoint;
 use crate::features::Features;
 use crate::held::Held;
 use crate::rendezvous::Rendezvous;
@@ -15,40 +12,32 @@ use crate::slot::Completion;
 use crate::status::Status;
 use crate::worker::Worker;
 
-/// How an active message travels: `enum ucp_send_am_flags`. Combine with `|`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AmFlags(u32);
-
-impl AmFlags {
-    /// UCX chooses.
-    pub const NONE: AmFlags = AmFlags(0);
-    /// The handler can answer, and knows the endpoint that the message came by.
-    pub const REPLY: AmFlags = AmFlags(sys::UCP_AM_SEND_FLAG_REPLY);
-    /// The bytes come along with the message however many they are.
-    pub const EAGER: AmFlags = AmFlags(sys::UCP_AM_SEND_FLAG_EAGER);
-    /// The handler gets an announcement and fetches the bytes. `UNSUPPORTED` before UCX 1.22 with
-    /// `UCX_MEM_EVENTS=n` in the environment: UCX crashes then as a peer goes away meanwhile.
-    pub const RENDEZVOUS: AmFlags = AmFlags(sys::UCP_AM_SEND_FLAG_RNDV);
-}
-
-impl BitOr for AmFlags {
-    type Output = AmFlags;
-
-    fn bitor(self, other: AmFlags) -> AmFlags {
-        AmFlags(self.0 | other.0)
+bitflags::bitflags! {
+    /// How an active message travels: `enum ucp_send_am_flags`. Combine with `|`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct AmFlags: u32 {
+        /// UCX chooses.
+        const NONE = 0;
+        /// The handler can answer, and knows the endpoint that the message came by.
+        const REPLY = sys::UCP_AM_SEND_FLAG_REPLY;
+        /// The bytes come along with the message however many they are.
+        const EAGER = sys::UCP_AM_SEND_FLAG_EAGER;
+        /// The handler gets an announcement and fetches the bytes. `UNSUPPORTED` before UCX 1.22
+        /// with `UCX_MEM_EVENTS=n` in the environment: UCX crashes then as a peer goes away
+        /// meanwhile.
+        const RENDEZVOUS = sys::UCP_AM_SEND_FLAG_RNDV;
     }
 }
 
 impl Endpoint {
     /// Sends an active message to handler `id` of the peer: `ucp_am_send_nbx`.
     ///
-    /// The header is copied when it is needed later, so it is only borrowed; it may have up to
-    /// [`Worker::max_am_header`] bytes (`INVALID_PARAM` otherwise). With `()` as data there is a
-    /// header only: a short message then needs no owned buffer at all. `data` is owned by the
-    /// request until UCX has read it; a short message is usually done on return, and
+    /// The header is only borrowed; it may have up to [`Worker::max_am_header`] bytes
+    /// (`INVALID_PARAM` otherwise). With `()` as data there is a header only. The request owns
+    /// `data` until UCX has read it. A short message is usually done on return:
     /// [`Request::into_done`] gives the buffer back for the next one.
     ///
-    /// UCX keeps the order of messages only among those that it sends in one piece.
+    /// UCX keeps the order only among messages that it sends in one piece.
     #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
@@ -70,9 +59,8 @@ impl Endpoint {
         }
     }
 
-    /// As [`am_send_with`](Endpoint::am_send_with) and [`Request::into_done`] in one: the result
-    /// and the buffer if the message is done with on return, as most short ones are. There is no
-    /// request in between then, so this is the form for the hot path.
+    /// [`am_send_with`](Endpoint::am_send_with) and [`Request::into_done`] in one, for the hot
+    /// path: no request is made for a message that is done on return.
     ///
     /// # Errors
     ///
@@ -110,12 +98,15 @@ pub(crate) fn flagged(
     flags: AmFlags,
 ) -> sys::ucp_request_param_t {
     params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
-    params.flags = flags.0 | if header.is_empty() { 0 } else { sys::UCP_AM_SEND_FLAG_COPY_HEADER };
+    params.flags = flags.bits();
+    if !header.is_empty() {
+        params.flags |= sys::UCP_AM_SEND_FLAG_COPY_HEADER;
+    }
     params
 }
 
-/// Hands a message to UCX: what UCX returned and the buffer, or the buffer when UCX does not get to
-/// see it.
+/// Hands a message to UCX. Returns UCX's answer and the buffer, or the buffer when UCX does not get
+/// it.
 ///
 /// # Safety
 ///
@@ -136,7 +127,7 @@ unsafe fn start<B: Buffer>(
     if header.len() > worker.max_am_header() {
         return Err((Status::INVALID_PARAM, data));
     }
-    if flags.0 & AmFlags::RENDEZVOUS.0 != 0 && !worker.context().has_rendezvous() {
+    if flags.contains(AmFlags::RENDEZVOUS) && !worker.context().has_rendezvous() {
         return Err((Status::UNSUPPORTED, data));
     }
     let data = Held::new(data);
@@ -189,7 +180,7 @@ unsafe fn send<B: Buffer>(
     }
 }
 
-/// The rest of [`Endpoint::am_send_now`] when UCX did not say at once that all is well.
+/// The rest of [`Endpoint::am_send_now`] for a message that is not done, or that failed.
 #[cold]
 #[inline(never)]
 #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
@@ -203,28 +194,17 @@ fn sent_later<B: Buffer>(
 
 /// An active message, for the time of its handler.
 ///
-/// ```
-/// use std::cell::Cell;
-/// use std::rc::Rc;
-/// use ucx::{AmFlags, Data, Message};
+/// ```no_run
+/// # fn example(worker: &ucx::Worker) -> ucx::Result<()> {
+/// use ucx::{Data, Message};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// let answered = Rc::new(Cell::new(0));
-/// let count = Rc::clone(&answered);
-/// worker.set_am_handler(2, move |_| count.set(count.get() + 1))?;
 /// worker.set_am_handler(1, |message: Message<'_>| {
 ///     let Data::Eager(bytes) = message.data else { return };
-///     // There is a way back, because the sender asked for one.
+///     // There is a way back if the sender asked for one.
 ///     if let Some(reply) = message.reply() {
 ///         reply.am_send(2, message.header, bytes.to_vec()).detach();
 ///     }
-///     println!("by {:?}", message.endpoint());
 /// })?;
-/// endpoint.am_send_with(1, b"ping", vec![7], AmFlags::REPLY).detach();
-/// worker.progress_until(|| answered.get() == 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -243,12 +223,6 @@ impl<'a> Message<'a> {
     pub fn reply(&self) -> Option<Reply<'a>> {
         self.reply
     }
-
-    /// The endpoint that the message came by, when the sender gave [`AmFlags::REPLY`].
-    #[must_use]
-    pub fn endpoint(&self) -> Option<EndpointId> {
-        self.reply.map(|reply| reply.endpoint())
-    }
 }
 
 /// The data of an active message.
@@ -260,8 +234,7 @@ pub enum Data<'a> {
     Rendezvous(Rendezvous),
 }
 
-/// The way back to the sender of a message, for the time of the handler. Requests made with it may
-/// last longer.
+/// The way back to the sender, for the time of the handler. Requests made with it may last longer.
 #[derive(Clone, Copy)]
 pub struct Reply<'a> {
     pub(crate) worker: &'a Worker,
@@ -288,16 +261,6 @@ impl Reply<'_> {
         // outlive, and endpoints that are closed in a handler stay until it has returned.
         unsafe { send(self.worker, self.endpoint, id, header, data, flags) }
     }
-
-    /// The endpoint's name.
-    #[must_use]
-    pub fn endpoint(&self) -> EndpointId {
-        EndpointId::of(self.endpoint)
-    }
 }
 
-impl fmt::Debug for Reply<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reply").field("endpoint", &self.endpoint()).finish()
-    }
-}
+debug_fields!(Reply<'_>, |it| { endpoint: it.endpoint });

@@ -1,6 +1,5 @@
 //! Atomic operations on 64-bit words of remote memory.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
@@ -15,22 +14,21 @@ use crate::slot::Completion;
 use crate::status::Status;
 use crate::version::{Version, version};
 
-/// The first UCX that ends an operation which nothing can do. Others go round in circles with it,
-/// within the call.
+/// The first UCX that ends an operation which no device can do. Others loop for ever inside the
+/// call.
 const ENDS: Version = Version { major: 1, minor: 21, patch: 0 };
 
-/// The operand and the answer. A vector, because its words stay where they are when it moves.
+/// The operand and the answer. The words of a vector stay in place when it moves.
 type Words = Vec<u64>;
 
 impl RemoteMemory {
     /// Adds to the word at `offset` and yields what was there before: `UCP_ATOMIC_OP_ADD`. Overflow
     /// wraps.
     ///
-    /// Atomic operations that no device does are only there on endpoints with
-    /// [`ErrorMode::None`](crate::ErrorMode::None); on others they end with an error. As all of
-    /// them: words are in the order of the peer's processor, `INVALID_PARAM` for a word that is not
-    /// at a multiple of eight or another endpoint, `OUT_OF_RANGE` for one that is not inside,
-    /// `UNSUPPORTED` without [`Features::AMO64`].
+    /// On endpoints with [`ErrorMode::Peer`], operations that no device does end with an error. All
+    /// operations use words in the order of the peer's processor. `INVALID_PARAM` for a word that
+    /// is not at a multiple of eight or for another endpoint, `OUT_OF_RANGE` for one that is not
+    /// inside, `UNSUPPORTED` without [`Features::AMO64`].
     pub fn fetch_add(&self, endpoint: &Endpoint, offset: u64, value: u64) -> Atomic {
         self.atomic(endpoint, sys::UCP_ATOMIC_OP_ADD, offset, value, 0)
     }
@@ -93,27 +91,6 @@ impl RemoteMemory {
 
 /// An atomic operation under way; it yields the word that was there before. Dropping it does not
 /// stop it.
-///
-/// ```
-/// use ucx::Atomic;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// # let memory = ucx::Memory::allocate(&context, 4096)?;
-/// # let key = memory.remote_key()?;
-/// # // SAFETY: the key, the address and the length are those of memory that stays registered for as long as this.
-/// # let counter = unsafe { endpoint.remote_memory(&key, memory.address(), 8) }?;
-/// let add: Atomic = counter.fetch_add(&endpoint, 0, 5);
-/// while !add.is_done() {
-///     worker.progress();
-/// }
-/// assert_eq!(add.wait()?, 0, "what was there before");
-/// assert_eq!(counter.fetch_add(&endpoint, 0, 1).wait()?, 5);
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "the operation goes on by itself, but its answer is lost"]
 pub struct Atomic(Request<Words>);
 
@@ -150,8 +127,4 @@ impl Future for Atomic {
     }
 }
 
-impl fmt::Debug for Atomic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Atomic").field("done", &self.is_done()).finish()
-    }
-}
+debug_fields!(Atomic, |it| { done: it.is_done() });

@@ -1,4 +1,4 @@
-//! Memory that can be given to UCX for as long as a request lasts.
+//! Memory that UCX may use for as long as a request lasts.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,10 +7,9 @@ use crate::memory::MemoryHandle;
 
 /// Host memory that a request can own while UCX reads it.
 ///
-/// A request moves its buffer along: into a future, into the worker when the request is dropped
-/// early. So the bytes must not lie in the value itself. A value that claims its bytes for itself
-/// when it is moved, as `Box` does, is fine: requests keep their buffers where such claims do not
-/// count (`MaybeUninit`).
+/// A request moves its buffer, so the bytes must not lie in the value itself. A value that claims
+/// its bytes for itself when it is moved, as `Box` does, is fine: requests keep their buffers in
+/// `MaybeUninit`, where such claims do not count.
 ///
 /// # Safety
 ///
@@ -33,8 +32,8 @@ pub unsafe trait Buffer: 'static {
         self.len() == 0
     }
 
-    /// The registration that these bytes belong to, if they belong to one; it spares UCX the search
-    /// for it. A worker of another context than the registration's does without.
+    /// The registration that these bytes belong to, if any; it spares UCX the search. A worker of
+    /// another context ignores it.
     fn memory(&self) -> Option<MemoryHandle<'_>> {
         None
     }
@@ -61,67 +60,30 @@ unsafe impl Buffer for () {
     }
 }
 
-// SAFETY: a vector's bytes are on the heap, and it cannot be changed while a request owns it.
-unsafe impl Buffer for Vec<u8> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        self.len()
-    }
+/// Bytes on the heap, or static ones: with `mut` those of which the value is the only owner.
+macro_rules! buffers {
+    ($($type:ty)*; mut $($unique:ty)*) => {
+        $(
+            // SAFETY: the bytes live as long as the value, do not move with it, and nobody changes
+            // them while a request owns it.
+            unsafe impl Buffer for $type {
+                fn start(&self) -> *const u8 {
+                    self.as_ptr()
+                }
+                fn len(&self) -> usize {
+                    <[u8]>::len(self)
+                }
+            }
+        )*
+        $(
+            // SAFETY: as above; the value is the only owner, and its bytes are initialised.
+            unsafe impl BufferMut for $unique {
+                fn start_mut(&mut self) -> *mut u8 {
+                    self.as_mut_ptr()
+                }
+            }
+        )*
+    };
 }
 
-// SAFETY: as above; the vector is the only owner, and its first `len` bytes are initialised.
-unsafe impl BufferMut for Vec<u8> {
-    fn start_mut(&mut self) -> *mut u8 {
-        self.as_mut_ptr()
-    }
-}
-
-// SAFETY: a box's bytes are on the heap.
-unsafe impl Buffer for Box<[u8]> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
-
-// SAFETY: the box is the only owner.
-unsafe impl BufferMut for Box<[u8]> {
-    fn start_mut(&mut self) -> *mut u8 {
-        self.as_mut_ptr()
-    }
-}
-
-// SAFETY: shared bytes are on the heap, live as long as this handle does, and are never written
-// while shared.
-unsafe impl Buffer for Arc<[u8]> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
-
-// SAFETY: as for `Arc`.
-unsafe impl Buffer for Rc<[u8]> {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
-
-// SAFETY: static bytes never move and never change.
-unsafe impl Buffer for &'static [u8] {
-    fn start(&self) -> *const u8 {
-        self.as_ptr()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-}
+buffers!(Vec<u8> Box<[u8]> Arc<[u8]> Rc<[u8]> &'static [u8]; mut Vec<u8> Box<[u8]>);

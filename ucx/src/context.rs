@@ -1,7 +1,6 @@
-//! The context: which of UCX's features and transports a program uses, and the memory it registers.
+//! The context: which of UCX's features and transports a program uses.
 
 use std::ffi::{CString, c_void};
-use std::fmt;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Once;
@@ -9,7 +8,7 @@ use std::sync::Once;
 use ucx_sys as sys;
 
 use crate::features::Features;
-use crate::queues::Queues;
+use crate::queues::{Queues, UNIFIED_MODE};
 use crate::settings;
 use crate::slot::Slot;
 use crate::status::{Result, Status, check};
@@ -17,18 +16,18 @@ use crate::version::{require_version, version};
 use crate::zeroed::Zeroed;
 
 /// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last
-/// handle, worker and registered memory made from it. It belongs to one thread; a thread that wants
-/// UCX of its own makes its own context (1 to 2 ms).
+/// handle, worker and registered memory made from it.
+///
+/// It belongs to one thread. Each thread that uses UCX makes its own, which takes 1 to 2 ms.
 ///
 /// ```
 /// use ucx::{Context, Features};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // As the environment configures it, with `UCX_TLS` and so on.
+/// // Configured by the environment: `UCX_TLS` and so on.
 /// let context = Context::new(Features::TAG)?;
-/// // As the program does.
+/// // Configured by the program.
 /// let context = Context::builder(Features::TAG).config("TLS", "tcp,self").build()?;
-/// assert_eq!(context.features(), Features::TAG);
 /// let worker = context.worker()?;
 /// # Ok(())
 /// # }
@@ -72,13 +71,13 @@ impl Context {
         Context::builder(features).build()
     }
 
-    /// What the context was made for.
+    /// Its features.
     #[must_use]
     pub fn features(&self) -> Features {
         self.inner.features
     }
 
-    /// An error unless the context has these features: UCX is built without the checks that would
+    /// An error unless the context has these features. UCX is built without the checks that would
     /// say so.
     pub(crate) fn require(&self, features: Features, what: &'static str) -> Result<()> {
         if self.inner.features.contains(features) {
@@ -92,7 +91,7 @@ impl Context {
         self.inner.raw
     }
 
-    /// Which network devices it may use, as the program or the environment says; `None` for all.
+    /// Which network devices it may use, by the program or the environment; `None` for all.
     pub(crate) fn devices(&self) -> Option<&str> {
         self.inner.devices.as_deref()
     }
@@ -102,19 +101,15 @@ impl Context {
         self.inner.rendezvous
     }
 
-    /// What the queues of its workers are like.
+    /// The sizes of its workers' queues.
     pub(crate) fn queues(&self) -> Queues {
         self.inner.queues
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("features", &self.inner.features).finish_non_exhaustive()
-    }
-}
+debug_fields!(Context, |it| { features: it.inner.features });
 
-/// What a [`Context`] is made from.
+/// The settings from which a [`Context`] is made.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ContextBuilder {
@@ -124,59 +119,50 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// What a receive queue is like with
-    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory): the settings of which both
-    /// ends of a queue must have one idea. A sender writes into its peer's queue by its own, and
-    /// UCX checks nothing. A program that is not made with this crate, and is to be reached over
-    /// shared memory, sets the same.
+    /// The settings of a receive queue with
+    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory). Both ends must have the
+    /// same, because a sender writes into its peer's queue by its own, and UCX checks nothing.
     pub const WATCHED_QUEUE: [(&str, &str); 3] = [
-        // How many places it has. Messages go through all of them in turn: so few stay in the
-        // caches of both cores, where UCX's 256 take as much as such a cache has. With 32, as many
-        // hosts as that at one worker waited for each other.
+        // How many places a queue has. So few stay in the caches of both cores; UCX's 256 do not.
+        // With 32, as many hosts at one worker waited for each other.
         ("POSIX_FIFO_SIZE", "64"),
-        // How long a place itself is, in bytes: longer than 4 KiB with UCX's headers, so that UCX
-        // writes messages of up to that straight into it. Of UCX's 128 few are left for a message,
-        // and longer ones take a request of UCX's and other lines of memory.
+        // The bytes of a place: 4 KiB and UCX's headers, so that UCX writes messages of up to 4 KiB
+        // straight into it. A message that does not fit takes a request and other memory.
         ("POSIX_FIFO_ELEM_SIZE", "4224"),
-        // The memory that each place has for what does not fit it, in bytes: UCX's own choice.
+        // The bytes of memory for a message that does not fit its place: UCX's own choice.
         ("POSIX_SEG_SIZE", "8256"),
     ];
 
-    /// Sets one of UCX's configuration values for this context only, over what the environment
-    /// says.
+    /// Sets one of UCX's configuration values for this context, over the environment's. `name` is
+    /// the environment variable without `UCX_`: `config("TLS", "tcp")`.
     ///
-    /// `name` is that of the environment variable without `UCX_`: `config("TLS", "tcp")`.
-    ///
-    /// UCX 1.16 has settings of a single transport in the environment only: it gets those of
-    /// `posix` (`POSIX_..`) for all transports with a receive queue in memory, and `sysv` is left
-    /// out then; those of others it does not get. Before 1.20 a setting of `posix` or `sysv` is
+    /// UCX 1.16 reads settings of a single transport from the environment only. It gets those of
+    /// `posix` (`POSIX_..`) for all transports with a receive queue in memory, and `sysv` is then
+    /// left out; it does not get those of others. Before 1.20 a setting of `posix` or `sysv` is
     /// left out where the transport is not used.
     ///
-    /// With other sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`, `SEG_SIZE`) than a peer's
-    /// program sets, workers do not connect to that peer. What the environment says of them must be
-    /// the same for all processes of a machine.
+    /// Workers whose programs set different sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`,
+    /// `SEG_SIZE`) do not connect. What the environment sets of them must be the same for all
+    /// processes of a machine.
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.push((name.into(), value.into()));
         self
     }
 
-    /// Lets endpoints that notice when their peer is gone have their data in shared memory, which
-    /// UCX does not do by itself: sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a
-    /// second. (Of `sysv` it does not: UCX would look for the process by a number that may be of
-    /// another namespace, which for `posix` it checks.)
+    /// Lets endpoints that notice a lost peer use shared memory, which UCX does not do by itself:
+    /// sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a second. It is not set for
+    /// `sysv`, where UCX would look for the process by a number that may be of another namespace.
     ///
-    /// Long messages are fetched by their receiver (`RNDV_SCHEME`), so that none takes a way over
-    /// `tcp` beside the memory.
+    /// Receivers fetch long messages (`RNDV_SCHEME`), so that none goes over `tcp` beside the
+    /// memory.
     ///
-    /// A receive queue has 64 places of 4224 bytes, and 8256 for a longer message or a part of one
-    /// (`POSIX_FIFO_SIZE`, `POSIX_FIFO_ELEM_SIZE`, `POSIX_SEG_SIZE`), whatever the environment
-    /// says; the next message waits at its sender. A sender takes its peer's queue to be like its
-    /// own. So workers of contexts that were made with this connect to each other, and not to
-    /// others: those have the status `UNREACHABLE`, over whatever transport.
+    /// A receive queue has the sizes of [`WATCHED_QUEUE`](ContextBuilder::WATCHED_QUEUE), whatever
+    /// the environment says. Workers of contexts that were made with this connect to each other.
+    /// Others get the status `UNREACHABLE`, over any transport.
     ///
-    /// An endpoint that is connected by worker address looks every half second whether the peer's
-    /// process exists, while progress goes on, and learns nothing of a peer that has closed in a
-    /// process that goes on. [`Mesh`](crate::Mesh) learns of both.
+    /// While progress goes on, an endpoint that is connected by worker address checks every half
+    /// second whether the peer's process exists. It does not notice a peer that closed in a process
+    /// that goes on. [`Mesh`](crate::Mesh) notices both.
     pub fn watched_shared_memory(self) -> Self {
         let watched =
             self.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
@@ -198,12 +184,13 @@ impl ContextBuilder {
     ///
     /// # Errors
     ///
-    /// `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know
-    /// (before 1.20 UCX only logs a warning, when a worker is made); `NO_DEVICE` when the list of
-    /// transports leaves none; `INVALID_PARAM` for a text with a zero byte in it; that of
-    /// [`require_version`](crate::require_version); `UNSUPPORTED` for what would make this release
-    /// fail later on: `UCX_PROTO_ENABLE=n` from 1.22 on where the features have remote memory;
-    /// whatever else UCX finds wrong.
+    /// - `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know.
+    ///   Before 1.20 UCX only logs a warning, when a worker is made.
+    /// - `NO_DEVICE` when the list of transports leaves none.
+    /// - `INVALID_PARAM` for a text with a zero byte.
+    /// - `UNSUPPORTED` for settings with which this release would fail later, such as
+    ///   `UCX_PROTO_ENABLE=n` from 1.22 on with remote memory.
+    /// - That of [`require_version`](crate::require_version), and UCX's others.
     pub fn build(self) -> Result<Context> {
         require_version()?;
         let config = Config::read()?;
@@ -229,7 +216,7 @@ impl ContextBuilder {
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
         let mut params = sys::ucp_params_t::zeroed();
-        params.features = self.features.0;
+        params.features = self.features.bits();
         params.request_size = size_of::<Slot>();
         params.request_init = Some(Slot::init);
         let mut fields = sys::UCP_PARAM_FIELD_FEATURES
@@ -244,11 +231,14 @@ impl ContextBuilder {
         // SAFETY: the mask names what is set, the configuration is live, and UCX copies the name.
         let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
         check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
+        let unified = environment("UCX_UNIFIED_MODE").filter(|value| !settings::is_off(value));
+        let unified = unified.map(|value| (UNIFIED_MODE.to_owned(), value));
+        let shared: Vec<_> = self.config.iter().cloned().chain(unified).collect();
         let own = self.config.iter().rev().find(|(name, _)| name == "NET_DEVICES");
         let inner = Inner {
             raw,
             features: self.features,
-            queues: Queues::of(&self.config),
+            queues: Queues::of(&shared),
             devices: own.map(|(_, value)| value.clone()).or_else(|| environment("UCX_NET_DEVICES")),
             rendezvous: danger.is_none(),
         };
@@ -256,7 +246,7 @@ impl ContextBuilder {
     }
 }
 
-/// A configuration that is freed on every path.
+/// A configuration, freed on every path.
 struct Config(*mut sys::ucp_config_t);
 
 impl Config {
@@ -293,7 +283,7 @@ pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     })
 }
 
-/// Where the bytes of a C structure's `void *` come from.
+/// A pointer as C's `void *`.
 pub(crate) fn void<T>(pointer: *const T) -> *mut c_void {
     pointer.cast_mut().cast()
 }

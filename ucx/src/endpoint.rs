@@ -4,7 +4,6 @@ mod close;
 mod connect;
 
 use std::cell::Cell;
-use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::OwnedFd;
@@ -20,33 +19,23 @@ use crate::status::Status;
 use crate::watch::WatchId;
 use crate::worker::Worker;
 
-/// A name for an endpoint that can be compared: see [`Endpoint::id`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EndpointId(usize);
-
-impl EndpointId {
-    pub(crate) fn of(raw: sys::ucp_ep_h) -> Self {
-        EndpointId(raw.addr())
-    }
-}
-
 type Hook = Box<dyn FnOnce(Status)>;
 
-/// What UCX's error handler reaches. It lives until UCX has closed the endpoint.
+/// The argument of UCX's error handler. It lives until UCX has closed the endpoint.
 pub(crate) struct Shared {
     worker: *const Inner,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
-    /// UCX was told to close it, which may be before its handle goes: see [`lose`](Shared::lose).
+    /// UCX was told to close it, possibly before its handle is gone: see [`lose`](Shared::lose).
     over: Cell<bool>,
     /// The socket that ends when the peer leaves.
     watched: Cell<Option<WatchId>>,
-    /// It uses a device that carries out atomic operations, as far as was asked.
+    /// It is known to use a device that carries out atomic operations.
     atomics: Cell<bool>,
 }
 
 impl Shared {
-    /// Nobody is interested any more.
+    /// The handle is gone.
     pub(crate) fn forget(&self, worker: &Worker) {
         self.hook.set(None);
         self.over.set(true);
@@ -55,8 +44,7 @@ impl Shared {
         }
     }
 
-    /// The peer left, and UCX does not know: closes the endpoint behind its handle, so that what
-    /// waits for the peer ends.
+    /// The peer left and UCX does not know: closes the endpoint, so that operations on it end.
     fn lose(self: &Rc<Self>, raw: sys::ucp_ep_h, worker: &Worker) {
         if self.over.get() || self.failed.get().is_some() {
             return;
@@ -70,14 +58,13 @@ impl Shared {
     }
 }
 
-/// What a peer writes to a socket that it has no room to watch: it will not tell when it leaves.
+/// What a peer writes to a socket that it cannot watch: it will not tell when it leaves.
 pub(crate) const FULL: [u8; 1] = *b"F";
 
 /// Why an endpoint failed whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
 
-/// UCX's error handler, mode PEER: notes the status and leaves the hook for the end of the round of
-/// progress.
+/// UCX's error handler: notes the status, and leaves the hook for the end of the round of progress.
 unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: sys::ucs_status_t) {
     // SAFETY: `arg` is the endpoint's `Shared`, which stays until the endpoint is closed.
     let shared = unsafe { &*arg.cast::<Shared>() };
@@ -94,49 +81,38 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
     }
 }
 
-/// What an endpoint does about a peer that goes away: `ucp_err_handling_mode_t`.
+/// What an endpoint does when its peer is lost: `ucp_err_handling_mode_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorMode {
     /// Requests end with an error, and the error hook is called: `UCP_ERR_HANDLING_MODE_PEER`.
     ///
-    /// Only some transports can tell. Of those without a device `tcp` can, and in this mode an
-    /// endpoint takes it for its data too, or fails with `UNREACHABLE` if there is none. In a
-    /// context with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may
-    /// take shared memory.
+    /// Only some transports notice. Of those without a device, `tcp` does. The endpoint uses such a
+    /// transport for its data, or fails with `UNREACHABLE` if there is none. In a context with
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may use shared
+    /// memory.
     #[default]
     Peer,
-    /// Nothing: requests to a peer that is gone never end. Every transport can do this, so in a
-    /// context without [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it
-    /// is the way to connect to a worker address over shared memory. Such an endpoint is never
-    /// closed by force.
+    /// Nothing: requests to a lost peer never end. Every transport can do this, so it is the way to
+    /// use shared memory in a context without
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory). Such an endpoint is
+    /// never closed by force.
     None,
 }
 
 /// A connection to a peer: `ucp_ep_h`.
 ///
-/// Dropping it closes it: with [`ErrorMode::Peer`] by force, so what is not on the wire yet may be
-/// lost; [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
+/// Dropping it closes it. With [`ErrorMode::Peer`] that happens by force, and what is not on the
+/// wire yet may be lost. [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
 ///
-/// ```
-/// use ucx::{CloseMode, Context, Features};
+/// ```no_run
+/// # fn example(worker: &ucx::Worker, bytes: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+/// use ucx::{CloseMode, WorkerAddress};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let server = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let client = Context::builder(Features::TAG).config("TLS", "tcp").build()?.worker()?;
-/// let endpoint = client.connect(&server.address()?)?;
-/// assert!(endpoint.worker().tag_probe(7, u64::MAX).is_none());
-///
-/// let sending = endpoint.tag_send(7, b"hello".to_vec());
-/// while !sending.is_done() {
-///     // Both sides are in this program, so it has to move both.
-///     client.progress();
-///     server.progress();
-/// }
-/// sending.wait().0?;
-/// if endpoint.is_failed() {
-///     println!("{:?} failed: {:?}", endpoint.id(), endpoint.error());
-/// }
-/// endpoint.close(CloseMode::Force).wait()?;
+/// // SAFETY: the bytes are `WorkerAddress::as_bytes` of a process of this program.
+/// let address = unsafe { WorkerAddress::from_bytes(bytes) }?;
+/// let endpoint = worker.connect(&address)?;
+/// endpoint.tag_send(7, b"hello".to_vec()).wait().0?;
+/// endpoint.close(CloseMode::Flush).wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -148,25 +124,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A name that differs from those of the worker's other open endpoints. Active messages with a
-    /// reply endpoint carry it, so it tells which connection a message came by:
-    /// [`Message::endpoint`](crate::Message::endpoint).
-    ///
-    /// An endpoint that has failed keeps its name, which a new one may get as well: take it out of
-    /// tables at once.
-    #[must_use]
-    pub fn id(&self) -> EndpointId {
-        EndpointId::of(self.raw)
-    }
-
     /// The worker it belongs to.
     #[must_use]
     pub fn worker(&self) -> &Worker {
         &self.worker
     }
 
-    /// Whether UCX found the peer gone or the connection broken. A peer that is only stopped is not
-    /// found out.
+    /// Whether UCX found the peer gone or the connection broken. It does not notice a stopped peer.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.error().is_some()
@@ -182,9 +146,9 @@ impl Endpoint {
         self.mode
     }
 
-    /// Closes the endpoint: `ucp_ep_close_nbx`. Goes on when the result is dropped. A failed
-    /// endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler nothing
-    /// happens until the handler has returned.
+    /// Closes the endpoint: `ucp_ep_close_nbx`. It goes on when the result is dropped. A failed
+    /// endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler, it begins
+    /// when the handler has returned.
     pub fn close(self, mode: CloseMode) -> Close {
         let mode = match self.mode {
             ErrorMode::Peer if self.is_failed() => CloseMode::Force,
@@ -202,19 +166,19 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint, live; or why it failed, once it is closed.
+    /// The live endpoint; or why it failed, once it is closed.
     #[inline]
     pub(crate) fn open(&self) -> std::result::Result<sys::ucp_ep_h, Status> {
         if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }
     }
 
-    /// What is known of its device.
+    /// Whether it uses a device that carries out atomic operations, once that is known.
     pub(crate) fn device_with_atomics(&self) -> &Cell<bool> {
         &self.shared.atomics
     }
 
-    /// Fails when this socket ends: its other end is closed when the peer leaves. If the peer says
-    /// before that that it has no room, it is there, and will not tell when it leaves.
+    /// Fails when this socket ends: the peer closes it as it leaves. If the peer says that it has
+    /// no room, the endpoint goes on unwatched.
     pub(crate) fn watch(&self, socket: OwnedFd) -> io::Result<()> {
         let (raw, shared) = (self.raw, Rc::downgrade(&self.shared));
         let id = self.worker.inner().watch.add(Rc::new(socket), move |inner, socket, id| {
@@ -240,7 +204,7 @@ impl Endpoint {
         self.shared.watched.get().is_some()
     }
 
-    /// What tells this endpoint from every other that ever was, unlike its id.
+    /// Tells this endpoint from every other.
     pub(crate) fn shared(&self) -> &Rc<Shared> {
         &self.shared
     }
@@ -259,8 +223,4 @@ impl Drop for Endpoint {
     }
 }
 
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("id", &self.id()).field("error", &self.error()).finish()
-    }
-}
+debug_fields!(Endpoint, |it| { raw: it.raw, error: it.error() });

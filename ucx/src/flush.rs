@@ -1,4 +1,4 @@
-//! Flush and fence: what has arrived, and in which order.
+//! Flush and fence.
 
 use ucx_sys as sys;
 
@@ -10,8 +10,8 @@ use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 
 impl Endpoint {
-    /// Ends when everything sent, put or done on remote memory before on this endpoint has arrived:
-    /// `ucp_ep_flush_nbx`.
+    /// Ends when everything that was sent, put or done on remote memory on this endpoint before has
+    /// arrived: `ucp_ep_flush_nbx`.
     pub fn flush(&self) -> Request<()> {
         let raw = match self.open() {
             Ok(raw) => raw,
@@ -25,8 +25,7 @@ impl Endpoint {
 }
 
 impl Worker {
-    /// Ends when everything that was sent, put or done on remote memory before, on any endpoint,
-    /// has arrived: `ucp_worker_flush_nbx`.
+    /// As [`Endpoint::flush`], for all endpoints: `ucp_worker_flush_nbx`.
     pub fn flush(&self) -> Request<()> {
         let params = self.inner().params();
         // SAFETY: the worker is live, the mask names what is set.
@@ -34,15 +33,15 @@ impl Worker {
         Request::started(self, returned, Completion::new(Status::OK), Held::new(()))
     }
 
-    /// Orders remote memory operations: those after it happen after those before it:
+    /// Orders operations on remote memory: those after it happen after those before it:
     /// `ucp_worker_fence`.
     ///
-    /// UCX may wait here until the peers have done what came before, and calls handlers meanwhile.
-    /// So the peers must be progressed by other threads or processes.
+    /// UCX may wait here for the peers, and calls handlers meanwhile. So other threads or processes
+    /// must progress the peers.
     ///
     /// # Errors
     ///
-    /// `BUSY` inside a handler, else what UCX says.
+    /// `BUSY` inside a handler; otherwise UCX's error.
     pub fn fence(&self) -> Result<()> {
         // SAFETY: the worker is live, and this is not inside one of its callbacks.
         let status = self.inner().progressing(|| unsafe { sys::ucp_worker_fence(self.raw()) });

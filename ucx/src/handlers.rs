@@ -1,8 +1,8 @@
 //! The handlers of active messages, and how UCX reaches them.
 //!
 //! A message that a worker sends to itself over the `self` transport arrives inside the send, so
-//! also inside a handler that sends. Handlers never nest for all that: such a message waits until
-//! the one that runs has returned.
+//! possibly inside a handler that sends. Handlers never nest: such a message waits until the
+//! running one has returned.
 
 mod table;
 
@@ -24,8 +24,7 @@ use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 use crate::zeroed::Zeroed;
 
-/// What UCX's callback reaches. It lives until another handler takes its place, or the worker is
-/// gone.
+/// The argument of UCX's callback. It lives until another handler replaces it or the worker ends.
 struct Handler<F> {
     /// Not counted: the worker has this handler.
     worker: ManuallyDrop<Worker>,
@@ -33,7 +32,7 @@ struct Handler<F> {
     call: UnsafeCell<Option<F>>,
 }
 
-/// A handler, whatever its closure.
+/// A handler of any closure.
 trait Registered {
     fn worker(&self) -> &Worker;
 
@@ -69,8 +68,8 @@ impl<F> Owned for Handler<F> {
     }
 }
 
-/// A message that arrived while a handler ran: a copy, because UCX's bytes are there for the time
-/// of its callback only.
+/// A message that arrived while a handler ran. It is a copy: UCX's bytes are there for the time of
+/// its callback only.
 struct Waiting {
     handler: *const dyn Registered,
     header: Vec<u8>,
@@ -108,23 +107,21 @@ impl Waiting {
 
 impl Worker {
     /// Calls `handler` for every active message with this id: `ucp_worker_set_am_recv_handler`. It
-    /// takes the place of an earlier handler. A message without a handler is dropped by UCX with a
-    /// line in its log.
+    /// replaces an earlier handler. UCX drops a message without a handler, with a line in its log.
     ///
-    /// Handlers are called from [`progress`](Worker::progress), and one at a time. Only a message
-    /// from this worker to itself over the `self` transport is handled inside the call that sends
-    /// it. When a handler makes that call, the message is copied and handled as soon as this
-    /// handler has returned, so a handler that sends another such message each time it is called
-    /// goes on for ever.
+    /// Handlers are called from [`progress`](Worker::progress), one at a time. Only a message from
+    /// this worker to itself over the `self` transport is handled inside the call that sends it. If
+    /// a handler makes that call, the message is copied and handled as soon as the handler has
+    /// returned.
     ///
-    /// The handler may send and start other requests, also drop endpoints; it cannot progress the
+    /// The handler may send, start other requests and drop endpoints; it cannot progress the
     /// worker. It must not hold a strong handle of the worker (see
-    /// [`WeakWorker`](crate::WeakWorker)). If it panics, the message is dropped and the panic goes
-    /// on in the caller of `progress`, the next one if the handler was not called from there.
+    /// [`WeakWorker`](crate::WeakWorker)). If it panics, the message is dropped, and the panic goes
+    /// on in the caller of `progress`.
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler, else what UCX says.
+    /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler; otherwise UCX's error.
     pub fn set_am_handler(
         &self,
         id: u16,
@@ -135,19 +132,15 @@ impl Worker {
         let worker = unsafe { Worker::borrowed(self.as_ptr()) };
         let handler = Rc::new(Handler { worker, call: UnsafeCell::new(Some(handler)) });
         let callback = (callback_of(&handler), void(Rc::as_ptr(&handler)));
-        self.register(id, Some((callback, handler)))
+        self.register(id, callback, handler)
     }
 
-    /// Takes the handler of this id away.
-    ///
-    /// # Errors
-    ///
-    /// As [`set_am_handler`](Worker::set_am_handler).
-    pub fn clear_am_handler(&self, id: u16) -> Result<()> {
-        self.register(id, None)
-    }
-
-    fn register(&self, id: u16, handler: Option<(Callback, Rc<dyn Owned>)>) -> Result<()> {
+    fn register(
+        &self,
+        id: u16,
+        (callback, argument): (OnMessage, *mut c_void),
+        handler: Rc<dyn Owned>,
+    ) -> Result<()> {
         let what = || format!("setting the handler of active message {id}");
         self.context().require(Features::AM, "setting the handler of an active message")?;
         if self.is_progressing() {
@@ -160,27 +153,19 @@ impl Worker {
                 | sys::UCP_AM_HANDLER_PARAM_FIELD_ARG,
         );
         params.id = id.into();
-        if let Some(((callback, argument), _)) = handler {
-            params.cb = Some(callback);
-            params.arg = argument;
-        }
+        params.cb = Some(callback);
+        params.arg = argument;
         // SAFETY: the worker is live, the mask names what is set, the argument lives until it is
         // replaced.
         check(unsafe { sys::ucp_worker_set_am_recv_handler(self.raw(), &params) }, what())?;
-        let mut by_id = self.inner().handlers.by_id.borrow_mut();
-        let before = match handler {
-            Some((_, handler)) => by_id.insert(id, handler),
-            None => by_id.remove(&id),
-        };
-        drop(by_id);
+        // The borrow ends before the earlier handler is dropped.
+        let before = self.inner().handlers.by_id.borrow_mut().insert(id, handler);
         drop(before);
         Ok(())
     }
 }
 
-/// What UCX calls for a message, and the argument that this wants.
-type Callback = (OnMessage, *mut c_void);
-
+/// What UCX calls for a message.
 type OnMessage = unsafe extern "C" fn(
     *mut c_void,
     *const c_void,
@@ -195,7 +180,7 @@ fn callback_of<F: FnMut(Message<'_>) + 'static>(_: &Rc<Handler<F>>) -> OnMessage
     on_message::<F>
 }
 
-/// The bytes that C gives as a pointer and a length, where the pointer may be null for no bytes.
+/// The bytes that C gives as a pointer and a length. The pointer may be null for no bytes.
 ///
 /// # Safety
 ///
@@ -209,9 +194,8 @@ unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(start.cast(), length) }
 }
 
-/// The short way of a message: one that came whole, while no handler runs. The handler's closure is
-/// known here, so it becomes part of this function; all else is another function's, which few
-/// messages need.
+/// The path of a message that came whole, while no handler runs. The closure is known here, so it
+/// is inlined; all else is in another function, which few messages need.
 unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     arg: *mut c_void,
     header: *const c_void,
@@ -248,8 +232,8 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     sys::UCS_OK
 }
 
-/// As [`on_message`], for an announcement, and for what comes while a handler runs or the worker
-/// ends.
+/// As [`on_message`], for an announcement, and for a message that arrives while a handler runs or
+/// the worker ends.
 ///
 /// # Safety
 ///

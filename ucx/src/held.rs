@@ -1,9 +1,8 @@
 //! Buffers of operations under way.
 //!
-//! A `Box` that is moved claims to be the only way to its bytes, by Rust's rules for the compiler,
-//! and so does what is moved with one inside. UCX has a pointer to these bytes and uses it after
-//! the move. `MaybeUninit` makes no claims on what is in it, so a buffer goes in before UCX gets
-//! its pointer, and comes out when UCX is done.
+//! A `Box` that is moved claims to be the only way to its bytes, by Rust's aliasing rules. UCX has
+//! a pointer to these bytes and uses it after the move. `MaybeUninit` makes no such claim, so a
+//! buffer goes in before UCX gets its pointer, and comes out when UCX is done.
 
 use std::any::Any;
 use std::mem::{self, MaybeUninit};

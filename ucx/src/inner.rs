@@ -1,8 +1,7 @@
-//! What a worker's callbacks from C can reach: counters, what is left to do after progress, and
-//! panics on their way out.
+//! The state of a worker that its callbacks from C reach.
 
 use std::any::Any;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,15 +11,12 @@ use std::time::{Duration, Instant};
 
 use ucx_sys as sys;
 
-use crate::address::WorkerAddress;
-use crate::address::layout::{self, Transport};
 use crate::context::{Context, void};
 use crate::features::Features;
 use crate::handlers::Handlers;
 use crate::memory::Memory;
-use crate::queues::Queues;
 use crate::slot::{Completion, Slot};
-use crate::status::{Result, Status};
+use crate::status::Status;
 use crate::watch::Watch;
 use crate::zeroed::Zeroed;
 
@@ -37,24 +33,22 @@ pub(crate) struct Inner {
     /// The context's, here because every send looks at them.
     pub(crate) features: Features,
     pub(crate) max_am_header: usize,
-    /// The parameters of an active message that is sent eagerly and has no header, which is nearly
-    /// every one of a busy worker. Zero before the worker has its place.
+    /// The parameters of an eager active message without header, which nearly all of a busy
+    /// worker's are. Zero before the worker has its place in memory.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<Inner>,
     /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     closing: Cell<bool>,
-    /// Something is to be done after progress: a job or a panic.
+    /// A job or a panic waits for the end of progress.
     attention: Cell<bool>,
     /// Requests without a handle whose buffers UCX still has.
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// What peers may reach through the worker. Goes when it is destroyed.
+    /// What peers may reach through the worker. Kept until it is destroyed.
     windows: RefCell<Vec<Memory>>,
-    /// Those of its own address; `None` inside if that cannot be read.
-    transports: OnceCell<Option<Vec<Transport>>>,
 }
 
 impl Inner {
@@ -74,7 +68,6 @@ impl Inner {
             jobs: RefCell::default(),
             panic: Cell::new(None),
             windows: RefCell::default(),
-            transports: OnceCell::new(),
         });
         let mut eager = inner.params();
         eager.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
@@ -116,7 +109,7 @@ impl Inner {
         self.parked.set(self.parked.get() - 1);
     }
 
-    /// Runs a call of UCX that progresses the worker itself; nothing inside a callback.
+    /// Runs a call of UCX that progresses the worker; nothing inside a callback.
     #[inline]
     pub(crate) fn progressing<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
         if self.progressing.replace(true) {
@@ -127,7 +120,7 @@ impl Inner {
         Some(result)
     }
 
-    /// One round of UCX, then what callbacks left to do; false when nothing happened or a round is
+    /// One round of UCX, then the jobs of callbacks. False when nothing happened or a round is
     /// under way.
     #[inline]
     pub(crate) fn progress(&self) -> bool {
@@ -142,7 +135,7 @@ impl Inner {
         self.watch.after_round(self, worked) | worked
     }
 
-    /// Runs what was left for the time when no C is on the stack, and lets a caught panic go on.
+    /// Runs the jobs once no C is on the stack, and lets a caught panic go on.
     #[cold]
     fn attend(&self) {
         if let Some(payload) = self.panic.take() {
@@ -167,17 +160,7 @@ impl Inner {
         self.attention.set(true);
     }
 
-    /// The transports of the worker's own address, by which those of peers are judged; `None` if
-    /// UCX lays it out in another way.
-    pub(crate) fn transports(&self) -> Result<Option<&[Transport]>> {
-        if self.transports.get().is_none() {
-            let own = WorkerAddress::of(self.raw, Queues::default())?;
-            let _ = self.transports.set(layout::read(own.as_raw_bytes()));
-        }
-        Ok(self.transports.get().and_then(|transports| transports.as_deref()))
-    }
-
-    /// Keeps memory registered until the end of the worker, once however often it is asked.
+    /// Keeps memory registered until the end of the worker.
     pub(crate) fn keep_window(&self, memory: &Memory) {
         if !self.keeps_window(memory) {
             self.windows.borrow_mut().push(memory.clone());
@@ -189,10 +172,8 @@ impl Inner {
         self.windows.borrow().iter().any(|kept| kept.is_same(memory))
     }
 
-    /// Runs a callback's Rust part; a panic is kept from C and goes on in [`Inner::progress`] once
-    /// C has returned.
-    ///
-    /// UCX may also call back from a send, or from any other call that ends a request at once.
+    /// Runs a callback's Rust part. A panic is kept from C and goes on in [`Inner::progress`]. UCX
+    /// also calls back from a send, or any other call that ends a request at once.
     #[inline(always)]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         let before = self.progressing.replace(true);
@@ -210,7 +191,7 @@ impl Inner {
     }
 
     /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers
-    /// after a while: the worker is then not destroyed, and this structure and its context must be
+    /// after a while. The worker is then not destroyed, and this structure and its context must be
     /// leaked.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);

@@ -1,5 +1,4 @@
-//! Leases: parts of registered memory as buffers for requests, for one that writes or for any
-//! number that read.
+//! Leases: parts of registered memory as buffers, for one writer or any number of readers.
 
 use std::ops::Range;
 
@@ -8,14 +7,14 @@ use crate::memory::{Memory, MemoryHandle};
 use crate::ranges::RangeLease;
 
 impl Memory {
-    /// A part of the memory as a buffer for requests, for nobody else until it is dropped. `None`
-    /// when it is not all inside or some of it is leased.
+    /// A part of the memory as a buffer that nobody else has until it is dropped. `None` when it is
+    /// not all inside or some of it is leased.
     #[must_use]
     pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
         Taken::new(self, range, false).map(Lease)
     }
 
-    /// As [`lease`](Memory::lease), for requests that only read: any number of them may share
+    /// As [`lease`](Memory::lease), for requests that only read. Any number of them may share
     /// bytes.
     #[must_use]
     pub fn share(&self, range: Range<usize>) -> Option<SharedLease> {
@@ -23,7 +22,7 @@ impl Memory {
     }
 }
 
-/// A part of registered memory that was taken out of the others' hands. Dropping it gives it back.
+/// A leased part of registered memory. Dropping it ends the lease.
 #[derive(Debug)]
 struct Taken {
     memory: Memory,
@@ -48,21 +47,13 @@ impl Taken {
     }
 }
 
-/// A part of registered [`Memory`], as a buffer for requests. While it exists, nobody else in this
-/// process writes to these bytes; a peer with the remote key still can, and what a request then
-/// sees is a mixture.
-///
-/// A worker of another context takes it as memory that is not registered.
+/// A part of registered [`Memory`], as a buffer. While it exists, nobody else in this process
+/// writes to these bytes. A peer with the remote key still can; a request then sees a mixture. A
+/// worker of another context treats it as memory that is not registered.
 #[derive(Debug)]
 pub struct Lease(Taken);
 
 impl Lease {
-    /// The memory of which this is a part.
-    #[must_use]
-    pub fn memory_of(&self) -> &Memory {
-        &self.0.memory
-    }
-
     /// Where it lies in the memory.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
@@ -84,42 +75,34 @@ impl Lease {
     }
 }
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and the lease is the
-// only one on them.
-unsafe impl Buffer for Lease {
-    fn start(&self) -> *const u8 {
-        self.0.start()
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.0.memory.handle())
-    }
-}
-
-// SAFETY: as above; registered memory is written through raw pointers only.
+// SAFETY: as below; the lease is the only one on its bytes, and registered memory is written
+// through raw pointers only.
 unsafe impl BufferMut for Lease {
     fn start_mut(&mut self) -> *mut u8 {
         self.0.start()
     }
 }
 
-/// A part of registered [`Memory`], as a buffer for requests that read it: any number of these may
-/// share bytes. Otherwise as a [`Lease`].
+/// A [`Lease`] for requests that read: any number of these may share bytes.
 #[derive(Debug)]
 pub struct SharedLease(Taken);
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place, and every other lease on
-// them only reads.
-unsafe impl Buffer for SharedLease {
-    fn start(&self) -> *const u8 {
-        self.0.start()
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn memory(&self) -> Option<MemoryHandle<'_>> {
-        Some(self.0.memory.handle())
-    }
+macro_rules! buffers {
+    ($($lease:ty),*) => {$(
+        // SAFETY: the bytes are in memory that the lease keeps alive and in place. Nobody in this
+        // process writes to them: another lease on them only reads, too.
+        unsafe impl Buffer for $lease {
+            fn start(&self) -> *const u8 {
+                self.0.start()
+            }
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn memory(&self) -> Option<MemoryHandle<'_>> {
+                Some(self.0.memory.handle())
+            }
+        }
+    )*};
 }
+
+buffers!(Lease, SharedLease);

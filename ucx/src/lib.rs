@@ -1,16 +1,17 @@
 //! Safe UCX: contexts, workers, endpoints, active messages, tags, memory.
 //!
-//! A [`Context`] says which features and transports a program uses, a [`Worker`] moves everything,
-//! an [`Endpoint`] is a connection of a worker, and every operation is a [`Request`]: a future that
-//! owns its buffer until UCX is done with it. UCX 1.16 or newer. The crate `ucx-probe` finds it for
-//! the build; a package that makes a program or a shared object calls `ucx_probe::emit_rpath` in
-//! its build script, so that it is found at run time as well.
+//! A [`Context`] names the features and transports that a program uses. A [`Worker`] makes
+//! everything progress. An [`Endpoint`] is a connection of a worker. Every operation is a
+//! [`Request`]: a future that owns its buffer until UCX is done with it.
+//!
+//! UCX 1.16 or newer is needed. The crate `ucx-probe` finds it for the build. The build script of a
+//! program or a shared object calls `ucx_probe::emit_rpath`, so that UCX is found at run time too.
 //!
 //! ```no_run
 //! use ucx::{Context, Data, Features};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let context = Context::builder(Features::AM | Features::WAKEUP).config("TLS", "tcp,shm,self").build()?;
+//! let context = Context::builder(Features::AM).config("TLS", "tcp,shm,self").build()?;
 //! let worker = context.worker()?;
 //! worker.set_am_handler(1, |message| {
 //!     if let Data::Eager(bytes) = message.data {
@@ -20,32 +21,39 @@
 //!
 //! let client = Context::new(Features::AM)?.worker()?;
 //! let endpoint = client.connect(&worker.address()?)?;
-//! let mut buffer = vec![0; 64];
-//! loop {
-//!     // A short message is done on return, and its buffer is free for the next one.
-//!     match endpoint.am_send(1, b"header", buffer).into_done() {
-//!         Ok((result, again)) => {
-//!             result?;
-//!             buffer = again;
-//!         }
-//!         Err(request) => buffer = request.wait().1,
-//!     }
+//! let request = endpoint.am_send(1, b"header", vec![0; 64]);
+//! while !request.is_done() {
+//!     client.progress();
 //!     worker.progress();
 //! }
+//! # Ok(())
 //! # }
 //! ```
 //!
-//! # Rules that hold everywhere
+//! # Rules
 //!
-//! - A worker and what belongs to it stay on one thread; each thread makes its own [`Context`].
-//! - Handlers, hooks and wakers are called from [`Worker::progress`]; hooks and wakers of endpoints
-//!   whose peer left a [`Mesh`] from [`Worker::arm`], too. No panic crosses C: one in a handler
-//!   goes on in the caller of `progress` when UCX has returned.
-//! - Nothing that C says is trusted to be a valid value: a [`Status`] is any byte. What peers send
-//!   to UCX itself is: UCX has no defence against a peer that means harm. So where a program hands
-//!   this crate what another process made, addresses, keys and windows, the call is `unsafe`, and
-//!   the caller vouches for where the bytes came from.
-//! - In the steady state sending, receiving, waking and progressing allocate nothing.
+//! - A worker and what belongs to it stay on one thread. Each thread makes its own [`Context`].
+//! - Handlers, hooks and wakers are called from [`Worker::progress`]. Those of endpoints whose peer
+//!   left a [`Mesh`] are called from [`Worker::arm`] too. No panic crosses C: the panic of a
+//!   handler goes on in the caller of `progress`.
+//! - No value that C returns is undefined behaviour: a [`Status`] is any byte. UCX has no defence
+//!   against a malicious peer, so calls that take addresses, keys and windows of other processes
+//!   are `unsafe`: the caller vouches for their origin.
+//! - In the steady state, sending, receiving, waking and progressing allocate nothing.
+
+/// Implements `Debug` for a handle with the fields that tell something.
+macro_rules! debug_fields {
+    ($(<$($generic:tt),*>)? $name:ty, |$it:pat_param| { $($field:ident: $value:expr),* }) => {
+        impl $(<$($generic),*>)? std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $it = self;
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($field), &$value))*
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
 
 mod address;
 mod am;
@@ -67,11 +75,11 @@ mod ranges;
 mod rendezvous;
 mod request;
 mod rma;
+mod sealed;
 mod settings;
 mod slot;
 mod stable;
 mod status;
-mod sum;
 mod tag;
 mod transports;
 mod version;
@@ -85,7 +93,7 @@ pub use am::{AmFlags, Data, Message, Reply};
 pub use atomic::Atomic;
 pub use buffer::{Buffer, BufferMut};
 pub use context::{Context, ContextBuilder};
-pub use endpoint::{Close, CloseMode, Endpoint, EndpointBuilder, EndpointId, ErrorMode};
+pub use endpoint::{Close, CloseMode, Endpoint, EndpointBuilder, ErrorMode};
 pub use features::Features;
 pub use lease::{Lease, SharedLease};
 pub use memory::{Memory, MemoryHandle};
@@ -97,7 +105,7 @@ pub use request::{Outcome, Request};
 pub use rma::RemoteMemory;
 pub use stable::Stable;
 pub use status::{Error, Result, Status};
-pub use tag::{TagInfo, TagMessage};
-pub use version::{OLDEST, ParseVersionError, Version, require_version, version, wire_compatible};
+pub use tag::TagInfo;
+pub use version::{OLDEST, Version, require_version, version, wire_compatible};
 pub use window::Window;
 pub use worker::{WeakWorker, Worker};

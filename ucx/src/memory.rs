@@ -1,10 +1,9 @@
-//! Memory that is registered with UCX: to be reached by peers, or to be sent from without
-//! registering again.
+//! Memory that is registered with UCX: for peers to reach, or to send from without registering
+//! again.
 
 mod handle;
 
 use std::any::Any;
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
@@ -19,11 +18,11 @@ use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
-/// Registered memory: `ucp_mem_h`. A handle that can be cloned; the memory stays registered until
+/// Registered memory: `ucp_mem_h`. A handle that can be cloned. The memory stays registered until
 /// the last handle and the last [`Lease`](crate::Lease) are gone.
 ///
 /// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes
-/// are only copied in and out, never borrowed.
+/// are copied in and out, never borrowed.
 ///
 /// ```
 /// use ucx::{Context, Features, Memory};
@@ -35,13 +34,8 @@ use crate::zeroed::Zeroed;
 /// let mut bytes = [0; 5];
 /// memory.read(8, &mut bytes);
 /// assert_eq!(&bytes, b"hello");
-///
-/// // What a peer needs to reach it, besides an endpoint.
+/// // A peer needs these to reach it, besides an endpoint.
 /// let (address, length, key) = (memory.address(), memory.len(), memory.remote_key()?);
-///
-/// // Memory that the program has already.
-/// let mapped = Memory::map(&context, vec![0_u8; 1 << 16])?;
-/// assert!(!mapped.is_empty());
 /// # Ok(())
 /// # }
 /// ```
@@ -60,11 +54,11 @@ struct Inner {
 }
 
 impl Memory {
-    /// New memory of UCX's choice, all zeros: `ucp_mem_map` with `UCP_MEM_MAP_ALLOCATE`.
+    /// Allocates and registers memory, all zeros: `ucp_mem_map` with `UCP_MEM_MAP_ALLOCATE`.
     ///
     /// # Errors
     ///
-    /// `INVALID_PARAM` for no bytes, `NO_MEMORY`, and whatever else UCX says.
+    /// `INVALID_PARAM` for no bytes, `NO_MEMORY`, and UCX's others.
     pub fn allocate(context: &Context, length: usize) -> Result<Memory> {
         let what = || format!("allocating {length} bytes of registered memory");
         if length == 0 {
@@ -85,11 +79,11 @@ impl Memory {
         Ok(Memory::new(mapping, start, length, None))
     }
 
-    /// Registers the memory of a buffer, which lives as long as the registration: `ucp_mem_map`.
+    /// Registers a buffer, which lives as long as the registration: `ucp_mem_map`.
     ///
     /// # Errors
     ///
-    /// `INVALID_PARAM` for no bytes, and whatever UCX says. The buffer is dropped.
+    /// `INVALID_PARAM` for no bytes, and UCX's others. The buffer is dropped.
     pub fn map(context: &Context, buffer: impl BufferMut) -> Result<Memory> {
         // On the heap first, so that the pointer is taken from where the buffer stays.
         let mut buffer = Box::new(buffer);
@@ -182,7 +176,7 @@ impl Memory {
         &self.inner.ranges
     }
 
-    /// The first of `length` bytes at `offset`. Panics when they are not all inside.
+    /// The first of `length` bytes at `offset`. Panics unless all are inside.
     pub(crate) fn at(&self, offset: usize, length: usize) -> *mut u8 {
         let end = offset.checked_add(length);
         assert!(
@@ -193,14 +187,12 @@ impl Memory {
         unsafe { self.inner.start.as_ptr().add(offset) }
     }
 
-    /// The key that lets a peer reach this memory, to be unpacked by [`Endpoint::remote_memory`]:
-    /// `ucp_rkey_pack`.
-    ///
-    /// [`Endpoint::remote_memory`]: crate::Endpoint::remote_memory
+    /// The key that lets a peer reach this memory with
+    /// [`Endpoint::remote_memory`](crate::Endpoint::remote_memory): `ucp_rkey_pack`.
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`], else what UCX says.
+    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`]; otherwise UCX's error.
     pub fn remote_key(&self) -> Result<Vec<u8>> {
         let context = &self.inner.mapping.context;
         if !context.features().contains(Features::AMO64) {
@@ -219,12 +211,12 @@ impl Memory {
         Ok(key)
     }
 
-    /// The bytes by which another context, also of another process, can import this memory:
-    /// `ucp_memh_pack` with `UCP_MEMH_PACK_FLAG_EXPORT`.
+    /// The bytes by which a context of another process can import this memory: `ucp_memh_pack` with
+    /// `UCP_MEMH_PACK_FLAG_EXPORT`.
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or without a device that can do it.
+    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or a device that can do it.
     pub fn export(&self) -> Result<Vec<u8>> {
         self.inner.mapping.context.require(Features::EXPORTED_MEMH, "exporting memory")?;
         let mut params = sys::ucp_memh_pack_params_t::zeroed();
@@ -259,14 +251,7 @@ fn params(start: *mut u8, length: usize) -> sys::ucp_mem_map_params_t {
     params
 }
 
-impl fmt::Debug for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory")
-            .field("address", &self.address())
-            .field("len", &self.len())
-            .finish()
-    }
-}
+debug_fields!(Memory, |it| { address: it.address(), len: it.len() });
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,8 @@
-//! Workers that all connect to each other: over shared memory on one machine, and none is lost
+//! Workers that all connect to each other, through shared memory on one machine. None is lost
 //! unnoticed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::num::NonZeroU16;
@@ -17,60 +16,50 @@ use rustix::process::{Resource, getrlimit};
 use crate::endpoint::{Endpoint, FULL};
 use crate::inner::Inner;
 use crate::peer::{Local, Machine, PeerAddress};
+use crate::sealed;
 use crate::status::{Result, Status};
 use crate::watch::WatchId;
 use crate::worker::Worker;
 
-/// How many connections of peers a mesh keeps: as many as a service has workers at most, ...
+/// The most connections of peers that a mesh keeps: a service has at most as many workers.
 const MOST: usize = 1024;
 
-/// ... and no more than this part of the descriptors that the process may have.
+/// It keeps at most this part of the descriptors that the process may have.
 const PART: u64 = 4;
 
-/// How many connections a look accepts; the others are there the next time.
+/// How many connections one look accepts.
 const AT_ONCE: usize = 16;
 
-/// A worker among others, each of which connects to any: the endpoints to the others, and those of
-/// the others to it.
+/// A worker that others connect to, and its endpoints to the others.
 ///
 /// Shared memory does not tell that a peer left. So a mesh listens on a free port of `127.0.0.1`,
-/// and its [`address`](Mesh::address) tells that port, and on which machine it is, beside the
-/// worker's address. An [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket
-/// that is connected to the peer's port and is closed with the peer's mesh, or with its process:
-/// see [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh are made with
-/// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory); if none is, messages go
+/// and its [`address`](Mesh::address) has that port and the machine beside the worker's address. An
+/// [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket to the peer's port,
+/// which closes with the peer's mesh or process: see
+/// [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh are made with
+/// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory). If none is, messages go
 /// over `tcp`.
 ///
-/// Progress of the worker accepts who comes, and keeps the socket until the peer goes. Any process
-/// of the machine may connect, but gets no more than such a socket: nothing is received on it.
-/// There are at most 1024, and at most a quarter of the descriptors that the process may have
-/// (`ulimit -n`): who comes then is told so, and goes on unwatched. Where there is no loopback to
-/// listen on, the address has the worker's alone.
+/// The worker's progress accepts connections and keeps the sockets until the peers leave. Any
+/// process of the machine may connect, but nothing is received from it. There are at most 1024
+/// connections, and at most a quarter of the descriptors that the process may have (`ulimit -n`).
+/// Further peers are told so and go on unwatched. Where there is no loopback device, the address
+/// has the worker's alone.
 ///
-/// Dropping it closes all its endpoints by force: flush the worker before.
+/// Dropping a mesh closes all its endpoints by force: flush the worker first.
 ///
-/// ```
-/// use ucx::{Context, Features, Mesh};
+/// ```no_run
+/// # fn example(sender: &ucx::Worker, receiver: &ucx::Worker) -> ucx::Result<()> {
+/// use ucx::Mesh;
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let receiver = Context::builder(Features::TAG).watched_shared_memory().build()?.worker()?;
-/// let at_receiver = Mesh::new(&receiver)?;
+/// let at_receiver = Mesh::new(receiver)?;
 /// let bytes: Vec<u8> = at_receiver.address()?.as_bytes().to_vec();
 ///
-/// // Whoever got the bytes:
-/// let sender = Context::builder(Features::TAG).watched_shared_memory().build()?.worker()?;
-/// let at_sender = Mesh::new(&sender)?;
-/// // SAFETY: the bytes are an address of this program's.
+/// // In another process, which received the bytes:
+/// let at_sender = Mesh::new(sender)?;
+/// // SAFETY: the bytes are an address of this program.
 /// let endpoint = unsafe { at_sender.endpoint(&bytes) }?;
-/// let sending = endpoint.tag_send(7, b"hello".to_vec());
-/// let receiving = receiver.tag_recv(7, u64::MAX, vec![0; 16]);
-/// while !(sending.is_done() && receiving.is_done()) {
-///     // Both sides are in this program, so it has to move both.
-///     sender.progress();
-///     receiver.progress();
-/// }
-/// sending.wait().0?;
-/// println!("{} connected to the receiver", at_receiver.connections());
+/// endpoint.tag_send(7, b"hello".to_vec()).detach();
 /// # Ok(())
 /// # }
 /// ```
@@ -83,13 +72,13 @@ pub struct Mesh {
     door: Option<Door>,
 }
 
-/// How many connections there is room for.
+/// How many connections may be kept.
 fn most() -> usize {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(descriptors / PART).unwrap_or(MOST).min(MOST)
 }
 
-/// An endpoint, and the bytes of the address that it leads to.
+/// An endpoint and the bytes of its address.
 struct Known {
     address: Box<[u8]>,
     endpoint: Rc<Endpoint>,
@@ -100,7 +89,7 @@ struct Door {
     kept: Rc<Kept>,
 }
 
-/// The sockets of a door. They are the worker's, which looks at them, and are closed with this.
+/// The sockets of a door. The worker watches them; they close with this value.
 struct Kept {
     worker: Worker,
     listener: Cell<Option<WatchId>>,
@@ -110,11 +99,11 @@ struct Kept {
 }
 
 impl Mesh {
-    /// Lets `worker` be reached. It keeps the worker alive.
+    /// Lets `worker` be reached, and keeps it alive.
     ///
     /// # Errors
     ///
-    /// `IO_ERROR`, with what the system says, when it has no socket for this.
+    /// `IO_ERROR`, with the system's reason, when there is no socket for this.
     pub fn new(worker: &Worker) -> Result<Mesh> {
         let door =
             match Machine::of_this_thread().map(|machine| Door::open(worker, machine, most())) {
@@ -137,8 +126,8 @@ impl Mesh {
         Ok(PeerAddress::new(self.worker.address()?, local))
     }
 
-    /// The endpoint to the worker with this address: the bytes of a [`PeerAddress`]. One is made
-    /// when there is none yet, and when the last has failed.
+    /// The endpoint to the worker with this address, the bytes of a [`PeerAddress`]. It is made if
+    /// there is none yet, or if the last one has failed.
     ///
     /// # Safety
     ///
@@ -149,7 +138,7 @@ impl Mesh {
     /// As [`PeerAddress::from_bytes`] and
     /// [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
     pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
-        let seal = PeerAddress::seal(bytes);
+        let seal = sealed::sum_of(bytes);
         let is_it = |known: &&Known| *known.address == *bytes && !known.endpoint.is_failed();
         if let Some(known) =
             self.endpoints.borrow().get(&seal).and_then(|known| known.iter().find(is_it))
@@ -175,22 +164,14 @@ impl Mesh {
         failed
     }
 
-    /// How many connections of others it keeps.
+    /// How many connections of peers it keeps.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.door.as_ref().map_or(0, |door| door.kept.peers.borrow().len())
     }
 }
 
-impl fmt::Debug for Mesh {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoints: usize = self.endpoints.borrow().values().map(Vec::len).sum();
-        f.debug_struct("Mesh")
-            .field("endpoints", &endpoints)
-            .field("connections", &self.connections())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Mesh, |it| { connections: it.connections() });
 
 impl Door {
     fn open(worker: &Worker, machine: Machine, most: usize) -> io::Result<Door> {
@@ -215,8 +196,7 @@ impl Door {
 }
 
 impl Kept {
-    /// Accepts who came; whether there was anybody. Who comes when the process has no descriptor
-    /// left waits until it has.
+    /// Accepts connections; whether there were any. Without a free descriptor they wait.
     fn accept(&self, weak: &Weak<Kept>, inner: &Inner, listener: &OwnedFd) -> bool {
         for accepted in 0..AT_ONCE {
             let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
@@ -259,7 +239,7 @@ impl Drop for Kept {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpStream};
     use std::time::{Duration, Instant};
 
@@ -268,11 +248,15 @@ mod tests {
 
     /// A door for at most two, and how to connect to it.
     fn door_for_two() -> (Worker, Door, SocketAddr) {
-        let worker =
-            Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let worker = watched();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
         let address = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
         (worker, door, address)
+    }
+
+    fn watched() -> Worker {
+        let builder = Context::builder(Features::TAG).config("TLS", "tcp,shm,self");
+        builder.watched_shared_memory().build().unwrap().worker().unwrap()
     }
 
     fn until(worker: &Worker, done: impl Fn() -> bool) {
@@ -310,11 +294,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
-        let builder = || {
-            Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory()
-        };
-        let worker = || builder().build().unwrap().worker().unwrap();
-        let (receiver, sender) = (worker(), worker());
+        let (receiver, sender) = (watched(), watched());
         let door = Door::open(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
         let _stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, door.address.port.get())).unwrap();
         until(&receiver, || door.kept.peers.borrow().len() == 1);
@@ -337,8 +317,7 @@ mod tests {
 
     #[test]
     fn a_look_takes_a_few_of_many_who_come() {
-        let worker =
-            Context::builder(Features::TAG).config("TLS", "tcp").build().unwrap().worker().unwrap();
+        let worker = watched();
         let door = Door::open(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
         let address: SocketAddr = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
         let _streams: Vec<_> =
@@ -353,13 +332,7 @@ mod tests {
 
     #[test]
     fn who_got_the_port_of_a_mesh_that_is_gone_is_not_taken_for_it() {
-        use std::io::Write;
-
-        let builder = || {
-            Context::builder(Features::TAG).config("TLS", "tcp,shm,self").watched_shared_memory()
-        };
-        let worker = || builder().build().unwrap().worker().unwrap();
-        let (receiver, sender) = (worker(), worker());
+        let (receiver, sender) = (watched(), watched());
         let talker = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = NonZeroU16::new(talker.local_addr().unwrap().port()).unwrap();
         let local = Local { port, machine: Machine::of_this_thread().unwrap() };
@@ -371,8 +344,6 @@ mod tests {
 
     #[test]
     fn who_says_anything_is_hung_up_on() {
-        use std::io::Write;
-
         let (worker, door, address) = door_for_two();
         let mut stranger = TcpStream::connect(address).unwrap();
         until(&worker, || door.kept.peers.borrow().len() == 1);

@@ -1,21 +1,23 @@
-//! What the receive queues of a context are like in shared memory, as far as the program says: two
-//! whose programs do not say the same do not connect.
+//! The settings that both ends of a connection must share: sizes of receive queues in shared
+//! memory.
 //!
-//! A sender writes into its peer's queue by its own idea of its sizes, and UCX checks nothing. What
-//! the environment says is not looked at: it is not code, and often the same for all processes.
+//! A sender writes into its peer's queue by its own sizes, and UCX checks nothing. Sizes in the
+//! environment do not count: it is usually the same for all processes.
 
+use crate::sealed::sum;
 use crate::status::{Result, Status};
-use crate::sum::sum;
 
-/// The sum of the settings that may be about it, in the order in which they were made. Zero if
-/// there are none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The mode in which UCX assumes that all machines have the same devices, and shortens addresses.
+pub(crate) const UNIFIED_MODE: &str = "UNIFIED_MODE";
+
+/// The checksum of these settings, in the order in which they were made. Zero if there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Queues(pub(crate) u64);
 
 impl Queues {
     /// Those of a context with these settings.
     pub(crate) fn of(config: &[(String, String)]) -> Queues {
-        let sizes = config.iter().filter(|(name, _)| may_be_size(name));
+        let sizes = config.iter().filter(|(name, _)| must_agree(name));
         let said: Vec<u8> =
             sizes.flat_map(|(name, value)| format!("{name}={value}\0").into_bytes()).collect();
         if said.is_empty() { Queues::default() } else { Queues(sum(&said, &[])) }
@@ -28,16 +30,18 @@ impl Queues {
         }
         let what = what();
         Err(Status::UNREACHABLE.during(format!(
-            "{what}: its receive queues in shared memory have other sizes than this worker's; make both contexts \
-             with watched_shared_memory or both without, by one release of the crate, and with the same sizes"
+            "{what}: its receive queues in shared memory have other sizes than this worker's, or \
+             only one of the two has UCX_UNIFIED_MODE; make both contexts with \
+             watched_shared_memory or both without, by one release of the crate, and with the same \
+             sizes"
         )))
     }
 }
 
-/// Whether a setting is one of the sizes that both ends must have the same idea of, of whichever
-/// transport: UCX takes patterns for names, too.
-fn may_be_size(name: &str) -> bool {
-    let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE"];
+/// Whether a setting must be the same at both ends: a size of any transport, whose name UCX also
+/// takes as a pattern, or the mode that changes the layout of addresses.
+fn must_agree(name: &str) -> bool {
+    let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE", UNIFIED_MODE];
     name.contains(['*', '?', '[', '\\']) || sizes.iter().any(|size| name.ends_with(size))
 }
 
@@ -73,6 +77,7 @@ mod tests {
             &[("P?SIX_FIFO_SIZ[E]", "64")],
             &[("POSIX_FIFO_SIZE", "64"), ("POSIX_FIFO_SIZE", "128")],
             &[("POSIX_FIFO_SIZE", "128"), ("POSIX_FIFO_SIZE", "64")],
+            &[(UNIFIED_MODE, "y")],
         ];
         for (at, config) in all.iter().enumerate() {
             assert_eq!(of(config), of(&[config, &[("TLS", "posix")][..]].concat()));

@@ -1,16 +1,26 @@
-//! Ranges of some bytes that requests have, so that no two of them get into each other's way.
+//! Ranges of bytes that requests use, so that no two of them conflict.
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Who has which ranges of some bytes. It knows nothing of the bytes: [`Memory`](crate::Memory) has
-/// one for its leases, and a program has one beside a [`Window`](crate::Window), whose bytes are
-/// elsewhere. A handle that can be cloned.
+/// The ranges of some bytes that are taken. It does not know the bytes: [`Memory`](crate::Memory)
+/// has one for its leases, and a program has one beside a [`Window`](crate::Window). A handle that
+/// can be cloned.
+///
+/// ```
+/// let taken = ucx::Ranges::default();
+/// let written = taken.lease(0..64);
+/// assert!(written.is_some() && taken.lease(63..65).is_none() && taken.share(0..1).is_none());
+/// let readers = [taken.share(64..128), taken.share(100..200)];
+/// assert!(readers.iter().all(Option::is_some) && taken.lease(127..128).is_none());
+/// drop(written);
+/// assert!(taken.lease(0..64).is_some());
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Ranges(Rc<RefCell<Vec<Taken>>>);
 
-/// A range that somebody has.
+/// A range that is taken.
 #[derive(Debug, Clone, PartialEq)]
 struct Taken {
     range: Range<usize>,
@@ -18,14 +28,14 @@ struct Taken {
 }
 
 impl Ranges {
-    /// Takes a range for nobody else until it is dropped. `None` when somebody has some of it, or
-    /// when it ends before it begins.
+    /// Takes a range until it is dropped. `None` when some of it is taken, or when it ends before
+    /// it begins.
     #[must_use]
     pub fn lease(&self, range: Range<usize>) -> Option<RangeLease> {
         self.take(range, false)
     }
 
-    /// As [`lease`](Ranges::lease), for those who only read: any number of them may share bytes.
+    /// As [`lease`](Ranges::lease), for readers: any number of them may share bytes.
     #[must_use]
     pub fn share(&self, range: Range<usize>) -> Option<RangeLease> {
         self.take(range, true)
@@ -40,8 +50,7 @@ impl Ranges {
         Some(RangeLease { of: self.clone(), taken })
     }
 
-    /// Whether somebody has bytes of `range`, those who only read them not counted if this one only
-    /// `reads` too.
+    /// Whether some of `range` is taken. Readers do not conflict with readers.
     pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
         let clash =
             |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
@@ -49,7 +58,7 @@ impl Ranges {
     }
 }
 
-/// A range that was taken out of the others' hands. Dropping it gives it back.
+/// A range that is taken. Dropping it gives it back.
 #[derive(Debug)]
 pub struct RangeLease {
     of: Ranges,

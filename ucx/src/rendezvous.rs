@@ -1,7 +1,6 @@
 //! Active messages whose data stays at the sender until it is fetched.
 
 use std::ffi::c_void;
-use std::fmt;
 use std::mem::ManuallyDrop;
 
 use ucx_sys as sys;
@@ -15,34 +14,19 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 /// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may
-/// be kept beyond the handler. Dropping it drops the message; the sender's request then ends as if
-/// it had arrived.
+/// outlive the handler. Dropping it drops the message, and the sender's request ends as if it had
+/// arrived.
 ///
-/// ```
-/// use std::cell::RefCell;
-/// use std::rc::Rc;
-/// use ucx::{AmFlags, Data};
+/// ```no_run
+/// # fn example(worker: &ucx::Worker) -> ucx::Result<()> {
+/// use ucx::Data;
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::AM).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// let announced = Rc::new(RefCell::new(None));
-/// let put = Rc::clone(&announced);
-/// worker.set_am_handler(1, move |message| {
-///     if let Data::Rendezvous(rendezvous) = message.data {
-///         put.replace(Some(rendezvous));
+/// worker.set_am_handler(1, |message| {
+///     if let Data::Rendezvous(announced) = message.data {
+///         let buffer = vec![0; announced.len()];
+///         announced.recv(buffer).detach();
 ///     }
 /// })?;
-/// let sending = endpoint.am_send_with(1, &[], vec![7; 100_000], AmFlags::RENDEZVOUS);
-/// worker.progress_until(|| announced.borrow().is_some());
-///
-/// let Some(rendezvous) = announced.take() else { unreachable!() };
-/// assert!(!rendezvous.is_empty());
-/// let buffer = vec![0; rendezvous.len()];
-/// let (received, buffer) = rendezvous.recv(buffer).wait();
-/// assert_eq!((received?, buffer[99_999]), (100_000, 7));
-/// sending.wait().0?;
 /// # Ok(())
 /// # }
 /// ```
@@ -72,8 +56,8 @@ impl Rendezvous {
     }
 
     /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`:
-    /// `ucp_am_recv_data_nbx`. Yields the number of bytes. A buffer that is too small comes back
-    /// with `BUFFER_TOO_SMALL`, and the message is dropped.
+    /// `ucp_am_recv_data_nbx`. Yields their number. A buffer that is too small comes back with
+    /// `BUFFER_TOO_SMALL`, and the message is dropped.
     pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, usize> {
         if buffer.len() < self.length {
             return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
@@ -129,8 +113,4 @@ impl Drop for Rendezvous {
     }
 }
 
-impl fmt::Debug for Rendezvous {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Rendezvous({} bytes)", self.length)
-    }
-}
+debug_fields!(Rendezvous, |it| { len: it.length });

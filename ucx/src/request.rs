@@ -22,20 +22,11 @@ use crate::slot::{Completion, Slot};
 use crate::status::Status;
 use crate::worker::Worker;
 
-/// What a kind of request yields when it succeeds: nothing for sends, a length or a tag for
-/// receives.
-///
-/// Implemented by this crate only.
-pub trait Outcome: sealed::Sealed {
+/// What a request yields: nothing for sends, a length or a tag for receives. Only this crate can
+/// implement it.
+pub trait Outcome {
     #[doc(hidden)]
     fn from_completion(completion: &Completion) -> Self;
-}
-
-pub(crate) mod sealed {
-    /// Keeps [`Outcome`](super::Outcome) to this crate.
-    pub trait Sealed {}
-    impl Sealed for () {}
-    impl Sealed for usize {}
 }
 
 impl Outcome for () {
@@ -48,7 +39,7 @@ impl Outcome for usize {
     }
 }
 
-/// As [`params`], for this buffer.
+/// The parameters of a request of this worker with this buffer.
 #[inline]
 pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_request_param_t {
     let mut params = worker.inner().params();
@@ -65,42 +56,29 @@ enum Phase {
     Taken,
 }
 
-/// An operation that UCX works on, and the buffer that belongs to it: `ucs_status_ptr_t`.
+/// An operation that UCX works on, and its buffer: `ucs_status_ptr_t`.
 ///
-/// It ends as a pair of the result and the buffer. As a future it needs someone to call
+/// It ends with a pair of result and buffer. As a future it needs someone to call
 /// [`Worker::progress`]; a thread that does nothing else may call [`wait`](Request::wait). Many
-/// operations are complete when they return: ask [`into_done`](Request::into_done) before storing
+/// operations are complete when they return: ask [`into_done`](Request::into_done) before you store
 /// the request.
 ///
-/// Dropping a request before its end cancels a tag receive; other operations go on. Its buffer is
-/// kept until UCX is done with it, whatever happens.
+/// Dropping a request before its end cancels a tag receive; other operations go on. UCX keeps the
+/// buffer until it is done with it.
 ///
-/// ```
-/// use std::time::Duration;
-/// use ucx::{Request, TagInfo};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::TAG).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// // Most are done at once, and cost no more.
+/// ```no_run
+/// # fn example(worker: &ucx::Worker, endpoint: &ucx::Endpoint) -> Result<(), ucx::Status> {
+/// // Most sends are done at once.
 /// match endpoint.tag_send(7, b"hello".to_vec()).into_done() {
-///     Ok((result, _)) => result?,
+///     Ok((result, _buffer)) => result?,
 ///     Err(request) => request.detach(),
 /// }
-/// let receive: Request<Vec<u8>, TagInfo> = worker.tag_recv(7, u64::MAX, vec![0; 16]);
-/// if !receive.is_done() {
-///     worker.progress();
-/// }
-/// let Ok((result, bytes)) = receive.wait_for(Duration::from_secs(10)) else { return Err("nothing came".into()) };
-/// assert_eq!(&bytes[..result?.length], b"hello");
-///
-/// let (result, _) = endpoint.tag_send(8, b"again".to_vec()).wait();
-/// result?;
+/// let (result, bytes) = worker.tag_recv(7, u64::MAX, vec![0; 16]).wait();
+/// println!("{:?}", &bytes[..result?.length]);
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "dropping a request cancels a receive; call `detach` to let an operation end by itself"]
+#[must_use = "dropping a request cancels a receive; `detach` lets an operation end by itself"]
 pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,
     /// There unless the phase is `Taken`.
@@ -114,8 +92,8 @@ pub struct Request<B: 'static, T: Outcome = ()> {
 impl<B: 'static, T: Outcome> Unpin for Request<B, T> {}
 
 impl<B: 'static, T: Outcome> Request<B, T> {
-    /// The request for what UCX returned: null, an error, or a request of its own, in the one place
-    /// that tells them apart. `immediate` is what a null stands for.
+    /// The request for what UCX returned: null, an error, or a request of its own. Null stands for
+    /// `immediate`.
     #[inline]
     pub(crate) fn started(
         worker: &Worker,
@@ -133,7 +111,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         Request { phase, buffer, keep: None, outcome: PhantomData }
     }
 
-    /// Makes a drop cancel the operation, which UCX can do with tag receives.
+    /// Makes a drop cancel the operation, which UCX can only do with tag receives.
     #[inline]
     pub(crate) fn cancelled_by_drop(mut self) -> Self {
         if let Phase::Pending { cancel, .. } = &mut self.phase {
@@ -142,8 +120,8 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self
     }
 
-    /// Keeps something alive until UCX is done, and no longer: it may need the worker, which a
-    /// request that is over has not.
+    /// Keeps something alive until UCX is done. It is dropped then: it may need the worker, which a
+    /// finished request does not hold.
     pub(crate) fn keeping(mut self, keep: Rc<dyn Any>) -> Self {
         if let Phase::Pending { .. } = self.phase {
             self.keep = Some(keep);
@@ -151,7 +129,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self
     }
 
-    /// A request that is over before UCX saw it.
+    /// A request that failed before UCX saw it.
     pub(crate) fn failed(status: Status, buffer: B) -> Self {
         let phase = Phase::Done(Completion::new(status));
         Request { phase, buffer: Held::new(buffer), keep: None, outcome: PhantomData }
@@ -167,12 +145,11 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// The result and the buffer if the operation has ended, else the request again. Costs nothing
-    /// but a look.
+    /// The result and the buffer if the operation has ended.
     ///
     /// # Errors
     ///
-    /// The request itself, when it is still under way.
+    /// The request itself, while it is under way.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
     pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {
@@ -182,7 +159,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         Ok(done)
     }
 
-    /// Lets the operation end by itself and drops the buffer then. The result is lost.
+    /// Lets the operation end by itself, and loses the result.
     pub fn detach(mut self) {
         if let Phase::Pending { cancel, .. } = &mut self.phase {
             *cancel = false;
@@ -194,25 +171,14 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// # Panics
     ///
     /// Inside a callback of the same worker, where waiting would last for ever.
-    pub fn wait(mut self) -> (Result<T, Status>, B) {
-        let mut idle = 0_u32;
-        loop {
-            if let Some(done) = self.take() {
-                return done;
-            }
-            let Phase::Pending { worker, .. } = &self.phase else {
-                unreachable!("taken just above")
-            };
-            assert!(!worker.is_progressing(), "Request::wait inside a callback of the same worker");
-            idle = if worker.progress() { 0 } else { idle.saturating_add(1) };
-            if idle > 1000 {
-                std::thread::yield_now();
-            }
+    pub fn wait(self) -> (Result<T, Status>, B) {
+        match self.wait_for(Duration::MAX) {
+            Ok(done) => done,
+            Err(_) => unreachable!("there is no limit"),
         }
     }
 
-    /// As [`wait`](Request::wait), but for `limit` only, or a little longer: it looks at the clock
-    /// every now and then.
+    /// As [`wait`](Request::wait), for `limit` or a little longer.
     ///
     /// # Errors
     ///
@@ -223,7 +189,9 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// As [`wait`](Request::wait).
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     pub fn wait_for(self, limit: Duration) -> Result<(Result<T, Status>, B), Self> {
-        if let Phase::Pending { worker, .. } = &self.phase {
+        if let Phase::Pending { worker, .. } = &self.phase
+            && !self.is_done()
+        {
             let (worker, deadline) = (worker.clone(), Instant::now().checked_add(limit));
             let mut turns = 0_u32;
             worker.progress_until(|| {
@@ -249,7 +217,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self.phase = Phase::Done(completion);
     }
 
-    /// Takes the result and the buffer out when the operation has ended and they are still here.
+    /// Takes result and buffer if the operation has ended and they are still here.
     #[inline]
     fn take(&mut self) -> Option<(Result<T, Status>, B)> {
         self.settle();
@@ -261,7 +229,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         Some((completion.status.ok().map(|()| T::from_completion(&completion)), buffer))
     }
 
-    /// Has UCX's callback wake whoever polls.
+    /// Has UCX's callback wake the task.
     #[inline(never)]
     fn wake_later(&self, cx: &TaskContext<'_>) {
         let Phase::Pending { slot, .. } = &self.phase else {
@@ -277,7 +245,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// The drop of a request whose result nobody took.
+    /// The drop of a request whose result was not taken.
     #[inline(never)]
     fn give_up(&mut self) {
         if let Phase::Pending { slot, worker, cancel: true } = &self.phase {

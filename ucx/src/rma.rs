@@ -1,6 +1,5 @@
-//! Remote memory: put and get on the registered memory of a peer.
+//! Put and get on the registered memory of a peer.
 
-use std::fmt;
 use std::ptr;
 use std::rc::Rc;
 
@@ -15,18 +14,17 @@ use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 
-/// The longest key that is taken for one. Real ones have about ten bytes for each kind of device.
+/// The longest key that is accepted. Real ones have about ten bytes for each kind of device.
 const LONGEST: usize = 4096;
 
-/// The shortest: a map of devices and a kind of memory.
+/// The shortest key: a map of devices and a kind of memory.
 const SHORTEST: usize = 9;
 
-/// UCX reads a key without knowing its length: a map of 64 devices says how many parts of up to 255
-/// bytes follow. That many readable bytes behind the end keep a key that was cut from being read
-/// past its memory.
+/// UCX reads a key without its length: a map of 64 devices says how many parts of up to 255 bytes
+/// follow. So many readable bytes follow the key that UCX stays inside if it was cut.
 const SLACK: usize = 64 * 256 + 4096;
 
-/// An unpacked remote key: `ucp_rkey_h`. Held by requests too, so without a handle of the worker.
+/// An unpacked remote key: `ucp_rkey_h`. Requests hold it too, so it has no handle of the worker.
 struct Key {
     raw: sys::ucp_rkey_h,
 }
@@ -39,31 +37,19 @@ impl Drop for Key {
     }
 }
 
-/// A part of a peer's registered memory, to be reached over one endpoint.
+/// A part of a peer's registered memory, reached over one endpoint.
 ///
-/// ```
-/// use ucx::RemoteMemory;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let context = ucx::Context::builder(ucx::Features::RMA | ucx::Features::AMO64).config("TLS", "self").build()?;
-/// # let worker = context.worker()?;
-/// # let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&worker.address()?)?;
-/// # let memory = ucx::Memory::allocate(&context, 4096)?;
-/// # let key = memory.remote_key()?;
-/// // `key` came from the owner of `memory`, with address and length.
-/// // SAFETY: they are as the owner gave them, and it keeps the memory registered for as long as this is used.
-/// let remote: RemoteMemory = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) }?;
-/// assert!(remote.len() == 4096 && !remote.is_empty());
-///
-/// remote.put(&endpoint, 8, b"hello".to_vec()).wait().0?;
+/// ```no_run
+/// # type Any = Box<dyn std::error::Error>;
+/// # fn example(endpoint: &ucx::Endpoint, key: &[u8], address: u64) -> Result<(), Any> {
+/// // SAFETY: the owner sent key and address of 4096 bytes, and keeps them registered.
+/// let remote = unsafe { endpoint.remote_memory(key, address, 4096) }?;
+/// remote.put(endpoint, 8, b"hello".to_vec()).wait().0?;
 /// endpoint.flush().wait().0?;
-/// let (read, bytes) = remote.get(&endpoint, 8, vec![0; 5]).wait();
+/// let (read, bytes) = remote.get(endpoint, 8, vec![0; 5]).wait();
 /// read?;
 /// assert_eq!(bytes, b"hello");
-///
-/// assert_eq!(remote.fetch_add(&endpoint, 0, 3).wait()?, 0);
-/// assert_eq!(remote.compare_swap(&endpoint, 0, 3, 10).wait()?, 3);
-/// assert_eq!(remote.swap(&endpoint, 0, 0).wait()?, 10);
+/// let before = remote.fetch_add(endpoint, 0, 3).wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -77,22 +63,21 @@ pub struct RemoteMemory {
 }
 
 impl Endpoint {
-    /// The memory that the peer describes with the key of
-    /// [`Memory::remote_key`](crate::Memory::remote_key) and the address and length that go with
-    /// it: `ucp_ep_rkey_unpack`.
+    /// The memory that a peer describes by [`Memory::remote_key`](crate::Memory::remote_key),
+    /// address and length: `ucp_ep_rkey_unpack`.
     ///
     /// # Errors
     ///
-    /// `INVALID_PARAM` for bytes that cannot be a key or an address range that wraps around,
-    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`], `UNREACHABLE` when no
+    /// `INVALID_PARAM` for bytes that cannot be a key, or an address range that wraps around.
+    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`]. `UNREACHABLE` when no
     /// transport reaches the memory.
     ///
     /// # Safety
     ///
-    /// The key is from the peer of this endpoint, unchanged: UCX cannot check it. The peer has that
-    /// many bytes registered at that address, keeps them so until this value and its requests are
-    /// gone, and does not treat them as its own meanwhile; when the peer is this very process, a
-    /// wrong address is a wild pointer.
+    /// The key comes unchanged from the peer of this endpoint; UCX cannot check it. The peer keeps
+    /// that many bytes registered at that address until this value and its requests are gone, and
+    /// does not treat them as its own meanwhile. If the peer is this process, a wrong address is a
+    /// wild pointer.
     pub unsafe fn remote_memory(
         &self,
         key: &[u8],
@@ -139,9 +124,9 @@ impl RemoteMemory {
         self.length == 0
     }
 
-    /// Writes `data` at `offset`: `ucp_put_nbx`. It ends when the data may be used again; that the
-    /// bytes have arrived is what the end of a later [`Endpoint::flush`] says. `endpoint` is the
-    /// one that this memory was made from.
+    /// Writes `data` at `offset`: `ucp_put_nbx`. The request ends when the data may be used again;
+    /// a later [`Endpoint::flush`] ends when the bytes have arrived. `endpoint` is the one that
+    /// this memory was made from.
     ///
     /// `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` with another endpoint,
     /// `UNSUPPORTED` without [`Features::RMA`].
@@ -181,8 +166,7 @@ impl RemoteMemory {
             .keeping(self.hold())
     }
 
-    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached
-    /// over this endpoint.
+    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached.
     pub(crate) fn reach(
         &self,
         endpoint: &Endpoint,
@@ -216,11 +200,4 @@ impl RemoteMemory {
     }
 }
 
-impl fmt::Debug for RemoteMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteMemory")
-            .field("address", &self.address)
-            .field("len", &self.length)
-            .finish()
-    }
-}
+debug_fields!(RemoteMemory, |it| { address: it.address, len: it.length });

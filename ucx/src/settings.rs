@@ -1,5 +1,5 @@
-//! What UCX is told of a context's settings: old releases take those of a single transport in
-//! another way, or not at all. And which settings make a release fail later on.
+//! UCX's settings by release: what old ones take in another way or not at all, and what makes a
+//! release fail later.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,8 +13,8 @@ const BY_TRANSPORT: Version = Version { major: 1, minor: 17, patch: 0 };
 /// The first release that says nothing of a setting of a transport that the context does not use.
 const SILENT: Version = Version { major: 1, minor: 20, patch: 0 };
 
-/// The first release that needs no hooks to survive a failed endpoint with a rendezvous message
-/// under way. Without them it does not register the message's memory.
+/// The first release that survives a failed endpoint with a rendezvous message under way without
+/// memory hooks.
 const WITHOUT_HOOKS: Version = Version { major: 1, minor: 22, patch: 0 };
 
 /// The first release whose old protocols have neither put and get nor atomic operations.
@@ -32,18 +32,17 @@ const SEVERAL: [(&str, &[&str]); 5] = [
     ("*", &["posix", "sysv", "xpmem", "cma", "knem", "tcp", "self"]),
 ];
 
-/// The transports that are a module of the kernel, which few machines have.
+/// Transports that need a module of the kernel, which few machines have.
 const MODULES: [&str; 2] = ["xpmem", "knem"];
 
 /// A setting's name without `UCX_`, and its value.
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The settings as `release` takes them, where the environment gives `environment` as the list of
-/// transports.
+/// The settings for `release`, where the environment gives `environment` as the list of transports.
 ///
 /// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out.
-/// UCX 1.16 knows no setting of a single transport, only those of all with a receive queue in
-/// memory (`MM_..`): `posix` has them, and `sysv` is not used.
+/// UCX 1.16 knows settings of all transports with a receive queue in memory only (`MM_..`): they
+/// get those of `posix`, and `sysv` is not used.
 pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
@@ -78,8 +77,7 @@ pub(crate) fn for_release<'a>(
     taken
 }
 
-/// Why `release` must send no rendezvous message with the environment's settings, if so: it would
-/// crash as a peer goes away meanwhile.
+/// Why `release` must not send rendezvous messages in this environment, if so.
 pub(crate) fn without_rendezvous(
     release: Version,
     environment: impl Fn(&str) -> Option<String>,
@@ -87,14 +85,14 @@ pub(crate) fn without_rendezvous(
     let without = environment("UCX_MEM_EVENTS").is_some_and(|value| is_off(&value));
     (release < WITHOUT_HOOKS && without).then(|| {
         format!(
-            "UCX {release} with UCX_MEM_EVENTS=n crashes when a peer goes away during a rendezvous message: \
-             long messages are sent eagerly, which takes longer; unset the variable, or use UCX \
-             {WITHOUT_HOOKS} or newer"
+            "UCX {release} with UCX_MEM_EVENTS=n crashes when a peer goes away during a rendezvous \
+             message: long messages are sent eagerly, which takes longer; unset the variable, or \
+             use UCX {WITHOUT_HOOKS} or newer"
         )
     })
 }
 
-fn is_off(value: &str) -> bool {
+pub(crate) fn is_off(value: &str) -> bool {
     ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
@@ -115,7 +113,8 @@ pub(crate) fn refused(
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
         format!(
-            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, or set it to y"
+            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: unset it, \
+             or set it to y"
         )
     })
 }
@@ -144,8 +143,8 @@ pub(crate) fn has_module(transport: &str) -> bool {
     Path::new("/dev").join(transport).exists()
 }
 
-/// The same list without `sysv`. In place of several transports it names those that are there: UCX
-/// warns when one that it lacks is named.
+/// The list without `sysv`. It names those of several transports that are there: UCX warns of a
+/// named one that it lacks.
 fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
     if list.starts_with('^') {
         return format!("{list},sysv");
@@ -169,10 +168,13 @@ fn without_sysv(list: &str, has_module: impl Fn(&str) -> bool) -> String {
 mod tests {
     use super::*;
 
+    fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+        settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// As text, such as `TLS=tcp MM_FIFO_SIZE=64`.
     fn taken(settings: &[(&str, &str)], release: &str, environment: Option<&str>) -> String {
-        let settings: Vec<_> =
-            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let settings = owned(settings);
         let taken = for_release(&settings, release.parse().unwrap(), environment, |_| false);
         let words: Vec<_> = taken.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.join(" ")
@@ -221,8 +223,7 @@ mod tests {
         release: &str,
         variable: &str,
     ) -> Option<String> {
-        let settings: Vec<_> =
-            settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let settings = owned(settings);
         let (name, value) = variable.split_once('=').unwrap();
         let environment = |asked: &str| (asked == name).then(|| value.to_owned());
         refused(features, &settings, release.parse().unwrap(), environment)

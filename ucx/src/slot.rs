@@ -1,5 +1,5 @@
-//! What this crate keeps in each of UCX's pooled requests, from the callback that ends it to the
-//! handle that reads how.
+//! This crate's part of UCX's pooled requests: from the callback that ends one to the handle that
+//! reads how.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use ucx_sys as sys;
 
 use crate::status::Status;
 
-/// What UCX says at the end of an operation.
+/// How an operation ended.
 #[derive(Clone, Copy)]
 pub struct Completion {
     pub(crate) status: Status,

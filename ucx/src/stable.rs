@@ -6,11 +6,9 @@ use stable_deref_trait::StableDeref;
 
 use crate::buffer::{Buffer, BufferMut};
 
-/// Makes a [`Buffer`], or a [`BufferMut`], of any value whose bytes stay where they are when it is
-/// moved: the payloads and held commands of UROM, memory maps, strings of other crates.
-///
-/// A request on it gives it back in the end, and [`into_inner`](Stable::into_inner) gives the
-/// value.
+/// Makes a [`Buffer`] or a [`BufferMut`] of any value whose bytes stay in place when it moves
+/// (`StableDeref<Target = [u8]>`): UROM's payloads and held commands, memory maps.
+/// [`into_inner`](Stable::into_inner) gives the value back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stable<B>(B);
 
@@ -25,12 +23,6 @@ impl<B> Stable<B> {
     #[inline]
     pub fn into_inner(self) -> B {
         self.0
-    }
-}
-
-impl<B> From<B> for Stable<B> {
-    fn from(value: B) -> Self {
-        Stable(value)
     }
 }
 
@@ -86,11 +78,5 @@ mod tests {
         let moved = Box::new(buffer);
         assert_eq!(moved.start(), at);
         assert_eq!(*moved.into_inner(), [1, 2, 3]);
-    }
-
-    #[test]
-    fn no_bytes_are_a_buffer_too() {
-        let buffer: Stable<Vec<u8>> = vec![].into();
-        assert!(Buffer::is_empty(&buffer));
     }
 }

@@ -1,4 +1,4 @@
-//! What UCX says about an operation: [`Status`], and [`Error`], a status with what was being done.
+//! UCX's answers: [`Status`], and [`Error`], a status with what was being done.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -6,10 +6,9 @@ use std::fmt;
 
 use ucx_sys as sys;
 
-/// The result of a UCX operation: `ucs_status_t`.
-///
-/// Any byte is a valid value, so a status from another version of UCX, or from the wire, is never
-/// undefined behaviour. Zero is success, one is "in progress", everything negative is an error.
+/// The result of a UCX operation: `ucs_status_t`. Zero is success, one is "in progress", negative
+/// values are errors. Any byte is a valid value, so a status from another version of UCX or from
+/// the wire is no undefined behaviour.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Status(i8);
@@ -18,7 +17,11 @@ pub struct Status(i8);
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $raw:ident;)*) => {
         impl Status {
-            $($(#[$doc])* pub const $name: Status = Status(sys::$raw.0);)*
+            $(
+                #[doc = concat!("`", stringify!($raw), "`.")]
+                $(#[$doc])*
+                pub const $name: Status = Status(sys::$raw.0);
+            )*
 
             /// The name of the constant in UCX's headers, if this is a status that UCX 1.16 knows.
             #[must_use]
@@ -33,57 +36,39 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// Done.
     OK = UCS_OK;
     /// Started and not yet complete.
     IN_PROGRESS = UCS_INPROGRESS;
-    /// There is no message.
     NO_MESSAGE = UCS_ERR_NO_MESSAGE;
-    /// No resource is free to start the operation.
     NO_RESOURCE = UCS_ERR_NO_RESOURCE;
     /// Input or output failed, or an operating system's call did.
     IO_ERROR = UCS_ERR_IO_ERROR;
-    /// Out of memory.
     NO_MEMORY = UCS_ERR_NO_MEMORY;
-    /// A parameter is wrong.
     INVALID_PARAM = UCS_ERR_INVALID_PARAM;
     /// No transport reaches the peer.
     UNREACHABLE = UCS_ERR_UNREACHABLE;
-    /// An address is not one.
     INVALID_ADDR = UCS_ERR_INVALID_ADDR;
-    /// Not implemented.
     NOT_IMPLEMENTED = UCS_ERR_NOT_IMPLEMENTED;
-    /// The message is longer than the buffer; the buffer is full.
+    /// The message is longer than the buffer.
     MESSAGE_TRUNCATED = UCS_ERR_MESSAGE_TRUNCATED;
-    /// Nothing moved.
     NO_PROGRESS = UCS_ERR_NO_PROGRESS;
     /// The buffer is too small; nothing was written.
     BUFFER_TOO_SMALL = UCS_ERR_BUFFER_TOO_SMALL;
     /// There is no such element; also an unknown configuration name.
     NO_ELEM = UCS_ERR_NO_ELEM;
-    /// Some of several connections failed.
     SOME_CONNECTS_FAILED = UCS_ERR_SOME_CONNECTS_FAILED;
     /// There is no such device; also a transport list that names none.
     NO_DEVICE = UCS_ERR_NO_DEVICE;
-    /// Try again later.
     BUSY = UCS_ERR_BUSY;
     /// Cancelled: a request that was cancelled, or whose endpoint was closed by force.
     CANCELED = UCS_ERR_CANCELED;
-    /// A shared memory segment could not be made or attached.
     SHMEM_SEGMENT = UCS_ERR_SHMEM_SEGMENT;
-    /// It exists already.
     ALREADY_EXISTS = UCS_ERR_ALREADY_EXISTS;
-    /// A value is out of range.
     OUT_OF_RANGE = UCS_ERR_OUT_OF_RANGE;
-    /// It took too long.
     TIMED_OUT = UCS_ERR_TIMED_OUT;
-    /// A limit is exceeded.
     EXCEEDS_LIMIT = UCS_ERR_EXCEEDS_LIMIT;
-    /// Not supported here.
     UNSUPPORTED = UCS_ERR_UNSUPPORTED;
-    /// The peer refused the connection.
     REJECTED = UCS_ERR_REJECTED;
-    /// Not connected.
     NOT_CONNECTED = UCS_ERR_NOT_CONNECTED;
     /// The peer closed the connection or died.
     CONNECTION_RESET = UCS_ERR_CONNECTION_RESET;

@@ -1,6 +1,5 @@
-//! Which transports an endpoint uses, and whether that is shared memory.
+//! The transports of an endpoint.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::ptr;
 
@@ -10,24 +9,23 @@ use crate::endpoint::Endpoint;
 use crate::status::{Result, check};
 use crate::zeroed::Zeroed;
 
-/// There are never more: UCX has one for each way of using an endpoint.
+/// UCX has at most one for each way of using an endpoint.
 const MOST: usize = 64;
 
-/// Those with a receive queue in memory. Others that use memory of both processes only move the
-/// bytes of long messages.
+/// Those with a receive queue in memory. Others use memory of both processes for long messages
+/// only.
 const SHARED_MEMORY: [&str; 3] = ["posix", "sysv", "xpmem"];
 
-/// What the names of those begin with whose devices carry out atomic operations: InfiniBand's and
-/// RoCE's.
+/// Beginnings of names whose devices carry out atomic operations: InfiniBand's and RoCE's.
 const WITH_ATOMICS: [&str; 2] = ["rc", "dc"];
 
 impl Endpoint {
-    /// The names of the transports it uses, such as `posix` or `tcp`, one as often as the endpoint
-    /// uses it: `ucp_ep_query`. Until the connection is made they are those that make it.
+    /// The names of its transports, such as `posix` or `tcp`, each as often as the endpoint uses
+    /// it: `ucp_ep_query`. Until the connection is made they are those that make it.
     ///
     /// # Errors
     ///
-    /// What UCX says.
+    /// UCX's error.
     pub fn transports(&self) -> Result<Vec<String>> {
         let none =
             sys::ucp_transport_entry_t { transport_name: ptr::null(), device_name: ptr::null() };
@@ -52,8 +50,8 @@ impl Endpoint {
         Ok(names.collect())
     }
 
-    /// Whether its messages go through memory of this machine, into a receive queue which all such
-    /// peers of a worker share: whether `posix`, `sysv` or `xpmem` is among its
+    /// Whether its messages go through shared memory, into a receive queue that a worker has for
+    /// all such peers: whether `posix`, `sysv` or `xpmem` is among its
     /// [`transports`](Endpoint::transports).
     ///
     /// # Errors
@@ -63,38 +61,12 @@ impl Endpoint {
         Ok(self.transports()?.iter().any(|name| SHARED_MEMORY.contains(&name.as_str())))
     }
 
-    /// Whether it uses a device that carries out atomic operations. One that does is asked once;
-    /// one that does not may get one as its connection is made.
+    /// Whether it uses a device that carries out atomic operations. The answer may become true as
+    /// the connection is made, and stays so.
     pub(crate) fn has_device_with_atomics(&self) -> bool {
         let is_one = |name: &String| WITH_ATOMICS.iter().any(|begin| name.starts_with(begin));
-        once_true(self.device_with_atomics(), || {
-            self.transports().is_ok_and(|names| names.iter().any(is_one))
-        })
-    }
-}
-
-/// Asks until the answer is `true`.
-fn once_true(known: &Cell<bool>, ask: impl FnOnce() -> bool) -> bool {
-    if !known.get() {
-        known.set(ask());
-    }
-    known.get()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_true_once_is_not_asked_again() {
-        let (known, asked) = (Cell::new(false), Cell::new(0));
-        for (answer, expected) in [(false, false), (true, true), (false, true), (false, true)] {
-            let ask = || {
-                asked.set(asked.get() + 1);
-                answer
-            };
-            assert_eq!(once_true(&known, ask), expected);
-        }
-        assert_eq!(asked.get(), 2);
+        let known = self.device_with_atomics();
+        known.set(known.get() || self.transports().is_ok_and(|names| names.iter().any(is_one)));
+        known.get()
     }
 }

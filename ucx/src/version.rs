@@ -1,15 +1,14 @@
-//! The version of the UCX that runs, whether it will do, and which versions understand each other.
+//! The version of the UCX that runs, and which versions understand each other.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::num::ParseIntError;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use ucx_sys as sys;
 
-use crate::status::{self, Status};
+use crate::status::{Error, Result, Status};
 
 /// A version of UCX, such as `1.22.0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,35 +50,35 @@ fn file() -> Option<PathBuf> {
     Some(name.to_string_lossy().into_owned().into())
 }
 
-/// Refuses a UCX before [`OLDEST`]: UCX itself only logs a warning, goes on with
-/// structures of another layout, and loses data or crashes. A program can be linked with a
-/// newer one and run with the system's. [`Context`](crate::Context) asks by itself.
+/// Refuses a UCX before [`OLDEST`]: UCX itself only logs a warning, and then loses data or crashes.
+/// A program can be linked with a newer one and run with the system's. [`Context`](crate::Context)
+/// checks this by itself.
 ///
 /// # Errors
 ///
-/// `UNSUPPORTED`, with the version, the file it is in, and what to set.
-pub fn require_version() -> status::Result<()> {
+/// `UNSUPPORTED`, with the version, its file, and what to set.
+pub fn require_version() -> Result<()> {
     judge(version(), file)
 }
 
-fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> status::Result<()> {
+fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> Result<()> {
     if running >= OLDEST {
         return Ok(());
     }
     let file = file().map(|file| format!(" ({})", file.display())).unwrap_or_default();
     Err(Status::UNSUPPORTED.during(format!(
-        "the UCX of this process is {running}{file}, and {OLDEST} is the oldest that will do: put the directory of a \
-         newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was built with, say; a build script that calls \
-         `ucx_probe::emit_rpath()` has a program find that by itself"
+        "the UCX of this process is {running}{file}, and {OLDEST} is the oldest that will do: put \
+         the directory of a newer libucp.so.0 first in LD_LIBRARY_PATH, the one this program was \
+         built with, say; a build script that calls `ucx_probe::emit_rpath()` has a program find \
+         that by itself"
     )))
 }
 
 /// Whether two versions of UCX can connect to each other.
 ///
-/// 1.16, 1.17 and 1.18 connect to each other; from 1.19 on a version connects only to its own minor
-/// version. That is what holds for messages and registered memory, over shared memory and over TCP,
-/// in both directions: some others do some of it. UCX itself says no more than "no remote address"
-/// when they do not fit, if it does not crash, so peers should compare before they connect.
+/// 1.16, 1.17 and 1.18 do; from 1.19 on a version connects only to its own minor version. That
+/// holds for messages and registered memory, over shared memory and TCP, in both directions. Peers
+/// should compare before they connect: UCX itself says "no remote address", or crashes.
 #[must_use]
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 19);
@@ -92,34 +91,20 @@ impl fmt::Display for Version {
     }
 }
 
-/// A text that is not a version: it must be three numbers with dots between them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseVersionError {
-    text: String,
-    source: Option<ParseIntError>,
-}
-
-impl fmt::Display for ParseVersionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no UCX version: expected three numbers, such as 1.22.0", self.text)
-    }
-}
-
-impl std::error::Error for ParseVersionError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
-    }
-}
-
 impl FromStr for Version {
-    type Err = ParseVersionError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ParseVersionError> {
-        let error = |source| ParseVersionError { text: text.to_owned(), source };
-        let parts: Vec<&str> = text.split('.').collect();
-        let &[major, minor, patch] = parts.as_slice() else { return Err(error(None)) };
-        let number = |part: &str| part.parse::<u32>().map_err(|source| error(Some(source)));
-        Ok(Version { major: number(major)?, minor: number(minor)?, patch: number(patch)? })
+    /// # Errors
+    ///
+    /// `INVALID_PARAM` unless the text is three numbers with dots between them.
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers: std::result::Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[major, minor, patch]) => Ok(Version { major, minor, patch }),
+            _ => Err(Status::INVALID_PARAM.during(format!(
+                "{text:?} is no UCX version: expected three numbers, such as 1.22.0"
+            ))),
+        }
     }
 }
 

@@ -1,5 +1,4 @@
-//! Sockets that a worker watches beside UCX: by them a mesh learns that a peer left, which shared
-//! memory does not tell.
+//! Sockets that a worker watches beside UCX. A mesh learns from them that a peer left.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -12,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 
-/// A worker looks at the clock every so many rounds with work ...
+/// A worker looks at the clock after so many rounds with work.
 const ROUNDS: u32 = 1024;
 
-/// ... of which one without work counts for so many ...
+/// A round without work counts for so many.
 const IDLE: u32 = 64;
 
-/// ... and at its sockets this often, at most. It costs a system call, which is ten times what a
-/// round over shared memory does.
+/// A worker looks at its sockets at most so often: a look is a system call and takes as long as ten
+/// rounds over shared memory.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// How many sockets with news a look takes; the others are there the next time.
+/// How many sockets with news one look takes.
 const AT_ONCE: usize = 16;
 
 /// A name for a watched socket, never used again.
@@ -60,9 +59,8 @@ impl<W> Default for Watch<W> {
 }
 
 impl<W> Watch<W> {
-    /// Calls `news` whenever there is something to read, or to be told, on `socket`, between rounds
-    /// of progress: outside of UCX and of every callback. It says whether it did anything, and must
-    /// not hold a strong handle of the worker.
+    /// Calls `news` when there is something to read on `socket`, outside of UCX and its callbacks.
+    /// It returns whether it did anything, and must not hold a strong handle of the worker.
     pub(crate) fn add(
         &self,
         socket: Rc<OwnedFd>,

@@ -1,10 +1,6 @@
 //! Windows: memory of one process that others read and write, described by one piece of bytes.
-//!
-//! UCX's exported memory handles need an RDMA device. A window needs none: its bytes name the
-//! owner's worker, the memory and its remote key, and whoever opens it reaches the memory through
-//! that worker.
-
-use std::fmt;
+//! UCX's exported memory handles need an RDMA device; a window does not: it goes through the
+//! owner's worker.
 
 use crate::address::WorkerAddress;
 use crate::buffer::{Buffer, BufferMut};
@@ -13,28 +9,27 @@ use crate::features::Features;
 use crate::memory::Memory;
 use crate::request::Request;
 use crate::rma::RemoteMemory;
-use crate::status::{Error, Result, Status};
-use crate::sum::sum;
+use crate::sealed::{self, Mark};
+use crate::status::{Result, Status};
 use crate::worker::Worker;
 
-/// What a window's bytes begin with; the last byte is the version of their format.
-const MARK: [u8; 4] = *b"UWN\x01";
+/// What a window's bytes begin with. The remote key and the owner's address are their body.
+const MARK: Mark = *b"UWN\x02";
 
-/// The mark, two lengths of 32 bits, the memory's address and length, and the sum of all that, each
-/// little-endian. The remote key and the owner's address follow.
-const SEAL: usize = 4 + 2 * 4 + 2 * 8 + 8;
+/// The length of the key, the memory's address and its length, each little-endian.
+const FIELDS: usize = 4 + 2 * 8;
 
 impl Memory {
-    /// Describes this memory for peers, as bytes from which [`Window::open`] makes a window on it.
+    /// Describes this memory for peers, as bytes for [`Window::open`].
     ///
-    /// `worker` is the owner's: unless a device reaches the memory by itself, it moves what peers
-    /// read and write, so nothing moves while it is not progressed. From now on the memory stays
-    /// registered until this worker ends, because nobody can tell when the last window on it is
-    /// gone. What is said of [`Features::RMA`] and trust holds here.
+    /// `worker` belongs to the owner. Unless a device reaches the memory by itself, nothing moves
+    /// while this worker is not progressed. From now on the memory stays registered until the
+    /// worker ends, because nobody can tell when its last window is gone. A peer is trusted as
+    /// [`Features::RMA`] says.
     ///
     /// # Errors
     ///
-    /// `INVALID_PARAM` for a worker of another context than the memory's; otherwise as
+    /// `INVALID_PARAM` for a worker of another context; otherwise as
     /// [`remote_key`](Memory::remote_key) and [`Worker::address`].
     pub fn window(&self, worker: &Worker) -> Result<Vec<u8>> {
         if worker.context().raw() != self.context().raw() {
@@ -48,30 +43,26 @@ impl Memory {
     }
 }
 
-/// Memory of another process, or of another worker, that was described by [`Memory::window`]: to be
-/// read and written, with an endpoint of its own.
+/// Memory of another worker that [`Memory::window`] described, with an endpoint to it.
 ///
-/// The owner must progress its worker, or nothing moves. Its bytes are UCX's own business on both
-/// sides, so reading while others write gives a mixture, never an error.
+/// The owner must progress its worker. Reading while others write gives a mixture, never an error.
 ///
 /// ```no_run
-/// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> ucx::Result<()> {
-/// use ucx::{Memory, Window};
+/// # type Any = Box<dyn std::error::Error>;
+/// # fn example(owner: &ucx::Worker, worker: &ucx::Worker) -> Result<(), Any> {
+/// use ucx::{CloseMode, Memory, Window};
 ///
 /// // The owner:
 /// let memory = Memory::allocate(owner.context(), 4096)?;
 /// let described = memory.window(owner)?;
-/// // Somebody else, to whom the bytes were sent:
-/// // SAFETY: the bytes came unchanged from the owner, which is another part of this program.
+/// // Another process, which received the bytes:
+/// // SAFETY: the bytes came unchanged from the owner, which is part of this program.
 /// let window = unsafe { Window::open(worker, &described) }?;
-/// assert!(window.len() == 4096 && !window.is_empty());
-/// window.put(8, b"hello".to_vec()).wait().0.map_err(|status| eprintln!("{status}")).ok();
-/// window.flush().wait().0.map_err(|status| eprintln!("{status}")).ok();
+/// window.put(8, b"hello".to_vec()).wait().0?;
+/// window.flush().wait().0?;
 /// let (read, bytes) = window.get(8, vec![0; 5]).wait();
-/// if window.endpoint().is_failed() {
-///     println!("the owner is gone");
-/// }
-/// window.close(ucx::CloseMode::Flush).wait().map_err(|status| eprintln!("{status}")).ok();
+/// read?;
+/// window.close(CloseMode::Flush).wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -84,23 +75,22 @@ pub struct Window {
 impl Window {
     /// Opens the window that [`Memory::window`] described.
     ///
+    /// Over transports that notice a lost peer, such as `tcp`, requests then end with an error
+    /// ([`ErrorMode::Peer`]). Without one, as with shared memory alone, the window opens all the
+    /// same (UCX logs an error), and requests to an owner that is gone never end.
+    /// [`open_with`](Window::open_with) leaves the choice to the caller.
+    ///
     /// # Safety
     ///
-    /// The bytes were made by [`Memory::window`], and whoever they came from is trusted as much as
-    /// this process. UCX takes the remote key and the address in them at their word: bytes that
-    /// somebody made up can have it read and write any memory of this process. The seal finds
-    /// accidents, it is no signature.
-    ///
-    /// Over transports that notice when a peer is gone, such as `tcp`, requests end with an error
-    /// then ([`ErrorMode::Peer`]). Where the worker has none, as with shared memory alone, the
-    /// window opens all the same (UCX logs an error on the way), and requests to an owner that is
-    /// gone never end. [`open_with`](Window::open_with) leaves the choice to the caller.
+    /// [`Memory::window`] made the bytes, and the process that sent them is trusted as this one:
+    /// UCX takes the remote key and the address as they are, and forged ones can read and write any
+    /// memory of this process. The checksum finds damage only.
     ///
     /// # Errors
     ///
-    /// `INVALID_ADDR` for bytes that are no window or were cut or damaged. `UNREACHABLE` when no
-    /// transport leads there or the owner's UCX has a version that this one does not understand,
-    /// `UNSUPPORTED` without [`Features::RMA`], else what UCX says.
+    /// `INVALID_ADDR` for bytes that are no window, or were cut or damaged. `UNREACHABLE` if no
+    /// transport leads there, or the owner's UCX does not understand this one. `UNSUPPORTED`
+    /// without [`Features::RMA`]; otherwise UCX's error.
     pub unsafe fn open(worker: &Worker, bytes: &[u8]) -> Result<Window> {
         // SAFETY: the caller's promise is the same.
         match unsafe { Window::open_with(worker, bytes, ErrorMode::Peer) } {
@@ -112,8 +102,8 @@ impl Window {
         }
     }
 
-    /// As [`open`](Window::open), with this error mode only. [`ErrorMode::None`] takes the fastest
-    /// transport, which on one machine is shared memory if the contexts have it.
+    /// As [`open`](Window::open), with this error mode. [`ErrorMode::None`] takes the fastest
+    /// transport: on one machine shared memory, if the contexts have it.
     ///
     /// # Safety
     ///
@@ -146,10 +136,10 @@ impl Window {
         self.memory.is_empty()
     }
 
-    /// Writes `data` at `offset`. It ends when the data may be used again; that the bytes have
-    /// arrived is what the end of a later [`flush`](Window::flush) says.
+    /// Writes `data` at `offset`. The request ends when the data may be used again; a later
+    /// [`flush`](Window::flush) ends when the bytes have arrived.
     ///
-    /// `OUT_OF_RANGE` when the bytes are not all inside; what UCX says when the owner is gone.
+    /// `OUT_OF_RANGE` when the bytes are not all inside; UCX's error when the owner is gone.
     pub fn put<B: Buffer>(&self, offset: u64, data: B) -> Request<B> {
         self.memory.put(&self.endpoint, offset, data)
     }
@@ -171,7 +161,7 @@ impl Window {
         &self.endpoint
     }
 
-    /// Closes the window, as [`Endpoint::close`]. One that is only dropped may lose what was put
+    /// Closes the window, as [`Endpoint::close`]. A window that is dropped may lose what was put
     /// and not flushed.
     pub fn close(self, mode: CloseMode) -> Close {
         drop(self.memory);
@@ -179,17 +169,10 @@ impl Window {
     }
 }
 
-impl fmt::Debug for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window")
-            .field("memory", &self.memory)
-            .field("endpoint", &self.endpoint)
-            .finish()
-    }
-}
+debug_fields!(Window, |it| { memory: it.memory, endpoint: it.endpoint });
 
-/// Whether any transport of the worker notices when a peer is gone. It can reach itself in any
-/// case, so this tells a peer that is gone from transports that cannot tell.
+/// Whether any transport of the worker notices a lost peer. Tested by connecting to itself, which
+/// is reachable in any case.
 fn watches_peers(worker: &Worker) -> bool {
     worker
         .address()
@@ -198,20 +181,10 @@ fn watches_peers(worker: &Worker) -> bool {
 }
 
 fn seal(address: u64, length: u64, key: &[u8], owner: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(SEAL + key.len() + owner.len());
-    bytes.extend_from_slice(&MARK);
-    // Both are far shorter than 4 GiB.
-    for part in [key, owner] {
-        bytes.extend_from_slice(&(part.len() as u32).to_le_bytes());
-    }
-    for word in [address, length] {
-        bytes.extend_from_slice(&word.to_le_bytes());
-    }
-    let body = [key, owner].concat();
-    let sum = sum(&bytes, &body);
-    bytes.extend_from_slice(&sum.to_le_bytes());
-    bytes.extend_from_slice(&body);
-    bytes
+    // The key is far shorter than 4 GiB.
+    let key_length = (key.len() as u32).to_le_bytes();
+    let fields: [&[u8]; 3] = [&key_length, &address.to_le_bytes(), &length.to_le_bytes()];
+    sealed::seal(MARK, &fields, &[key, owner])
 }
 
 /// What a window's bytes say.
@@ -227,30 +200,19 @@ impl Described<'_> {
     ///
     /// As [`Window::open`].
     unsafe fn read(bytes: &[u8]) -> Result<Described<'_>> {
-        let invalid = |why: &str| -> Error {
-            Status::INVALID_ADDR.during(format!("reading a window of {} bytes: {why}", bytes.len()))
-        };
-        let (seal, body) =
-            bytes.split_at_checked(SEAL).ok_or_else(|| invalid("they are too few"))?;
-        if !seal.starts_with(&MARK) {
-            return Err(invalid("they have not the mark of one; Memory::window makes them"));
-        }
+        let what = "a window, which Memory::window describes,";
+        let (fields, body) = sealed::open::<FIELDS>(MARK, what, bytes)?;
         let number = |at: usize, len: usize| {
             let mut word = [0; 8];
-            word[..len].copy_from_slice(&seal[at..at + len]);
+            word[..len].copy_from_slice(&fields[at..at + len]);
             u64::from_le_bytes(word)
         };
-        let (key, owner) = (number(4, 4), number(8, 4));
-        if key + owner != body.len() as u64 {
-            return Err(invalid("they were cut, or something was added"));
-        }
-        if number(SEAL - 8, 8) != sum(&seal[..SEAL - 8], body) {
-            return Err(invalid("they were damaged"));
-        }
-        let (key, owner) = body.split_at(key as usize);
+        let (key, owner) = body.split_at_checked(number(0, 4) as usize).ok_or_else(|| {
+            Status::INVALID_ADDR.during(format!("reading {what}: its key is cut"))
+        })?;
         // SAFETY: the caller's promise is about these bytes too.
         let owner = unsafe { WorkerAddress::from_bytes(owner) }?;
-        Ok(Described { address: number(12, 8), length: number(20, 8), key, owner })
+        Ok(Described { address: number(4, 8), length: number(12, 8), key, owner })
     }
 }
 

@@ -1,6 +1,5 @@
-//! The worker: the object that moves everything, and its address, event descriptor and flush.
+//! The worker, which makes everything progress; its address and event descriptor.
 
-use std::fmt;
 use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
@@ -15,32 +14,26 @@ use crate::inner::Inner;
 use crate::status::{Result, Status, check};
 use crate::zeroed::Zeroed;
 
-/// A UCX worker: `ucp_worker_h`, for one thread.
+/// A UCX worker, for one thread: `ucp_worker_h`.
 ///
-/// A handle that can be cloned; endpoints and requests hold one too, and the worker ends with the
-/// last of them. Ending waits up to a second for UCX to give back the buffers of dropped requests;
-/// when a peer holds on to one for longer, the worker is leaked rather than the memory freed.
+/// A handle that can be cloned. Endpoints and requests hold one too, and the worker ends with the
+/// last. Its end waits up to a second for UCX to give back the buffers of dropped requests. When a
+/// peer keeps one for longer, the worker is leaked instead of freeing memory that UCX may use.
 ///
 /// A closure given to the worker must not hold a strong handle of it, or both live for ever: give
 /// it a [`WeakWorker`].
 ///
 /// ```
-/// use ucx::{Context, ErrorMode, Features, Worker};
+/// use ucx::{Context, ErrorMode, Features};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let context = Context::builder(Features::TAG).config("TLS", "self").build()?;
-/// let worker = Worker::new(&context)?;
-/// assert_eq!(worker.context().features(), Features::TAG);
-///
+/// let worker = Context::builder(Features::TAG).config("TLS", "self").build()?.worker()?;
 /// // Here it is its own peer.
 /// let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&worker.address()?)?;
 /// endpoint.tag_send(7, b"hello".to_vec()).detach();
-/// worker.flush().wait().0?;
 /// worker.progress_until(|| worker.tag_probe(7, u64::MAX).is_some());
 /// let (received, bytes) = worker.tag_recv(7, u64::MAX, vec![0; 16]).wait();
 /// assert_eq!(&bytes[..received?.length], b"hello");
-/// while worker.progress() {}
-/// assert!(!worker.is_progressing(), "not inside of a handler");
 /// # Ok(())
 /// # }
 /// ```
@@ -50,41 +43,21 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Makes a worker of the context: `ucp_worker_create`, thread mode single.
-    ///
-    /// # Errors
-    ///
-    /// What UCX says; usually that a resource of the system is used up.
-    pub fn new(context: &Context) -> Result<Worker> {
-        let mut params = sys::ucp_worker_params_t::zeroed();
-        params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
-        params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
-        let mut raw = ptr::null_mut();
-        // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
-        let status = unsafe { sys::ucp_worker_create(context.raw(), &params, &mut raw) };
-        check(status, "making a worker")?;
-        let max_am_header = max_am_header(raw);
-        let limit = *max_am_header.as_ref().unwrap_or(&0);
-        let worker = Worker { inner: Inner::new(raw, context.clone(), limit) };
-        // From here on dropping the handle destroys the worker, also when the question failed.
-        max_am_header.map(|_| worker)
-    }
-
     /// The context it was made from.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.inner.context
     }
 
-    /// Moves everything that can move and calls handlers: `ucp_worker_progress`. True when anything
-    /// happened.
+    /// Makes everything progress and calls handlers: `ucp_worker_progress`. Returns whether
+    /// anything happened. Inside a handler it does nothing and returns false.
     ///
-    /// Called again from inside a handler it does nothing and returns false. Error hooks and the
-    /// close of endpoints that were dropped in a handler run here too, after UCX has returned.
+    /// Error hooks, and the close of endpoints that were dropped in a handler, run here after UCX
+    /// has returned.
     ///
     /// # Panics
     ///
-    /// With the panic of a handler, once no C is on the stack; the worker is as usable as before.
+    /// With the panic of a handler, once no C is on the stack. The worker stays usable.
     #[inline]
     pub fn progress(&self) -> bool {
         self.inner.progress()
@@ -96,7 +69,7 @@ impl Worker {
         self.inner.is_progressing()
     }
 
-    /// Progresses until `done` says so, yielding the processor after a while without work.
+    /// Progresses until `done` returns true, and yields the processor after a while without work.
     ///
     /// # Panics
     ///
@@ -104,7 +77,7 @@ impl Worker {
     pub fn progress_until(&self, mut done: impl FnMut() -> bool) {
         assert!(
             !self.is_progressing(),
-            "Worker::progress_until inside a callback of the same worker"
+            "waiting for a worker inside a callback of the same worker"
         );
         let mut idle = 0_u32;
         while !done() {
@@ -125,11 +98,11 @@ impl Worker {
     }
 
     /// A descriptor that becomes readable when an armed worker has something to do:
-    /// `ucp_worker_get_efd`. UCX reads and closes it; only poll it.
+    /// `ucp_worker_get_efd`. Only poll it: UCX reads and closes it.
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
         self.inner.context.require(Features::WAKEUP, "asking for a worker's event descriptor")?;
         let mut fd: RawFd = -1;
@@ -140,17 +113,17 @@ impl Worker {
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
-    /// Asks for the event descriptor to be made readable by the next event: `ucp_worker_arm`. False
-    /// when there is something to do already: progress and ask again. The way to sleep is: progress
-    /// until it returns false, arm, and poll only if that returned true.
+    /// Makes the next event make the event descriptor readable: `ucp_worker_arm`. Returns false
+    /// when there is something to do already. To sleep, progress until that returns false, arm, and
+    /// poll if that returned true.
     ///
-    /// Two things make nothing readable: that a peer left a [`Mesh`](crate::Mesh), and UCX's own
-    /// look, on a timer, whether peers are alive. They are looked at here, so a worker with such
-    /// endpoints sleeps for a limited time.
+    /// Two events make nothing readable: that a peer left a [`Mesh`](crate::Mesh), and UCX's own
+    /// check, on a timer, whether peers are alive. This function looks at the first, so a worker
+    /// with such endpoints sleeps for a limited time.
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` without [`Features::WAKEUP`], else what UCX says.
+    /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
     ///
     /// # Panics
     ///
@@ -172,7 +145,7 @@ impl Worker {
         }
     }
 
-    /// The longest header that an active message may have here, in bytes.
+    /// The longest header of an active message, in bytes.
     #[must_use]
     pub fn max_am_header(&self) -> usize {
         self.inner.max_am_header
@@ -196,7 +169,7 @@ impl Worker {
         &self.inner
     }
 
-    /// A handle for the time of a callback, without counting.
+    /// An uncounted handle for the time of a callback.
     ///
     /// # Safety
     ///
@@ -213,13 +186,24 @@ impl Worker {
 }
 
 impl Context {
-    /// Makes a worker: see [`Worker::new`].
+    /// Makes a worker: `ucp_worker_create`, thread mode single.
     ///
     /// # Errors
     ///
-    /// As [`Worker::new`].
+    /// UCX's error, usually that a resource of the system is used up.
     pub fn worker(&self) -> Result<Worker> {
-        Worker::new(self)
+        let mut params = sys::ucp_worker_params_t::zeroed();
+        params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
+        params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
+        let status = unsafe { sys::ucp_worker_create(self.raw(), &params, &mut raw) };
+        check(status, "making a worker")?;
+        let max_am_header = max_am_header(raw);
+        let limit = *max_am_header.as_ref().unwrap_or(&0);
+        let worker = Worker { inner: Inner::new(raw, self.clone(), limit) };
+        // From here on dropping the handle destroys the worker, also when the question failed.
+        max_am_header.map(|_| worker)
     }
 }
 
@@ -241,11 +225,7 @@ impl Drop for Worker {
     }
 }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("context", &self.inner.context).finish_non_exhaustive()
-    }
-}
+debug_fields!(Worker, |it| { context: it.inner.context });
 
 /// A handle of a worker that does not keep it alive.
 #[derive(Clone)]
@@ -262,8 +242,4 @@ impl WeakWorker {
     }
 }
 
-impl fmt::Debug for WeakWorker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WeakWorker")
-    }
-}
+debug_fields!(WeakWorker, |_| {});

@@ -2,27 +2,17 @@
 
 mod common;
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use common::{Pair, TRANSPORTS, finish, log, pattern, until};
-use ucx::{AmFlags, Context, Data, Features, Rendezvous, Status};
+use common::{Log, Pair, TRANSPORTS, announcements, eager, log, pattern};
+use ucx::{AmFlags, Context, Data, Features, Message, Status};
 
 #[test]
 fn eager_messages_arrive_with_header_and_data() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.b
-            .set_am_handler(3, move |message| {
-                let Data::Eager(data) = message.data else {
-                    panic!("a short message came as rendezvous")
-                };
-                assert!(message.reply().is_none());
-                log.borrow_mut().push((message.header.to_vec(), data.to_vec()));
-            })
-            .unwrap();
+        let seen = eager(&pair.b, 3);
         for length in [0, 1, 8, 100, 4000] {
             let (result, buffer) = pair.finish(pair.to_b.am_send(3, b"head", pattern(length)));
             assert_eq!(result, Ok(()));
@@ -37,10 +27,7 @@ fn eager_messages_arrive_with_header_and_data() {
 fn a_header_alone_needs_no_buffer() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.b
-            .set_am_handler(0, move |message| log.borrow_mut().push(message.header.to_vec()))
-            .unwrap();
+        let seen = common::headers(&pair.b, 0);
         let longest = pair.a.max_am_header();
         assert!(longest >= 1024, "{longest}");
         for length in [1, 64, longest] {
@@ -67,10 +54,7 @@ fn a_header_that_is_too_long_is_refused() {
 fn a_message_sent_now_gives_its_buffer_back_or_a_request_that_has_it() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.b
-            .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
-            .unwrap();
+        let seen = common::headers(&pair.b, 1);
         // Over tcp the first messages wait for the connection.
         assert_eq!(pair.finish(pair.to_b.am_send(1, b"first", ())).0, Ok(()));
         pair.until("the connection", || !seen.borrow().is_empty());
@@ -106,16 +90,7 @@ fn a_message_that_cannot_be_sent_now_gives_its_buffer_and_the_reason_back() {
 fn large_messages_are_announced_and_fetched() {
     for transports in TRANSPORTS {
         let pair = Pair::announcing(transports);
-        let (announced, log) = log::<Rendezvous>();
-        pair.b
-            .set_am_handler(9, move |message| {
-                assert_eq!(message.header, b"big");
-                let Data::Rendezvous(rendezvous) = message.data else {
-                    panic!("several MiB came eagerly")
-                };
-                log.borrow_mut().push(rendezvous);
-            })
-            .unwrap();
+        let announced = announcements(&pair.b, 9);
         let length = 5 << 20;
         let send = pair.to_b.am_send(9, b"big", pattern(length));
         pair.until("the announcement", || !announced.borrow().is_empty());
@@ -131,45 +106,14 @@ fn large_messages_are_announced_and_fetched() {
 }
 
 #[test]
-fn a_message_is_fetched_inside_its_handler() {
-    for transports in TRANSPORTS {
-        let pair = Pair::new(transports);
-        let (requests, log) = log();
-        pair.b
-            .set_am_handler(1, move |message| {
-                let Data::Rendezvous(rendezvous) = message.data else {
-                    panic!("asked for rendezvous")
-                };
-                let buffer = vec![0; rendezvous.len()];
-                log.borrow_mut().push(rendezvous.recv(buffer));
-            })
-            .unwrap();
-        for length in [1, 100, 1 << 20] {
-            let send = pair.to_b.am_send_with(1, b"", pattern(length), AmFlags::RENDEZVOUS);
-            pair.until("the request", || !requests.borrow().is_empty());
-            let (received, bytes) = pair.finish(requests.take().pop().unwrap());
-            assert_eq!(received, Ok(length));
-            assert!(bytes == pattern(length));
-            assert_eq!(pair.finish(send).0, Ok(()));
-        }
-    }
-}
-
-#[test]
 fn a_large_message_can_be_forced_to_be_eager() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.b
-            .set_am_handler(1, move |message| {
-                let Data::Eager(data) = message.data else { panic!("asked for eager") };
-                log.borrow_mut().push(data.to_vec());
-            })
-            .unwrap();
+        let seen = eager(&pair.b, 1);
         let send = pair.to_b.am_send_with(1, b"h", pattern(1 << 20), AmFlags::EAGER);
         assert_eq!(pair.finish(send).0, Ok(()));
         pair.until("the message", || !seen.borrow().is_empty());
-        assert!(seen.take() == [pattern(1 << 20)]);
+        assert!(seen.take() == [(b"h".to_vec(), pattern(1 << 20))]);
     }
 }
 
@@ -178,20 +122,18 @@ fn an_announcement_can_be_dropped_in_and_after_its_handler() {
     for transports in TRANSPORTS {
         for keep in [false, true] {
             let pair = Pair::announcing(transports);
-            let (announced, log) = log();
-            pair.b
-                .set_am_handler(1, move |message| {
-                    log.borrow_mut().push(keep.then_some(message.data).and_then(
-                        |data| match data {
-                            Data::Rendezvous(rendezvous) => Some(rendezvous),
-                            Data::Eager(_) => None,
-                        },
-                    ));
-                })
-                .unwrap();
+            let (dropped, log) = log();
+            let announced = match keep {
+                true => announcements(&pair.b, 1),
+                false => {
+                    let handler = move |_: Message<'_>| log.borrow_mut().push(());
+                    pair.b.set_am_handler(1, handler).unwrap();
+                    Log::default()
+                }
+            };
             let send = pair.to_b.am_send(1, b"", pattern(1 << 20));
-            pair.until("the announcement", || !announced.borrow().is_empty());
-            assert_eq!(announced.borrow()[0].is_some(), keep);
+            let came = || announced.borrow().len() + dropped.borrow().len() == 1;
+            pair.until("the announcement", came);
             announced.borrow_mut().clear();
             assert_eq!(pair.finish(send).0, Ok(()));
         }
@@ -218,17 +160,10 @@ fn a_buffer_too_small_for_an_announcement_comes_back() {
 fn replies_go_back_the_way_the_message_came() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
-        let (seen, log) = log();
-        pair.a
-            .set_am_handler(2, move |message| match message.data {
-                Data::Eager(data) => log.borrow_mut().push(data.to_vec()),
-                Data::Rendezvous(_) => panic!("a short answer came as rendezvous"),
-            })
-            .unwrap();
+        let seen = eager(&pair.a, 2);
         pair.b
             .set_am_handler(1, |message| {
                 let reply = message.reply().expect("the sender asked for a reply");
-                assert_eq!(message.endpoint(), Some(reply.endpoint()));
                 let Data::Eager(data) = message.data else { panic!("short") };
                 let answer: Vec<u8> = data.iter().rev().copied().collect();
                 reply.am_send(2, b"", answer).detach();
@@ -238,28 +173,8 @@ fn replies_go_back_the_way_the_message_came() {
             pair.to_b.am_send_with(1, b"", b"abc".to_vec(), AmFlags::REPLY).detach();
         }
         pair.until("the answers", || seen.borrow().len() == 100);
-        assert!(seen.take().iter().all(|answer| answer == b"cba"));
+        assert!(seen.take().iter().all(|(_, answer)| answer == b"cba"));
     }
-}
-
-#[test]
-fn a_buffer_of_a_short_message_comes_back_at_once() {
-    let pair = Pair::new("shm,self");
-    let count = Rc::new(RefCell::new(0));
-    let counter = Rc::clone(&count);
-    pair.b.set_am_handler(1, move |_| *counter.borrow_mut() += 1).unwrap();
-    // The first messages make the connection.
-    assert_eq!(pair.finish(pair.to_b.am_send(1, b"", vec![1; 64])).0, Ok(()));
-    assert_eq!(pair.finish(pair.to_b.flush()).0, Ok(()));
-    let mut buffer = vec![1; 64];
-    let address = buffer.as_ptr();
-    for _ in 0..10 {
-        let (result, back) = pair.to_b.am_send(1, b"", buffer).into_done().expect("done on return");
-        assert_eq!(result, Ok(()));
-        buffer = back;
-    }
-    assert_eq!(buffer.as_ptr(), address);
-    pair.until("the messages", || *count.borrow() == 11);
 }
 
 #[test]
@@ -288,25 +203,7 @@ fn a_panic_in_a_handler_goes_on_in_progress_and_the_worker_lives() {
 }
 
 #[test]
-fn progress_inside_a_handler_does_nothing() {
-    let pair = Pair::new("shm,self");
-    let (seen, log) = log();
-    let weak = pair.b.downgrade();
-    pair.b
-        .set_am_handler(1, move |_| {
-            let worker = weak.upgrade().unwrap();
-            assert!(worker.is_progressing());
-            log.borrow_mut()
-                .push((worker.progress(), worker.set_am_handler(2, |_| ()).unwrap_err().status()));
-        })
-        .unwrap();
-    pair.to_b.am_send(1, b"", vec![]).detach();
-    pair.until("the message", || !seen.borrow().is_empty());
-    assert_eq!(seen.take(), [(false, Status::BUSY)]);
-}
-
-#[test]
-fn handlers_can_be_replaced_and_taken_away() {
+fn handlers_can_be_replaced() {
     let pair = Pair::new("shm,self");
     let (seen, log) = log();
     let dropped = Rc::new(());
@@ -322,13 +219,6 @@ fn handlers_can_be_replaced_and_taken_away() {
         pair.until("the message", || seen.borrow().last() == Some(&name));
     }
     assert_eq!(Rc::strong_count(&dropped), 2, "the first handler was dropped when it was replaced");
-    pair.b.clear_am_handler(1).unwrap();
-    assert_eq!(Rc::strong_count(&dropped), 1);
-    pair.to_b.am_send(1, b"", vec![]).detach();
-    pair.b.set_am_handler(2, move |_| log.borrow_mut().push("other")).unwrap();
-    pair.to_b.am_send(2, b"", vec![]).detach();
-    pair.until("the other message", || seen.borrow().len() == 3);
-    assert_eq!(seen.take(), ["first", "second", "other"]);
 }
 
 #[test]
@@ -336,17 +226,4 @@ fn a_context_without_the_feature_has_no_handlers() {
     let worker =
         Context::builder(Features::TAG).config("TLS", "self").build().unwrap().worker().unwrap();
     assert_eq!(worker.set_am_handler(1, |_| ()).unwrap_err().status(), Status::UNSUPPORTED);
-}
-
-#[test]
-fn a_worker_can_send_to_itself() {
-    let worker = common::context("shm,self").worker().unwrap();
-    let (seen, log) = log();
-    worker
-        .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
-        .unwrap();
-    let endpoint = common::connect(&worker, &worker, "shm,self");
-    assert_eq!(finish(&[&worker], endpoint.am_send(1, b"me", ())).0, Ok(()));
-    until(&[&worker], "the message", || !seen.borrow().is_empty());
-    assert_eq!(seen.take(), [b"me"]);
 }

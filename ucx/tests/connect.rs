@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use common::{finish, log, pattern, until};
-use ucx::{AmFlags, CloseMode, Endpoint, Status, Worker};
+use ucx::{AmFlags, CloseMode, Endpoint, Message, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 
@@ -140,23 +140,16 @@ fn closing_with_flush_loses_nothing() {
 fn many_messages_both_ways_arrive_in_order() {
     for transports in TRANSPORTS {
         let connected = Connected::new(transports);
+        let number = |message: &Message<'_>| u64::from_le_bytes(message.header.try_into().unwrap());
         let (at_server, log) = log();
-        connected
-            .server
-            .set_am_handler(1, move |message| {
-                let header: [u8; 8] = message.header.try_into().unwrap();
-                log.borrow_mut().push(u64::from_le_bytes(header));
-                message.reply().unwrap().am_send(2, message.header, ()).detach();
-            })
-            .unwrap();
+        let answer = move |message: Message<'_>| {
+            log.borrow_mut().push(number(&message));
+            message.reply().unwrap().am_send(2, message.header, ()).detach();
+        };
+        connected.server.set_am_handler(1, answer).unwrap();
         let (at_client, log) = common::log();
-        connected
-            .client
-            .set_am_handler(2, move |message| {
-                let header: [u8; 8] = message.header.try_into().unwrap();
-                log.borrow_mut().push(u64::from_le_bytes(header));
-            })
-            .unwrap();
+        let keep = move |message: Message<'_>| log.borrow_mut().push(number(&message));
+        connected.client.set_am_handler(2, keep).unwrap();
         let count = 5000;
         for number in 0..count {
             connected

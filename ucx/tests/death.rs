@@ -2,12 +2,13 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
 use std::time::Instant;
 
-use common::{DEADLINE, again, finish, is_from, log, pattern, until, watched as worker};
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Mesh, PeerAddress, Status, Worker};
+use common::watched as worker;
+use common::{
+    DEADLINE, Process, again, announcements, finish, headers, is_from, log, pattern, say, until,
+};
+use ucx::{AmFlags, CloseMode, Endpoint, Mesh, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 
@@ -17,9 +18,6 @@ enum Way {
     Worker,
     Peer,
 }
-
-/// Where the peer tells its address: a line of its own among those of the test program.
-const MARK: &str = "address: ";
 
 /// The peer: says where it is, echoes, and never ends by itself.
 #[test]
@@ -33,64 +31,28 @@ fn peer() {
             message.reply().unwrap().am_send(2, message.header, ()).detach();
         })
         .unwrap();
-    let mut kept = Vec::new();
-    worker
-        .set_am_handler(7, move |message| {
-            if let Data::Rendezvous(announcement) = message.data {
-                kept.push(announcement);
-            }
-        })
-        .unwrap();
-    let address: Vec<String> =
-        mesh.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    println!("\n{MARK}{}", address.concat());
-    std::io::stdout().flush().unwrap();
+    let _kept = announcements(&worker, 7);
+    say(mesh.address().unwrap().as_bytes());
     let begin = Instant::now();
     while begin.elapsed() < 2 * DEADLINE {
         worker.progress();
     }
 }
 
-/// A peer process, killed at the latest with this value.
-struct Peer {
-    process: Child,
-    address: PeerAddress,
-}
-
-impl Peer {
-    fn start(transports: &str) -> Peer {
-        let mut command = again("peer");
-        command.env("UROM_TEST_TRANSPORTS", transports).stdout(Stdio::piped());
-        let mut process = command.spawn().unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let line =
-            lines.map(Result::unwrap).find_map(|line| line.strip_prefix(MARK).map(str::to_owned));
-        let hex = line.expect("the peer says where it is");
-        let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
-        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
-        // SAFETY: they are an address of the process that this test has just started.
-        let address = unsafe { PeerAddress::from_bytes(&bytes) }.unwrap();
-        Peer { process, address }
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        self.kill();
-    }
+/// A peer process and its address.
+fn peer_process(transports: &str) -> (Process, PeerAddress) {
+    let mut command = again("peer");
+    command.env("UROM_TEST_TRANSPORTS", transports);
+    let mut process = Process::start(command);
+    let bytes = process.heard().expect("the peer says where it is");
+    // SAFETY: they are an address of the process that this test has just started.
+    let address = unsafe { PeerAddress::from_bytes(&bytes) }.unwrap();
+    (process, address)
 }
 
 /// Sends a message and waits for its echo.
 fn echo(worker: &Worker, endpoint: &Endpoint) {
-    let (seen, log) = log();
-    worker
-        .set_am_handler(2, move |message| log.borrow_mut().push(message.header.to_vec()))
-        .unwrap();
+    let seen = headers(worker, 2);
     assert_eq!(
         finish(&[worker], endpoint.am_send_with(1, b"there?", (), AmFlags::REPLY)).0,
         Ok(())
@@ -103,13 +65,13 @@ fn echo(worker: &Worker, endpoint: &Endpoint) {
 fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
     for transports in TRANSPORTS {
         for way in [Way::Worker, Way::Peer] {
-            let mut peer = Peer::start(transports);
+            let (mut peer, address) = peer_process(transports);
             let worker = worker(transports);
             let (seen, log) = log();
             let builder = worker.endpoint().on_error(move |status| log.borrow_mut().push(status));
             let endpoint = match way {
-                Way::Worker => builder.connect(peer.address.worker()),
-                Way::Peer => builder.connect_peer(&peer.address),
+                Way::Worker => builder.connect(address.worker()),
+                Way::Peer => builder.connect_peer(&address),
             };
             let endpoint = endpoint.unwrap();
             echo(&worker, &endpoint);
@@ -128,8 +90,8 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
             assert!(result.is_err());
             assert_eq!(endpoint.close(CloseMode::Flush).wait(), Ok(()));
             // The worker serves others as before.
-            let other = Peer::start(transports);
-            let endpoint = worker.connect(other.address.worker()).unwrap();
+            let (_other, address) = peer_process(transports);
+            let endpoint = worker.connect(address.worker()).unwrap();
             echo(&worker, &endpoint);
         }
     }
@@ -138,9 +100,9 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
 #[test]
 fn a_worker_can_be_dropped_while_its_peer_is_dead() {
     for transports in TRANSPORTS {
-        let mut peer = Peer::start(transports);
+        let (mut peer, address) = peer_process(transports);
         let worker = worker(transports);
-        let endpoint = worker.connect(peer.address.worker()).unwrap();
+        let endpoint = worker.connect(address.worker()).unwrap();
         echo(&worker, &endpoint);
         peer.kill();
         endpoint.am_send(1, b"", pattern(4 << 20)).detach();
@@ -153,9 +115,9 @@ fn a_worker_can_be_dropped_while_its_peer_is_dead() {
 #[ignore = "the other process of the next test"]
 fn a_peer_is_killed_during_long_messages_without_hooks() {
     for transports in TRANSPORTS {
-        let mut peer = Peer::start(transports);
+        let (mut peer, address) = peer_process(transports);
         let worker = worker(transports);
-        let endpoint = worker.endpoint().connect(peer.address.worker()).unwrap();
+        let endpoint = worker.endpoint().connect(address.worker()).unwrap();
         echo(&worker, &endpoint);
         let (sent, _) = endpoint.am_send_with(7, b"", pattern(1 << 20), AmFlags::RENDEZVOUS).wait();
         assert_eq!(sent, Err(Status::UNSUPPORTED));

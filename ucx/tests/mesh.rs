@@ -4,10 +4,8 @@ mod common;
 
 use std::time::Instant;
 
-use common::{DEADLINE, finish, log, pattern, until, watched as worker};
-use ucx::{
-    AmFlags, CloseMode, Context, Data, Endpoint, Memory, Mesh, Message, PeerAddress, Status, Worker,
-};
+use common::{DEADLINE, announcements, finish, log, pattern, until, watched as worker};
+use ucx::{AmFlags, CloseMode, Context, Endpoint, Memory, Mesh, PeerAddress, Status, Worker};
 
 /// What an endpoint fails with whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
@@ -88,10 +86,13 @@ fn connections_are_kept_until_their_peers_go() {
 
 #[test]
 fn a_peer_that_left_the_mesh_fails_the_endpoint() {
-    let reached = Reached::new(SHARED);
-    reached.send(1, pattern(10));
-    drop(reached.mesh);
-    until(&[&reached.sender, &reached.receiver], "the error", || reached.endpoint.is_failed());
+    // Shared memory needs no tcp beside it.
+    for transports in [SHARED, "shm,self"] {
+        let reached = Reached::new(transports);
+        reached.send(1, pattern(10));
+        drop(reached.mesh);
+        until(&[&reached.sender, &reached.receiver], "the error", || reached.endpoint.is_failed());
+    }
 }
 
 #[test]
@@ -137,13 +138,9 @@ fn addresses_that_were_changed_or_cut_are_refused() {
     // SAFETY: no endpoint is made of any of these.
     let read = |bytes: &[u8]| unsafe { PeerAddress::from_bytes(bytes) };
     assert_eq!(read(bytes).unwrap(), whole);
-    for index in 0..bytes.len() {
-        let mut changed = bytes.to_vec();
-        changed[index] ^= 0x10;
-        assert_eq!(read(&changed).unwrap_err().status(), Status::INVALID_ADDR, "{index}");
-        assert_eq!(read(&bytes[..index]).unwrap_err().status(), Status::INVALID_ADDR, "{index}");
+    for foreign in [&bytes[1..], &bytes[..bytes.len() - 1], whole.worker().as_bytes()] {
+        assert_eq!(read(foreign).unwrap_err().status(), Status::INVALID_ADDR);
     }
-    assert_eq!(read(whole.worker().as_bytes()).unwrap_err().status(), Status::INVALID_ADDR);
 }
 
 #[test]
@@ -154,7 +151,7 @@ fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
     // SAFETY: the receiver's address, whole or cut.
     let endpoint = |bytes: &[u8]| unsafe { at_sender.endpoint(bytes) };
     let first = endpoint(address.as_bytes()).unwrap();
-    assert_eq!(endpoint(address.as_bytes()).unwrap().id(), first.id());
+    assert!(std::rc::Rc::ptr_eq(&endpoint(address.as_bytes()).unwrap(), &first));
     drop(at_receiver);
     until(&[&sender, &receiver], "the error", || first.is_failed());
     let second = endpoint(address.as_bytes()).unwrap();
@@ -162,14 +159,6 @@ fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
     // Nobody listens there any more.
     until(&[&sender, &receiver], "the error", || second.is_failed());
     assert!(endpoint(&address.as_bytes()[1..]).is_err());
-}
-
-#[test]
-fn shared_memory_needs_no_tcp_beside_it() {
-    let reached = Reached::new("shm,self");
-    reached.send(1, pattern(10));
-    drop(reached.mesh);
-    until(&[&reached.sender, &reached.receiver], "the error", || reached.endpoint.is_failed());
 }
 
 #[test]
@@ -185,13 +174,7 @@ fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
     assert!(finish(&both, receive).1 == pattern(10));
 
     // An announcement that nobody fetches.
-    let (announced, keep) = log();
-    let keep_all = move |message: Message<'_>| {
-        if let Data::Rendezvous(announcement) = message.data {
-            keep.borrow_mut().push(announcement);
-        }
-    };
-    receiver.set_am_handler(2, keep_all).unwrap();
+    let announced = announcements(&receiver, 2);
     let waiting = endpoint.am_send_with(2, b"", pattern(1 << 20), AmFlags::RENDEZVOUS);
     until(&both, "the announcement", || !announced.borrow().is_empty());
     drop(mesh);

@@ -3,10 +3,10 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::io::Write;
+use std::process::Command;
 
-use common::{finish, log, pattern, until};
+use common::{Process, finish, hex, log, pattern, say, unhex, until};
 use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Features, Request, Worker, WorkerAddress};
 
 /// Variables that would make another queue of it, with shorter pieces for long messages.
@@ -93,16 +93,9 @@ fn a_receive_queue_has_64_places_for_messages_of_4_kib_whatever_the_environment_
 /// Messages of which some fit a place, some a piece of memory behind it, and some neither.
 const LENGTHS: [usize; 6] = [8, 4000, 5000, 8000, 20_000, 100_000];
 
-/// What two processes tell each other, one line each.
-fn hex(worker: &Worker) -> String {
-    worker.address().unwrap().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn connect(worker: &Worker, hex: &str) -> Endpoint {
-    let byte = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).unwrap();
-    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+fn connect(worker: &Worker, bytes: &[u8]) -> Endpoint {
     // SAFETY: they are an address of another process of this test.
-    let address = unsafe { WorkerAddress::from_bytes(&bytes) }.unwrap();
+    let address = unsafe { WorkerAddress::from_bytes(bytes) }.unwrap();
     worker.connect(&address).unwrap()
 }
 
@@ -128,29 +121,27 @@ fn talk(worker: &Worker, endpoint: &Endpoint) {
 #[ignore = "the second process of the test below"]
 fn talk_to_a_parent() {
     let worker = worker();
-    println!("\naddress {}", hex(&worker));
+    say(worker.address().unwrap().as_bytes());
     let mut address = String::new();
     std::io::stdin().read_line(&mut address).unwrap();
-    let endpoint = connect(&worker, address.trim());
+    let endpoint = connect(&worker, &unhex(address.trim()));
     talk(&worker, &endpoint);
     let close = endpoint.close(CloseMode::Flush);
     until(&[&worker], "the close", || close.is_done());
-    println!("\nall came");
+    say(b"all came");
 }
 
 #[test]
 fn long_messages_arrive_whole_between_processes_of_different_environments() {
     for variables in [&[][..], &VARIABLES, &LONGER] {
-        let mut child = process("talk_to_a_parent", variables);
-        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let address =
-            lines.find_map(|line| line.strip_prefix("address ").map(str::to_owned)).unwrap();
+        let mut other = Process::start(process("talk_to_a_parent", variables));
+        let address = other.heard().expect("it says where it is");
         let worker = worker();
-        writeln!(child.stdin.take().unwrap(), "{}", hex(&worker)).unwrap();
+        let own = worker.address().unwrap();
+        writeln!(other.child.stdin.take().unwrap(), "{}", hex(own.as_bytes())).unwrap();
         let endpoint = connect(&worker, &address);
         talk(&worker, &endpoint);
-        until(&[&worker], "the other process", || child.try_wait().unwrap().is_some());
-        assert!(lines.any(|line| line == "all came"), "{variables:?}");
+        until(&[&worker], "the other process", || other.child.try_wait().unwrap().is_some());
+        assert_eq!(other.heard().as_deref(), Some(&b"all came"[..]), "{variables:?}");
     }
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{finish, log, until};
+use common::{finish, until};
 use ucx::{AmFlags, Context, ContextBuilder, Features, Mesh, Status, Worker, WorkerAddress};
 
 fn builder() -> ContextBuilder {
@@ -60,10 +60,7 @@ fn workers_with_the_same_queues_connect() {
     for kind in kinds() {
         let [client, server] = [(); 2].map(|()| worker(kind.clone()));
         let endpoint = client.connect(&server.address().unwrap()).unwrap();
-        let (seen, came) = log();
-        server
-            .set_am_handler(1, move |message| came.borrow_mut().push(message.header.to_vec()))
-            .unwrap();
+        let seen = common::headers(&server, 1);
         let sent = endpoint.am_send_with(1, b"hello", (), AmFlags::EAGER);
         assert_eq!(finish(&[&client, &server], sent).0, Ok(()));
         until(&[&client, &server], "the message", || !seen.borrow().is_empty());

@@ -39,10 +39,7 @@ fn a_message_of_another_thread_wakes_a_sleeping_worker() {
     for transports in TRANSPORTS {
         let worker = context(transports).worker().unwrap();
         let address = worker.address().unwrap();
-        let (seen, log) = log();
-        worker
-            .set_am_handler(1, move |message| log.borrow_mut().push(message.header.to_vec()))
-            .unwrap();
+        let seen = common::headers(&worker, 1);
         // Armed before the other thread begins, so only an event can end the sleep.
         while worker.progress() || !worker.arm().unwrap() {}
         let (quit, wait) = mpsc::channel::<()>();

@@ -46,7 +46,7 @@ pub(crate) fn short_starts(
     target: Target,
 ) -> Option<(&'static str, &'static str)> {
     let found = ucx_probe::Search::new(target.triple()).target_directory(target_dir).find().ok()?;
-    let safe = *found.source() == ucx_probe::Source::BuildTree && found.version() >= (1, 22);
+    let safe = found.source == ucx_probe::Source::BuildTree && found.version >= (1, 22);
     (safe && std::env::var_os(HOOKS.0).is_none()).then_some(HOOKS)
 }
 

@@ -1,4 +1,4 @@
-//! What cargo is asked: to build the plugin, and whether UCX is linked into it.
+//! Calls of cargo: to build the plugin, and to learn whether UCX is linked into it.
 
 use std::ffi::OsString;
 use std::io::BufReader;
@@ -10,10 +10,8 @@ use cargo_metadata::{ArtifactDebuginfo, Message};
 
 use super::package::PluginPackage;
 
-/// The result of a build.
 #[derive(Debug)]
 pub(super) struct Made {
-    /// The shared object.
     pub(super) file: PathBuf,
     /// Whether the profile puts line tables into it.
     pub(super) has_lines: bool,
@@ -27,9 +25,6 @@ fn cargo() -> Command {
 }
 
 /// Builds a plugin's library; cargo and the compiler say what they do on standard error.
-///
-/// # Errors
-/// Cargo cannot be run, or fails; it has printed why.
 pub(super) fn build(
     package: &PluginPackage,
     arguments: &[OsString],
@@ -72,9 +67,6 @@ pub(super) fn build(
 const UCX_SYS: &str = "ucx-sys";
 
 /// Whether a package, built by itself for a target with its default features, is linked with UCX.
-///
-/// # Errors
-/// Cargo cannot tell; it has said why on standard error.
 pub(super) fn uses_ucx(package: &str, manifest: Option<&Path>, triple: &str) -> Result<bool> {
     let mut command = cargo();
     // `cargo metadata` would count the features that other packages of the workspace and their

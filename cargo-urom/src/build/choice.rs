@@ -1,5 +1,5 @@
-//! What cargo is told to build: a profile and a target, from this verb's options, from arguments
-//! that are passed on to cargo, or from cargo's own configuration.
+//! The profile and the target that cargo builds: from this verb's options, arguments that are
+//! passed on to cargo, or cargo's configuration.
 
 use std::ffi::OsString;
 
@@ -10,9 +10,6 @@ use super::Args;
 use crate::exit::usage;
 
 /// The target triple, if cargo builds for one. `configuration` reads cargo's own.
-///
-/// # Errors
-/// Cargo's configuration cannot be read, or it names several targets.
 pub(super) fn target(
     args: &Args,
     configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
@@ -31,7 +28,6 @@ pub(super) fn target(
     }
 }
 
-/// The arguments of `cargo build`.
 pub(super) fn arguments(args: &Args) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let passed_profile = args.cargo.iter().any(|word| word == "--release" || word == "-r")
@@ -51,8 +47,7 @@ pub(super) fn arguments(args: &Args) -> Vec<OsString> {
     arguments
 }
 
-/// The value of an option among cargo's arguments: `--option value` or `--option=value`, the last
-/// one.
+/// The last value of an option among cargo's arguments: `--option value` or `--option=value`.
 fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<_> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();

@@ -1,6 +1,6 @@
-//! What building for another machine takes: Rust's standard library for it, a linker with its C
-//! library, and UCX for plugins that use it. Everything that is missing is said at once. Nothing of
-//! the target's is run.
+//! What a build for another machine needs: Rust's standard library, a linker with a C library, and
+//! UCX for plugins that use it. Everything that is missing is reported at once. Nothing of the
+//! target is run.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -15,12 +15,8 @@ use cargo_config2::{Config, ResolveOptions};
 
 use crate::elf::Machine;
 
-/// The environment with which cargo builds for `triple`, in the working directory. `ucx` is cargo's
-/// target directory when the plugin is linked with UCX.
-///
-/// # Errors
-/// What is missing, and how to install it; or that rustc or cargo's configuration cannot be
-/// understood.
+/// The environment in which cargo builds for `triple` here. `ucx` is cargo's target directory if
+/// the plugin is linked with UCX.
 pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("cannot tell the working directory")?;
     let here = Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?;
@@ -30,20 +26,20 @@ pub(crate) fn prepare(triple: &str, ucx: Option<&Path>) -> Result<Vec<(String, S
 
 type Variables = dyn Fn(&str) -> Option<OsString>;
 
-/// This machine, as far as it matters.
+/// This machine.
 struct Here {
     config: Config,
     variable: Box<Variables>,
 }
 
-/// A line on what the build needs and is not there, with what brings it: one of these.
+/// A line on what is missing, and the remedies, of which one helps.
 fn lack(what: impl Display, remedies: &[String]) -> String {
     let remedies: String = remedies.iter().map(|remedy| format!("\n      {remedy}")).collect();
     format!("\n  - {what}{remedies}")
 }
 
-/// The C compilers that build for a machine, by the names that Debian, crosstool-NG and Arm give
-/// them, and Debian's packages of the first of them, and of its C library.
+/// The C compilers for a machine, as Debian, crosstool-NG and Arm name them, and Debian's packages
+/// of the first and of its C library.
 fn compilers(machine: Machine) -> ([String; 3], [&'static str; 2]) {
     let (arch, packages) = match machine {
         Machine::Aarch64 => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
@@ -169,7 +165,7 @@ impl Here {
         (!has_one).then(|| lack(format!("the C library that {compiler} links with"), &[remedy]))
     }
 
-    /// Where a program is: on the PATH, or where its own path says.
+    /// Where a program is: on the PATH, or at its own path.
     fn on_path(&self, program: impl AsRef<OsStr>) -> Option<PathBuf> {
         let path = (self.variable)("PATH").unwrap_or_default();
         // Joining an absolute path gives that path.

@@ -7,6 +7,8 @@ use super::*;
 
 const ARM: &str = "aarch64-unknown-linux-gnu";
 const GCC: &str = "aarch64-linux-gnu-gcc";
+const LINKER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER";
+const CC: &str = "CC_aarch64_unknown_linux_gnu";
 
 /// A compiler that knows its C library, as far as it is asked.
 const COMPILER: &str = "echo /usr/lib/libc.so";
@@ -81,59 +83,42 @@ impl Sample {
         Ok(self.prepare_with(ARM, None)?.into_iter().collect())
     }
 
-    fn refusal(&self) -> String {
-        self.prepare().expect_err("something is missing").to_string()
+    /// Building for aarch64 is refused with all of these.
+    fn refuses(&self, parts: &[&str]) {
+        let text = self.prepare().expect_err("something is missing").to_string();
+        for part in parts {
+            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        }
+        assert_eq!(text.contains("rustup"), parts.iter().any(|part| part.contains("rustup")));
     }
 }
 
 #[test]
 fn a_machine_that_has_all_gets_linker_and_compiler_set() {
-    let environment = Sample::whole().prepare().expect("it has all");
-    let of = |name: &str| environment.get(name).map(String::as_str);
-    assert_eq!(of("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"), Some(GCC));
-    assert_eq!(of("CC_aarch64_unknown_linux_gnu"), Some(GCC));
-    assert_eq!(environment.len(), 2);
-}
-
-#[test]
-fn compilers_of_other_makes_will_do_too() {
-    for name in ["aarch64-unknown-linux-gnu-gcc", "aarch64-none-linux-gnu-gcc"] {
+    for name in [GCC, "aarch64-unknown-linux-gnu-gcc", "aarch64-none-linux-gnu-gcc"] {
         let sample = Sample::whole();
         fs::remove_file(sample.path("bin").join(GCC)).expect("it is there");
         sample.tool(name, COMPILER);
-        let environment = sample.prepare().expect("it has all");
-        assert_eq!(environment["CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"], name);
+        let set = [LINKER, CC].map(|variable| (variable.to_owned(), name.to_owned()));
+        assert_eq!(sample.prepare().expect("it has all"), HashMap::from(set));
     }
 }
 
 #[test]
 fn everything_that_is_missing_is_said_at_once_with_its_command() {
     let mut sample = Sample::bare();
-    let expected = [
+    sample.refuses(&[
         "cannot build for aarch64-unknown-linux-gnu yet; this machine lacks\n",
         "\n      rustup target add aarch64-unknown-linux-gnu\n",
-        "none of aarch64-linux-gnu-gcc, aarch64-unknown-linux-gnu-gcc, aarch64-none-linux-gnu-gcc is on the PATH",
+        "none of aarch64-linux-gnu-gcc, aarch64-unknown-linux-gnu-gcc, aarch64-none-linux-gnu-gcc \
+         is on the PATH",
         "\n      apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross\n",
         "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=PROGRAM",
-    ];
-    let text = sample.refusal();
-    for part in expected {
-        assert!(text.contains(part), "`{part}` is not in:\n{text}");
-    }
+    ]);
     sample.set("RUSTUP_TOOLCHAIN", "nightly");
-    let text = sample.refusal();
-    assert!(
-        text.contains("rustup target add --toolchain nightly aarch64-unknown-linux-gnu"),
-        "{text}"
-    );
-}
-
-#[test]
-fn for_x86_64_the_packages_are_those_of_x86_64() {
-    let text = Sample::bare()
-        .prepare_with("x86_64-unknown-linux-gnu", None)
-        .expect_err("it is bare")
-        .to_string();
+    sample.refuses(&["rustup target add --toolchain nightly aarch64-unknown-linux-gnu"]);
+    let other = sample.prepare_with("x86_64-unknown-linux-gnu", None).expect_err("it is bare");
+    let text = other.to_string();
     assert!(text.contains("apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross"), "{text}");
 }
 
@@ -142,12 +127,7 @@ fn a_compiler_without_a_c_library_is_found_out_before_the_build() {
     let sample = Sample::whole();
     for script in ["echo libc.so", "exit 1"] {
         sample.tool(GCC, script);
-        let text = sample.refusal();
-        assert!(
-            text.contains("C library") && text.contains("apt-get install libc6-dev-arm64-cross"),
-            "{text}"
-        );
-        assert!(!text.contains("rustup"), "{text}");
+        sample.refuses(&["C library", "apt-get install libc6-dev-arm64-cross"]);
     }
 }
 
@@ -156,27 +136,21 @@ fn what_cannot_be_run_is_no_compiler() {
     let sample = Sample::whole();
     let gcc = sample.path("bin").join(GCC);
     fs::set_permissions(&gcc, fs::Permissions::from_mode(0o644)).expect("it is ours");
-    assert!(sample.refusal().contains("none of"));
+    sample.refuses(&["none of"]);
     fs::remove_file(&gcc).expect("it is there");
     fs::create_dir(&gcc).expect("a directory");
-    assert!(sample.refusal().contains("none of"));
+    sample.refuses(&["none of"]);
 }
 
 #[test]
 fn the_users_linker_is_left_as_it_is() {
-    let by_variable = |sample: &mut Sample| {
-        sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "my-linker");
-    };
-    let by_configuration = |sample: &mut Sample| {
-        sample.file(
-            "project/.cargo/config.toml",
-            "[target.aarch64-unknown-linux-gnu]\nlinker = \"my-linker\"\n",
-        );
-    };
-    let by_flags = |sample: &mut Sample| {
-        sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "-Clinker=my-linker");
-    };
-    let ways: [&dyn Fn(&mut Sample); 3] = [&by_variable, &by_configuration, &by_flags];
+    let configuration = "[target.aarch64-unknown-linux-gnu]\nlinker = \"my-linker\"\n";
+    let flags = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS";
+    let ways: [&dyn Fn(&mut Sample); 3] = [
+        &|sample| sample.set(LINKER, "my-linker"),
+        &|sample| sample.file("project/.cargo/config.toml", configuration),
+        &|sample| sample.set(flags, "-Clinker=my-linker"),
+    ];
     for way in ways {
         let mut sample = Sample::whole();
         way(&mut sample);
@@ -188,23 +162,20 @@ fn the_users_linker_is_left_as_it_is() {
 #[test]
 fn a_configured_linker_that_is_not_there_is_named() {
     let mut sample = Sample::whole();
-    sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "my-linker");
-    assert!(sample.refusal().contains("the linker `my-linker`"));
+    sample.set(LINKER, "my-linker");
+    sample.refuses(&["the linker `my-linker`"]);
     let absolute = sample.path("elsewhere/ld").display().to_string();
-    sample.set("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", &absolute);
-    assert!(sample.refusal().contains(&absolute));
+    sample.set(LINKER, &absolute);
+    sample.refuses(&[&absolute]);
 }
 
 #[test]
 fn the_users_c_compiler_is_left_as_it_is() {
-    for name in ["CC_aarch64_unknown_linux_gnu", "CC_aarch64-unknown-linux-gnu", "TARGET_CC"] {
+    for name in [CC, "CC_aarch64-unknown-linux-gnu", "TARGET_CC"] {
         let mut sample = Sample::whole();
         sample.set(name, "clang");
         let environment = sample.prepare().expect("it has all");
-        assert!(
-            !environment.contains_key("CC_aarch64_unknown_linux_gnu"),
-            "{name}: {environment:?}"
-        );
+        assert!(!environment.contains_key(CC), "{name}: {environment:?}");
     }
 }
 

@@ -21,7 +21,6 @@ use crate::check::{self, Image};
 use crate::elf::{ElfFile, Machine};
 use crate::{exit, output};
 
-/// The verb's arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
@@ -130,8 +129,8 @@ fn name(bytes: &[u8]) -> Option<String> {
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Replaces a file at once, with the mode and the time of another. A service that has loaded the
-/// old file keeps it.
+/// Replaces a file at once, with the mode and the time of another. A service keeps the old file
+/// that it has loaded.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory)

@@ -7,23 +7,17 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 
 use crate::exit::usage;
 
-/// A plugin's package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PluginPackage {
     pub(super) id: PackageId,
-    /// Its name.
     pub(super) name: String,
     /// The name of its library, with which the file's begins if it says nothing else.
     pub(super) library: String,
-    /// Where cargo builds.
     pub(super) target_directory: PathBuf,
 }
 
-/// Finds the plugin around the working directory, or the manifest: the package that is named, else
-/// the one the directory lies in, else the only one of the workspace.
-///
-/// # Errors
-/// There is no such package, or more than one.
+/// Finds the plugin around the working directory or the manifest: the named package, else the one
+/// that the directory is in, else the only one of the workspace.
 pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<PluginPackage> {
     let mut command = MetadataCommand::new();
     command.no_deps();
@@ -85,7 +79,6 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     }
 }
 
-/// The package as a plugin, or why it is none.
 fn plugin(metadata: &Metadata, package: &Package) -> Result<PluginPackage, &'static str> {
     let library = package.targets.iter().find(|target| target.is_cdylib());
     let library = library.ok_or("its library is no `cdylib` (`crate-type` in [lib])")?;

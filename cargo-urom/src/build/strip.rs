@@ -1,15 +1,12 @@
-//! Removes what serves debuggers only, for any machine and without its tools.
+//! Removes symbol table and debug information, for any machine and without its tools.
 
 use anyhow::Result;
 use object::build::elf::Builder;
 
 use crate::elf::is_for_debuggers;
 
-/// The same shared object without symbol table and debug information. What a process sees of it is
-/// unchanged: dynamic symbols, build id and the kit's description stay.
-///
-/// # Errors
-/// The file is no ELF file, or has something that cannot be written again.
+/// The same shared object without what serves debuggers. Dynamic symbols, build id and the kit's
+/// description stay.
 pub(super) fn strip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut builder = Builder::read(bytes)?;
     for section in &mut builder.sections {

@@ -9,7 +9,6 @@ use urom_service::daemon::config::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 /// How many workers a domain may have.
 pub(super) const MOST_WORKERS: usize = 256;
 
-/// The verb's arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {

@@ -1,5 +1,4 @@
-//! The workers that commands go to: one, or a domain of several. They stay until the last command
-//! has been answered.
+//! The workers that commands go to: one, or a domain of several.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,7 +12,6 @@ use urom_host::{Answer, Domain, Plugin, RawCompletion, Service, Worker, block_on
 
 use super::request::Request;
 
-/// Workers with a plugin.
 #[derive(Debug)]
 pub(super) struct Crew {
     plugin: Plugin,
@@ -22,15 +20,11 @@ pub(super) struct Crew {
     domain: Option<Domain>,
     /// How many commands each worker may have in flight.
     window: usize,
-    /// Commands without an answer. Those that were given up are among them: they take room until
-    /// they are answered.
+    /// Commands without an answer. Late ones take room until they are answered.
     flights: Vec<Flight>,
 }
 
 /// The ids of `count` workers, from this one on.
-///
-/// # Errors
-/// They would exceed the largest id.
 pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>, String> {
     let id = |number| first.0.checked_add(number).filter(|id| *id != WORKER_ID_ANY);
     let ids = (0..count as u64).map(|number| id(number).map(|id| Some(WorkerId(id))));
@@ -43,24 +37,19 @@ pub(super) fn ids(first: WorkerId, count: usize) -> Result<Vec<Option<WorkerId>>
     })
 }
 
-/// What came of a command.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Answered(Answer, Duration),
-    /// It could not be sent.
     Refused(anyhow::Error),
-    /// No answer came in time.
     Late,
     /// It was not sent: so many commands before it were not answered in time.
     Unsent(usize),
 }
 
-/// A command that was sent.
 #[derive(Debug)]
 struct Flight {
     /// Its place among all.
     at: usize,
-    /// The number of its worker.
     number: usize,
     sent: Instant,
     completion: RawCompletion,
@@ -69,8 +58,8 @@ struct Flight {
 }
 
 impl Crew {
-    /// Starts workers with these ids, or with ids of the service's choice, and makes a domain of them
-    /// if that is asked for. `window` is how many commands each may have in flight.
+    /// Starts workers with these ids, or ids that the service chooses, and possibly makes a domain
+    /// of them. Each may have `window` commands in flight.
     pub(super) fn start(
         service: &Service,
         plugin: Plugin,
@@ -99,14 +88,13 @@ impl Crew {
         Ok(Crew { plugin, workers, domain, window, flights: Vec::new() })
     }
 
-    /// Why a worker failed, if it did.
     pub(super) fn failure(&self, number: usize) -> Option<String> {
         self.workers.get(number)?.failure()
     }
 
-    /// Sends `count` commands together. `command` gives each with the number of its worker, which
-    /// gets its commands in their order, as many at a time as it may have in flight. None is waited
-    /// for longer than `limit`. `done` learns what came of each, and returns whether to go on.
+    /// Sends `count` commands. `command` gives each with its worker's number; a worker gets its
+    /// commands in order. None is waited for longer than `limit`. `done` gets the outcome of each,
+    /// and returns whether to go on.
     pub(super) fn send<'a>(
         &mut self,
         count: usize,
@@ -116,20 +104,16 @@ impl Crew {
     ) {
         // Late answers may have come since.
         let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.take(cx)));
-        // From where on a worker's next command is looked for.
-        let mut next = vec![0; self.workers.len()];
-        let next_of = |number, from: &mut usize| {
-            let found = (*from..count).find(|at| command(*at).0 == number);
-            *from = found.map_or(count, |at| at + 1);
-            found
-        };
+        let command = &command;
+        let of_worker = |number| (0..count).filter(move |at| command(*at).0 == number);
+        let mut commands: Vec<_> = (0..self.workers.len()).map(of_worker).collect();
         let mut goes_on = true;
         loop {
-            for (number, from) in next.iter_mut().enumerate() {
+            for (number, commands) in commands.iter_mut().enumerate() {
                 let mut room = self.window.saturating_sub(self.in_flight(number));
                 while goes_on
                     && room > 0
-                    && let Some(at) = next_of(number, from)
+                    && let Some(at) = commands.next()
                 {
                     let sent = Instant::now();
                     match command(at).1.submit(&self.workers[number], self.plugin) {
@@ -157,10 +141,8 @@ impl Crew {
                 goes_on &= done(flight.at, Outcome::Late);
             }
         }
-        for (number, from) in next.iter_mut().enumerate().filter(|_| goes_on) {
-            while let Some(at) = next_of(number, from) {
-                done(at, Outcome::Unsent(self.in_flight(number)));
-            }
+        for (number, commands) in commands.into_iter().enumerate().filter(|_| goes_on) {
+            commands.for_each(|at| _ = done(at, Outcome::Unsent(self.in_flight(number))));
         }
     }
 
@@ -168,8 +150,7 @@ impl Crew {
         self.flights.iter().filter(|flight| flight.number == number).count()
     }
 
-    /// Takes the answers that are there, once there are any; those to late commands lead to
-    /// nothing.
+    /// Takes the answers that are there, once there are any. Answers to late commands are dropped.
     fn take(&mut self, cx: &mut Context<'_>) -> Poll<Vec<(usize, Answer, Duration)>> {
         let (before, mut answers) = (self.flights.len(), Vec::new());
         self.flights.retain_mut(|flight| {
@@ -184,7 +165,6 @@ impl Crew {
         if self.flights.len() < before { Poll::Ready(answers) } else { Poll::Pending }
     }
 
-    /// Ends the domain and the workers.
     pub(super) fn stop(self) -> Result<()> {
         drop(self.flights);
         let stopped = self.domain.map_or(Ok(()), Domain::stop);

@@ -1,5 +1,4 @@
-//! Commands as they are written, in arguments or in a line of a file: `COMMAND FIELD=VALUE .. +
-//! WORKER:COMMAND ..`.
+//! Commands in arguments or in a line of a file: `COMMAND FIELD=VALUE .. + WORKER:COMMAND ..`.
 
 use std::io::{BufRead, Read};
 
@@ -8,10 +7,8 @@ use anyhow::{Context, Result, ensure};
 use crate::exit::usage;
 use crate::message::{Assignment, missing_bracket};
 
-/// What stands between two commands of a line.
 const AND: &str = "+";
 
-/// A command as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     /// The number of the worker that gets it.
@@ -21,9 +18,6 @@ pub(super) struct Written {
 }
 
 /// The commands of one line, which are in flight together.
-///
-/// # Errors
-/// A sentence on the word that is none of a command's.
 pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
     let words = joined(words.iter().flat_map(|word| apart(word.as_ref())));
     words.split(|word| *word == AND).map(one).collect()
@@ -37,8 +31,8 @@ fn apart(word: &str) -> Vec<&str> {
     }
 }
 
-/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` is three without quotes. A bracket
-/// that no later word closes may be part of a text, and joins nothing.
+/// Joins the words of a list or a structure: `keys=[1, 2 ,3]` needs no quotes. A bracket that no
+/// later word closes joins nothing.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let words: Vec<&str> = words.collect();
     let mut joined = Vec::new();
@@ -51,7 +45,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     joined
 }
 
-/// How many words belong to the first one, because it leaves a bracket open that they close.
+/// How many words belong to the first one, because they close its bracket.
 fn closed(words: &[&str]) -> Option<usize> {
     let mut whole = (*words.first()?).to_owned();
     for (index, next) in words.iter().enumerate().skip(1) {
@@ -94,7 +88,6 @@ fn one(words: &[String]) -> Result<Written, String> {
     Ok(Written { worker, command: command.to_owned(), fields })
 }
 
-/// What to say of a word that should have been a field.
 fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -> String {
     let begins = |word: &String| word.starts_with('=');
     let spaced =
@@ -109,10 +102,9 @@ fn no_field(word: &str, why: &str, before: &[String], behind: Option<&String>) -
     format!("`{word}`: {why}; a further command stands behind a `{AND}` with spaces around it")
 }
 
-/// The lines of a text that have commands, as they are asked for, each with its place, such as
-/// `line 3 of FILE`. Words may be quoted as in a shell, and `#` begins a comment.
-///
-/// An error names its line. Further lines follow, unless the text cannot be read further.
+/// The lines of a text that have commands, each with its place, such as `line 3 of FILE: `. Words
+/// may be quoted as in a shell, and `#` begins a comment. Lines follow one with an error, unless
+/// the text cannot be read further.
 pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,
@@ -126,7 +118,7 @@ pub(super) fn lines(
         let line = next(&mut text).with_context(|| format!("cannot read {place}"));
         is_over = line.is_err();
         line.transpose().map(|line| match commands(&line?) {
-            Ok(commands) => Ok((place, commands)),
+            Ok(commands) => Ok((place + ": ", commands)),
             Err(why) => Err(usage(format!("{place}: {why}"))),
         })
     });
@@ -219,7 +211,7 @@ mod tests {
         let text = b"# what follows\n\nloopback data=1  # one\r\n say 'text=a b' + 1:loopback \"data=2\"\nbad 'x\nworse x\nb\xffd\nlast";
         let lines: Vec<_> = lines(&text[..], "FILE").collect();
         let [first, second, wrong @ .., last] = &lines[..] else { panic!("{lines:?}") };
-        let good = |place: &str, commands| (place.to_owned(), commands);
+        let good = |place: &str, commands| (format!("{place}: "), commands);
         let expected = good("line 3 of FILE", vec![written(0, "loopback", &["data=1"])]);
         assert_eq!(first.as_ref().expect("good"), &expected);
         let expected = vec![written(0, "say", &["text=a b"]), written(1, "loopback", &["data=2"])];

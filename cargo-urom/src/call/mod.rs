@@ -9,10 +9,11 @@ mod target;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde_json::json;
 use urom_abi::Count;
 use urom_abi::describe::Protocol;
 use urom_host::{DocaError, Service};
@@ -24,7 +25,6 @@ use crate::{exit, output, plugin_path};
 use args::MOST_WORKERS;
 use crew::{Crew, Outcome};
 use line::Written;
-use report::Tally;
 use request::Request;
 use target::Target;
 
@@ -35,15 +35,14 @@ const IN_FLIGHT: usize = 64;
 
 /// Commands that are in flight together, each with the number of its worker.
 struct Batch {
-    /// A prefix for messages that says where they are written, such as `line 3 of FILE: `. Empty
-    /// for arguments.
+    /// Where they are written, such as `line 3 of FILE: `, as a prefix of messages. Empty for
+    /// arguments.
     place: String,
     commands: Vec<(usize, Request)>,
 }
 
-/// What the arguments ask to send.
-enum Words<'a> {
-    Nothing,
+/// Where commands are written.
+enum Source<'a> {
     Raw(&'a str),
     Line(Vec<Written>),
     File(&'a str),
@@ -51,56 +50,58 @@ enum Words<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
-    let words = words(args)?;
+    let source = source(args)?;
     let count = args.workers.unwrap_or(1);
     let ids = match args.worker {
         Some(first) => crew::ids(first, count).map_err(usage)?,
         None => vec![None; count],
     };
     let target = Target::find(&args.plugin, args.service.is_some())?;
-    let plugin = &target.name;
-    let mut protocol = None;
-    let mut reader = || -> Result<Reader<'_>> {
-        let described = target.protocol(args.protocol.as_deref())?;
-        Ok(Reader { args, plugin, protocol: protocol.insert(described) })
+    let call = Call { args, plugin: &target.name };
+    let described = || target.protocol(args.protocol.as_deref());
+    let protocol = match source {
+        // A description is optional: bytes are given because there is none.
+        Source::Raw(_) if args.protocol.is_none() => described().ok(),
+        _ => Some(described()?),
+    };
+    let batch = |line: Result<(String, Vec<Written>)>| {
+        let (place, line) = line?;
+        call.batch(protocol.context("nothing describes the commands")?, place, line)
     };
     // All commands that are known are checked before anything is sent.
     let mut known = Vec::new();
     let mut input = None;
-    match words {
-        Words::Nothing => return Err(reader()?.no_command()),
-        Words::Raw(raw) => {
+    match source {
+        Source::Raw(raw) => {
             let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
-            let described = target.protocol(args.protocol.as_deref());
-            // A description is optional: bytes are given because there is none.
-            let described = if args.protocol.is_some() { Some(described?) } else { described.ok() };
-            let commands = vec![(0, Request::raw(bytes, described))];
+            let commands = vec![(0, Request::raw(bytes, protocol))];
             known.push(Batch { place: String::new(), commands });
         }
-        Words::Line(line) => known.push(reader()?.batch(String::new(), line)?),
-        Words::File(file) => {
+        Source::Line(line) => known.push(batch(Ok((String::new(), line)))?),
+        Source::File(file) => {
             let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
-            known = reader()?.batches(BufReader::new(text), file).collect::<Result<_>>()?;
+            known = line::lines(BufReader::new(text), file).map(batch).collect::<Result<_>>()?;
         }
-        Words::Input => input = Some(reader()?.batches(io::stdin().lock(), "standard input")),
+        Source::Input => {
+            input = Some(line::lines(io::stdin().lock(), "standard input").map(batch));
+        }
     }
     let service = connect(args, &target)?;
     // Bytes may be for any version of the plugin.
-    let plugin = match protocol {
+    let plugin = match protocol.filter(|_| args.raw.is_none()) {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
     };
     let lens = known.iter().map(|batch| batch.commands.len());
     let most = if input.is_some() { IN_FLIGHT } else { lens.max().unwrap_or_default() };
     let window = args.in_flight.max(most.min(IN_FLIGHT));
-    let crew = Crew::start(&service, plugin, &ids, args.workers.is_some(), window)?;
-    let mut call = Call { args, plugin: &target.name, crew };
+    let mut crew = Crew::start(&service, plugin, &ids, args.workers.is_some(), window)?;
     let code = match args.repeat {
-        Some(count) => call.repeat(&known[0].commands[0], count),
+        Some(count) => call.repeat(&mut crew, &known[0].commands[0], count),
         None => {
             let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
             batches.try_fold(exit::DONE, |worst, batch| match batch {
-                Ok(batch) => Ok(worst.max(call.send(&batch)?)),
+                Ok(batch) => Ok(worst.max(call.send(&mut crew, &batch)?)),
                 // An error in one line does not stop the other lines.
                 Err(error) if exit::is_usage(&error) => {
                     output::error(&error);
@@ -110,72 +111,28 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
             })
         }
     };
-    let stopped = call.crew.stop();
+    let stopped = crew.stop();
     let code = code?;
     stopped?;
     Ok(code)
 }
 
-/// Reads the arguments.
-fn words(args: &Args) -> Result<Words<'_>> {
+fn source(args: &Args) -> Result<Source<'_>> {
     if let Some(raw) = &args.raw {
-        return Ok(Words::Raw(raw));
+        return Ok(Source::Raw(raw));
     }
-    let words = match args.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => return Ok(Words::Nothing),
-        ["-"] => Words::Input,
+    let source = match args.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Source::Line(Vec::new()),
+        ["-"] => Source::Input,
         ["@"] => return Err(usage("`@` names no file: write @FILE, or `-` for standard input")),
-        [word] if word.starts_with('@') => Words::File(&word[1..]),
-        _ => Words::Line(line::read(&args.words).map_err(usage)?),
+        [word] if word.starts_with('@') => Source::File(&word[1..]),
+        _ => Source::Line(line::read(&args.words).map_err(usage)?),
     };
-    let is_one = matches!(&words, Words::Line(line) if line.len() == 1);
-    if args.repeat.is_some() && !is_one {
+    let is_many = !matches!(&source, Source::Line(line) if line.len() <= 1);
+    if args.repeat.is_some() && is_many {
         return Err(usage("--repeat takes one command, as arguments"));
     }
-    Ok(words)
-}
-
-/// Reads commands as they are written.
-struct Reader<'a> {
-    args: &'a Args,
-    plugin: &'a str,
-    protocol: &'static Protocol,
-}
-
-impl Reader<'_> {
-    /// Says which commands there are. Nothing was sent, so this is no success.
-    fn no_command(&self) -> anyhow::Error {
-        let list = message::signatures(&self.protocol.commands).join("\n  ");
-        usage(format!("say which command to send to `{}`:\n  {list}", self.plugin))
-    }
-
-    /// The commands of a line, as they will be sent.
-    fn batch(&self, place: String, line: Vec<Written>) -> Result<Batch> {
-        let one = |Written { worker, command, fields }: Written| {
-            if worker >= self.args.workers.unwrap_or(1) {
-                let command = command.escape_debug();
-                let remedy = match worker {
-                    0..MOST_WORKERS => format!(": --workers {} starts it", worker + 1),
-                    _ => format!(", and at most {MOST_WORKERS} can be"),
-                };
-                return Err(format!("there is no worker {worker} for {command}{remedy}"));
-            }
-            let request = Request::described(self.protocol, &command, &fields)
-                .map_err(|why| format!("plugin `{}`: {why}", self.plugin))?;
-            request.remarks.iter().for_each(|remark| output::note(&format!("{place}{remark}")));
-            Ok((worker, request))
-        };
-        let commands = line.into_iter().map(one).collect::<Result<_, String>>();
-        Ok(Batch { commands: commands.map_err(|why| usage(format!("{place}{why}")))?, place })
-    }
-
-    /// Those of a text, a line at a time.
-    fn batches(self, text: impl BufRead, of: &str) -> impl Iterator<Item = Result<Batch>> {
-        line::lines(text, of).map(move |line| {
-            let (place, line) = line?;
-            self.batch(place + ": ", line)
-        })
-    }
+    Ok(source)
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {
@@ -213,43 +170,67 @@ fn connect(args: &Args, target: &Target) -> Result<Service> {
     })
 }
 
-/// Sends commands to workers, and says what came of them.
+/// What every message about a command names.
+#[derive(Clone, Copy)]
 struct Call<'a> {
     args: &'a Args,
     plugin: &'a str,
-    crew: Crew,
 }
 
 impl Call<'_> {
-    /// Sends commands together and prints what was answered, in their order. Returns the exit code.
-    fn send(&mut self, batch: &Batch) -> Result<u8> {
-        let (args, plugin) = (self.args, self.plugin);
+    /// The commands of a line. Without any, the error lists those that there are.
+    fn batch(
+        self,
+        protocol: &'static Protocol,
+        place: String,
+        line: Vec<Written>,
+    ) -> Result<Batch> {
+        if line.is_empty() {
+            let list = message::signatures(&protocol.commands).join("\n  ");
+            return Err(usage(format!(
+                "say which command to send to `{}`:\n  {list}",
+                self.plugin
+            )));
+        }
+        let one = |Written { worker, command, fields }: Written| {
+            if worker >= self.args.workers.unwrap_or(1) {
+                let command = command.escape_debug();
+                let remedy = match worker {
+                    0..MOST_WORKERS => format!(": --workers {} starts it", worker + 1),
+                    _ => format!(", and at most {MOST_WORKERS} can be"),
+                };
+                return Err(format!("there is no worker {worker} for {command}{remedy}"));
+            }
+            let request = Request::described(protocol, &command, &fields)
+                .map_err(|why| format!("plugin `{}`: {why}", self.plugin))?;
+            request.remarks.iter().for_each(|remark| output::note(&format!("{place}{remark}")));
+            Ok((worker, request))
+        };
+        let commands = line.into_iter().map(one).collect::<Result<_, String>>();
+        Ok(Batch { commands: commands.map_err(|why| usage(format!("{place}{why}")))?, place })
+    }
+
+    /// Sends commands together and prints the answers in their order. Returns the exit code.
+    fn send(self, crew: &mut Crew, batch: &Batch) -> Result<u8> {
         let mut outcomes: Vec<_> = batch.commands.iter().map(|_| None).collect();
-        let limit = Duration::from_secs(args.timeout);
-        self.crew.send(
-            outcomes.len(),
-            |at| &batch.commands[at],
-            limit,
-            |at, outcome| {
-                outcomes[at] = Some(outcome);
-                true
-            },
-        );
+        let limit = Duration::from_secs(self.args.timeout);
+        let keep = |at: usize, outcome| {
+            outcomes[at] = Some(outcome);
+            true
+        };
+        crew.send(batch.commands.len(), |at| &batch.commands[at], limit, keep);
         let mut code = exit::DONE;
         for ((number, request), outcome) in batch.commands.iter().zip(outcomes) {
             let problems = match outcome.context("nothing came of a command")? {
                 Outcome::Answered(answer, took) => {
                     let reading = request.read(&answer);
-                    match args.json {
-                        true => output::json(&report::answer_json(
-                            plugin, request, &answer, &reading, took,
-                        ))?,
+                    match self.args.json {
+                        true => output::json(&self.json(request, &answer, &reading, took))?,
                         false => report::answer(&answer, &reading, took)?,
                     }
-                    let failure = self.crew.failure(*number);
-                    report::problems(args, plugin, request, &answer, reading, failure)
+                    self.problems(request, &answer, reading, crew.failure(*number))
                 }
-                other => vec![report::unanswered(args, plugin, request, &other)],
+                other => vec![self.unanswered(request, &other)],
             };
             for problem in problems {
                 output::error(&anyhow!("{}{problem}", batch.place));
@@ -259,65 +240,60 @@ impl Call<'_> {
         Ok(code)
     }
 
-    /// Sends one command many times, and prints how long that took. An answer is followed at once
-    /// by the next command. Returns the exit code.
-    fn repeat(&mut self, command: &(usize, Request), asked: usize) -> Result<u8> {
-        let (args, plugin, request) = (self.args, self.plugin, &command.1);
+    /// Sends one command many times, each as soon as an earlier one is answered. Returns the exit
+    /// code.
+    fn repeat(self, crew: &mut Crew, command: &(usize, Request), asked: usize) -> Result<u8> {
+        let Call { args, plugin } = self;
+        let request = &command.1;
         let what = format!("{} of {plugin} {}", request.name, Count(asked, "time"));
         output::progress("Repeating", &what);
-        let mut errors = BTreeMap::new();
-        let (mut times, mut ended_early, mut last) = (Vec::with_capacity(asked), None, None);
-        let start = Instant::now();
-        let limit = Duration::from_secs(args.timeout);
-        self.crew.send(
-            asked,
-            |_| command,
-            limit,
-            |_, outcome| match outcome {
-                Outcome::Answered(answer, took) => {
-                    times.push(report::nanoseconds(took));
-                    // Most answers equal the one before and need no second look.
-                    let problem: Option<String> = match last.take() {
-                        Some((same, problem)) if same == answer => problem,
-                        _ => {
-                            let reading = request.read(&answer);
-                            let found =
-                                report::problems(args, plugin, request, &answer, reading, None);
-                            found.into_iter().next()
-                        }
-                    };
-                    if let Some(problem) = &problem {
-                        *errors.entry(problem.clone()).or_default() += 1;
-                    }
-                    last = Some((answer, problem));
-                    true
+        let mut errors_by_kind: BTreeMap<String, usize> = BTreeMap::new();
+        let (mut count, mut ended_early, mut last) = (0_usize, None, None);
+        let (start, limit) = (Instant::now(), Duration::from_secs(args.timeout));
+        let tally = |_, outcome| {
+            let Outcome::Answered(answer, _) = outcome else {
+                ended_early.get_or_insert(self.unanswered(request, &outcome));
+                return false;
+            };
+            count += 1;
+            // Most answers equal the one before and need no second look.
+            let problem: Option<String> = match last.take() {
+                Some((same, problem)) if same == answer => problem,
+                _ => {
+                    let reading = request.read(&answer);
+                    self.problems(request, &answer, reading, None).into_iter().next()
                 }
-                other => {
-                    ended_early.get_or_insert(report::unanswered(args, plugin, request, &other));
-                    false
-                }
-            },
-        );
-        let tally = Tally {
-            plugin,
-            command: &request.name,
-            asked,
-            in_flight: args.in_flight,
-            ended_early,
-            ..Tally::new(start.elapsed(), times, errors)
+            };
+            if let Some(problem) = &problem {
+                *errors_by_kind.entry(problem.clone()).or_default() += 1;
+            }
+            last = Some((answer, problem));
+            true
         };
+        crew.send(asked, |_| command, limit, tally);
+        let (seconds, in_flight) = (start.elapsed().as_secs_f64(), args.in_flight);
+        let rate = count as f64 / seconds.max(f64::MIN_POSITIVE);
+        let errors: usize = errors_by_kind.values().sum();
         match args.json {
-            true => output::json(&tally)?,
-            false => output::result(&tally.text())?,
+            // Fields may be added, and none is removed.
+            true => output::json(&json!({
+                "plugin": plugin, "command": request.name, "asked": asked, "in_flight": in_flight,
+                "count": count, "errors": errors, "errors_by_kind": errors_by_kind,
+                "ended_early": ended_early, "seconds": seconds, "rate": rate,
+            }))?,
+            false => output::result(&format!(
+                "commands    {count} of {asked}, {in_flight} in flight\n\
+                 errors      {errors}\n\
+                 rate        {rate:.0} per second, in {seconds:.3} s\n"
+            ))?,
         }
-        if let Some(why) = &tally.ended_early {
+        if let Some(why) = &ended_early {
             let asked = Count(asked, "command");
-            output::error(&anyhow!("it ended after {} of {asked}: {why}", tally.count));
+            output::error(&anyhow!("it ended after {count} of {asked}: {why}"));
         }
-        for (what, count) in &tally.errors_by_kind {
-            output::error(&anyhow!("{count} of {}: {what}", Count(tally.count, "answer")));
+        for (what, errors) in &errors_by_kind {
+            output::error(&anyhow!("{errors} of {}: {what}", Count(count, "answer")));
         }
-        let is_good = tally.errors == 0 && tally.ended_early.is_none();
-        Ok(if is_good { exit::DONE } else { exit::FAILED })
+        Ok(if errors == 0 && ended_early.is_none() { exit::DONE } else { exit::FAILED })
     }
 }

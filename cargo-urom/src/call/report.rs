@@ -1,26 +1,21 @@
 //! What is printed of an answer, and of many.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use urom_abi::Count;
 use urom_host::{Answer, DocaError};
 
-use super::args::Args;
+use super::Call;
 use super::crew::Outcome;
 use super::request::{Reading, Request};
 use crate::message::Shown;
 use crate::output::{self, plain};
 
-/// Prints a notification for people: its name, and its fields in the notation of arguments. A
-/// failed command's notification has only a status, so nothing is printed of it.
-///
-/// # Errors
-/// Standard output is closed.
+/// Prints a notification for people, in the notation of arguments. A failed command's notification
+/// has only a status, so it is not printed.
 pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Result<()> {
     if answer.status != DocaError::SUCCESS {
         return Ok(());
@@ -39,168 +34,100 @@ pub(super) fn answer(answer: &Answer, reading: &Reading, took: Duration) -> Resu
     Ok(())
 }
 
-/// The same for scripts.
-pub(super) fn answer_json(
-    plugin: &str,
-    request: &Request,
-    answer: &Answer,
-    reading: &Reading,
-    took: Duration,
-) -> Value {
-    let mut remarks = request.remarks.clone();
-    let notification = reading.decoded.as_ref().map(|decoded| {
-        remarks.extend(decoded.remarks.iter().cloned());
-        let fields = decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
-        json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
-    });
-    json!({
-        "plugin": plugin,
-        "command": request.name,
-        "status": {
-            "code": answer.status.0,
-            "name": answer.status.name(),
-            "description": answer.status.description(),
-        },
-        "notification": notification,
-        "bytes": answer.bytes.as_ref().map(|bytes| Shown::Bytes(bytes.clone()).json()),
-        "nanoseconds": nanoseconds(took),
-        "problems": reading.problems,
-        "remarks": remarks,
-    })
-}
+impl Call<'_> {
+    /// A notification for scripts.
+    pub(super) fn json(
+        self,
+        request: &Request,
+        answer: &Answer,
+        reading: &Reading,
+        took: Duration,
+    ) -> Value {
+        let mut remarks = request.remarks.clone();
+        let notification = reading.decoded.as_ref().map(|decoded| {
+            remarks.extend(decoded.remarks.iter().cloned());
+            let fields =
+                decoded.fields.iter().map(|(name, value)| ((*name).to_owned(), value.json()));
+            json!({ "name": decoded.variant.name, "fields": fields.collect::<Map<_, _>>() })
+        });
+        json!({
+            "plugin": self.plugin,
+            "command": request.name,
+            "status": {
+                "code": answer.status.0,
+                "name": answer.status.name(),
+                "description": answer.status.description(),
+            },
+            "notification": notification,
+            "bytes": answer.bytes.as_ref().map(|bytes| Shown::Bytes(bytes.clone()).json()),
+            "nanoseconds": nanoseconds(took),
+            "problems": reading.problems,
+            "remarks": remarks,
+        })
+    }
 
-/// What is wrong with an answer. `failure` is why its worker failed, if it did.
-pub(super) fn problems(
-    args: &Args,
-    plugin: &str,
-    request: &Request,
-    answer: &Answer,
-    reading: Reading,
-    failure: Option<String>,
-) -> Vec<String> {
-    let name = &request.name;
-    let Err(code) = answer.status.check() else {
-        let problem = |problem| {
-            format!(
-                "the answer to {name} of `{plugin}` is not what it should be: {problem}; does the \
-                 description fit the plugin that runs?"
-            )
+    /// What is wrong with an answer. `failure` is why its worker failed, if it did.
+    pub(super) fn problems(
+        self,
+        request: &Request,
+        answer: &Answer,
+        reading: Reading,
+        failure: Option<String>,
+    ) -> Vec<String> {
+        let (name, plugin) = (&request.name, self.plugin);
+        let Err(code) = answer.status.check() else {
+            let problem = |problem| {
+                format!(
+                    "the answer to {name} of `{plugin}` is not what it should be: {problem}; does \
+                     the description fit the plugin that runs?"
+                )
+            };
+            return reading.problems.into_iter().map(problem).collect();
         };
-        return reading.problems.into_iter().map(problem).collect();
-    };
-    let reason = match (&answer.bytes, &args.service) {
-        (None, _) if code == DocaError::TOO_BIG => {
-            "the answer is longer than a message may be: ask for less, or raise --max-msg-size, \
-             and that of a `uromd` that is called"
-        }
-        (Some(_), Some(_)) => {
-            "the plugin answered with this status; its reason is in the worker's log, which the \
-             service writes"
-        }
-        (Some(_), None) => {
-            "the plugin answered with this status; its reason, if it logged one, stands above"
-        }
-        (None, _) => {
-            "the service ended it without a notification; its log, which stands above for a \
+        let reason = match (&answer.bytes, &self.args.service) {
+            (None, _) if code == DocaError::TOO_BIG => {
+                "the answer is longer than a message may be: ask for less, or raise \
+                 --max-msg-size, and that of a `uromd` that is called"
+            }
+            (Some(_), Some(_)) => {
+                "the plugin answered with this status; its reason is in the worker's log, which \
+                 the service writes"
+            }
+            (Some(_), None) => {
+                "the plugin answered with this status; its reason, if it logged one, stands above"
+            }
+            (None, _) => {
+                "the service ended it without a notification; its log, which stands above for a \
              service in this process, says why"
-        }
-    };
-    let reason = failure.as_deref().unwrap_or(reason);
-    let (status, description) = (code.name(), code.description());
-    vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
-}
-
-/// Why there is no answer to a command.
-pub(super) fn unanswered(
-    args: &Args,
-    plugin: &str,
-    request: &Request,
-    outcome: &Outcome,
-) -> String {
-    let which = format!("{} of `{plugin}`", request.name);
-    match outcome {
-        Outcome::Refused(error) => format!("{which}: {error:#}"),
-        Outcome::Unsent(late) => format!(
-            "{which} was not sent: its worker has not answered {}, and takes no more before that",
-            Count(*late, "earlier command")
-        ),
-        Outcome::Late | Outcome::Answered(..) => format!(
-            "{which} was not answered within {} s: wait longer with --timeout, or see the worker's \
-             log",
-            args.timeout
-        ),
+            }
+        };
+        let reason = failure.as_deref().unwrap_or(reason);
+        let (status, description) = (code.name(), code.description());
+        vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
     }
-}
 
-/// What came of one command that was sent many times. Its fields are the JSON.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Tally<'a> {
-    pub(super) plugin: &'a str,
-    pub(super) command: &'a str,
-    pub(super) asked: usize,
-    pub(super) in_flight: usize,
-    /// How many were answered.
-    pub(super) count: usize,
-    /// How many answers were not what the command calls for.
-    pub(super) errors: usize,
-    pub(super) errors_by_kind: BTreeMap<String, usize>,
-    /// What ended it early.
-    pub(super) ended_early: Option<String>,
-    /// From the first command to the last answer.
-    pub(super) seconds: f64,
-    /// Answers in a second.
-    pub(super) rate: f64,
-    /// From before a command was submitted to after its answer was there, whatever the answer.
-    pub(super) latency_ns: Latency,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Latency {
-    median: Option<u64>,
-    max: Option<u64>,
-}
-
-impl Tally<'_> {
-    /// Of the time of all commands, the nanoseconds of each, and what was wrong with answers.
-    pub(super) fn new(
-        elapsed: Duration,
-        mut times: Vec<u64>,
-        errors_by_kind: BTreeMap<String, usize>,
-    ) -> Self {
-        times.sort_unstable();
-        let median = times.get(times.len().saturating_sub(1) / 2).copied();
-        let seconds = elapsed.as_secs_f64();
-        Tally {
-            count: times.len(),
-            errors: errors_by_kind.values().sum(),
-            errors_by_kind,
-            seconds,
-            rate: times.len() as f64 / seconds.max(f64::MIN_POSITIVE),
-            latency_ns: Latency { median, max: times.last().copied() },
-            ..Tally::default()
+    pub(super) fn unanswered(self, request: &Request, outcome: &Outcome) -> String {
+        let which = format!("{} of `{}`", request.name, self.plugin);
+        match outcome {
+            Outcome::Refused(error) => format!("{which}: {error:#}"),
+            Outcome::Unsent(late) => format!(
+                "{which} was not sent: its worker has not answered {}, and takes no more before \
+                 that",
+                Count(*late, "earlier command")
+            ),
+            Outcome::Late | Outcome::Answered(..) => format!(
+                "{which} was not answered within {} s: wait longer with --timeout, or see the \
+                 worker's log",
+                self.args.timeout
+            ),
         }
     }
-
-    /// For people.
-    pub(super) fn text(&self) -> String {
-        let Tally { asked, in_flight, count, errors, seconds, rate, .. } = self;
-        let [median, max] = [self.latency_ns.median, self.latency_ns.max]
-            .map(|took| took.map_or_else(|| "-".to_owned(), time));
-        format!(
-            "commands    {count} of {asked}, {in_flight} in flight\n\
-             errors      {errors}\n\
-             rate        {rate:.0} per second, in {seconds:.3} s\n\
-             median      {median}\n\
-             max         {max}\n"
-        )
-    }
 }
 
-pub(super) fn nanoseconds(time: Duration) -> u64 {
+fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX)
 }
 
-/// A time in the unit that suits it.
 fn time(nanoseconds: u64) -> String {
     let value = nanoseconds as f64;
     match nanoseconds {
@@ -218,15 +145,5 @@ mod tests {
     fn times_have_the_unit_that_suits_them() {
         let times = [500, 85_200, 2_345_678, 1_500_000_000].map(time);
         assert_eq!(times, ["0.5 us", "85.2 us", "2.35 ms", "1.500 s"]);
-    }
-
-    #[test]
-    fn the_median_and_the_maximum_are_those_of_commands() {
-        let of = |times: &[u64]| {
-            let tally = Tally::new(Duration::from_secs(2), times.to_vec(), BTreeMap::new());
-            (tally.latency_ns.median, tally.latency_ns.max, tally.rate)
-        };
-        assert_eq!(of(&[30, 10, 20, 40]), (Some(20), Some(40), 2.0));
-        assert_eq!(of(&[]), (None, None, 0.0));
     }
 }

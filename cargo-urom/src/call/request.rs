@@ -8,7 +8,6 @@ use urom_host::{Answer, Plugin, RawCompletion, Worker};
 
 use crate::message::{self, Assignment, Decoded};
 
-/// A command, ready to be sent.
 #[derive(Debug)]
 pub(super) struct Request {
     /// How messages to the user call it.
@@ -18,7 +17,6 @@ pub(super) struct Request {
     described: Option<Described>,
 }
 
-/// What describes the command and its answer.
 #[derive(Clone, Copy, Debug)]
 struct Described {
     protocol: &'static Protocol,
@@ -26,7 +24,6 @@ struct Described {
     command: Option<&'static Variant>,
 }
 
-/// An answer that was looked into.
 #[derive(Debug)]
 pub(super) struct Reading {
     /// The notification, if it is a message of a protocol that is known.
@@ -36,7 +33,6 @@ pub(super) struct Reading {
 }
 
 impl Request {
-    /// A command by name.
     pub(super) fn described(
         protocol: &'static Protocol,
         command: &str,
@@ -61,10 +57,6 @@ impl Request {
         Request { name, bytes, remarks: Vec::new(), described }
     }
 
-    /// Submits it.
-    ///
-    /// # Errors
-    /// The worker takes no more, or none that is so long.
     pub(super) fn submit(&self, worker: &Worker, plugin: Plugin) -> anyhow::Result<RawCompletion> {
         let task = worker.task(plugin)?;
         let (need, room) = (self.bytes.len(), task.capacity());
@@ -85,7 +77,6 @@ impl Request {
         })
     }
 
-    /// Looks into an answer.
     pub(super) fn read(&self, answer: &Answer) -> Reading {
         let without = |problems| Reading { decoded: None, problems };
         let Some(bytes) = answer.bytes.as_deref() else {

@@ -9,18 +9,16 @@ use urom_service::daemon::PLUGIN_PATH_VARIABLE;
 use crate::description::PluginFile;
 use crate::plugin_path;
 
-/// A plugin that is to be called.
 #[derive(Debug)]
 pub(super) struct Target {
     /// What a service calls it.
     pub(super) name: String,
-    /// Its file, if it is on this machine.
     pub(super) file: Option<PluginFile>,
 }
 
 impl Target {
-    /// Finds a plugin by its file or its name. `remote`: a service elsewhere has it, so that
-    /// nothing need be here.
+    /// Finds a plugin by its file or its name. With `remote`, a service elsewhere has it, and no
+    /// file is needed.
     pub(super) fn find(plugin: &str, remote: bool) -> Result<Target> {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {
@@ -49,9 +47,6 @@ impl Target {
     }
 
     /// What describes the plugin's commands: its own file, or `other`.
-    ///
-    /// # Errors
-    /// A sentence with what to do when nothing does.
     pub(super) fn protocol(&self, other: Option<&Path>) -> Result<&'static Protocol> {
         if let Some(other) = other {
             let description = PluginFile::look(other)?.description.with_context(|| {

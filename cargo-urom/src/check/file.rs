@@ -1,5 +1,4 @@
-//! What a plugin's file shows without being loaded: its machine, its names, its symbols, and what
-//! it needs of a BlueField's operating system.
+//! What a plugin's file shows without being loaded.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -56,7 +55,7 @@ pub(super) fn names(report: &mut Report, file: &Path, elf: &ElfFile) {
     }
 }
 
-/// Its symbols; returns whether the two functions that a service asks for are there.
+/// Its symbols. Returns whether the two functions that a service asks for are there.
 pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
     let mut is_complete = true;
     for entry in SYMBOLS {
@@ -86,7 +85,6 @@ pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
     is_complete
 }
 
-/// An entry function in C.
 pub(super) fn declaration(name: &str) -> String {
     let argument = match name == GET_IFACE_SYMBOL {
         true => "struct urom_plugin_iface *iface",

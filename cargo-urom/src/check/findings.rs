@@ -1,5 +1,4 @@
-//! All that `check` can find: a method of the report for each, with how bad it is, what scripts
-//! know it by, what it is, and what to do.
+//! All that `check` can find: severity, code for scripts, text and remedy.
 
 use std::fmt::Display;
 

@@ -1,19 +1,13 @@
-//! The operating systems that a BlueField is installed with, and what of them a plugin may rely on.
-//!
-//! From memory of the images' package lists: versions of glibc are those of the distributions'
-//! releases, and libraries those that every image installs with them, with DOCA or with its
-//! drivers. What is not here may be there all the same, so its absence is a warning and no error.
+//! The operating systems of BlueFields, and the libraries that a plugin may rely on. The lists are
+//! not complete, so a library that is missing here is a warning.
 
 use crate::elf::GlibcVersion;
 
-/// One image.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     /// What `--image` takes.
     pub(crate) name: &'static str,
-    /// What people call it.
     pub(crate) title: &'static str,
-    /// Its glibc.
     pub(crate) glibc: GlibcVersion,
     /// What it has besides [`COMMON`].
     libraries: &'static str,
@@ -40,7 +34,7 @@ const fn image(
 const OPENSSL_1: &str = "libcrypto.so.1.1 libssl.so.1.1";
 const OPENSSL_3: &str = "libcrypto.so.3 libssl.so.3";
 
-/// What all images have: glibc and what comes with the compilers, UCX, the drivers, DOCA.
+/// What all images have: glibc, the compilers' libraries, UCX, the drivers, DOCA.
 const COMMON: &str = "ld-linux-aarch64.so.1 libc.so.6 libdl.so.2 libm.so.6 libpthread.so.0 \
     libresolv.so.2 librt.so.1 libutil.so.1 libgcc_s.so.1 libstdc++.so.6 libgomp.so.1 libz.so.1 \
     libucm.so.0 libucp.so.0 libucs.so.0 libuct.so.0 libucs_signal.so.0 \
@@ -49,10 +43,6 @@ const COMMON: &str = "ld-linux-aarch64.so.1 libc.so.6 libdl.so.2 libm.so.6 libpt
     libdoca_argp.so.2 libdoca_common.so.2 libdoca_urom.so.2";
 
 impl Image {
-    /// The one that `--image` names.
-    ///
-    /// # Errors
-    /// The names there are.
     pub(crate) fn named(name: &str) -> Result<&'static Image, String> {
         IMAGES.iter().find(|image| image.name == name).ok_or_else(|| {
             let names = IMAGES.iter().map(|image| image.name).collect::<Vec<_>>();
@@ -60,15 +50,14 @@ impl Image {
         })
     }
 
-    /// Whether a library is known to be there, by the name that files ask for it with.
+    /// Whether a library is known to be there.
     pub(crate) fn has(&self, library: &str) -> bool {
         let mut names = COMMON.split(' ').chain(self.libraries.split(' '));
         names.any(|name| name == library)
     }
 }
 
-/// Whether a library is one of those that no image has, because they belong to the machine that
-/// built the file.
+/// Whether a library belongs to the machine that built the file, so that no image has it.
 pub(crate) fn is_of_the_build_machine(library: &str) -> bool {
     const NAMES: [&str; 6] =
         ["libstd-", "librustc_driver-", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"];

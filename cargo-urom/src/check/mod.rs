@@ -20,7 +20,6 @@ use report::Report;
 pub(crate) use image::Image;
 pub(crate) use urom_service::examine::DEADLINE as LIMIT;
 
-/// The verb's arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
@@ -43,7 +42,6 @@ pub(crate) struct Args {
     limit: u64,
 }
 
-/// The machine of a target, for an argument.
 pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
     Machine::of_target(triple).ok_or_else(|| {
         "expected a target of x86_64 or aarch64, such as aarch64-unknown-linux-gnu".to_owned()
@@ -69,11 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(if report.is_bad() { exit::FAILED } else { exit::DONE })
 }
 
-/// Examines a file: for a machine, or any that workers run on, and one image, or all. `limit` is
-/// how long its functions may take.
-///
-/// # Errors
-/// The file cannot be read, or the process to try it in cannot be started.
+/// Examines a file for a machine and an image, or for any. Its functions may take `limit`.
 pub(crate) fn examine(
     path: &Path,
     target: Option<Machine>,

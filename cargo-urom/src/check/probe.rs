@@ -13,10 +13,6 @@ use super::report::Report;
 use crate::UROMD;
 use crate::output::quoted;
 
-/// Examines a file as a service does.
-///
-/// # Errors
-/// The process cannot be started.
 pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result<()> {
     let examined = examine(this_program(&[UROMD.into()]), file, limit)
         .context("cannot start a process to try the plugin in")?;
@@ -60,7 +56,6 @@ pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result
     Ok(())
 }
 
-/// What to do about the loader's sentence.
 fn load_remedy(text: &str) -> &'static str {
     let has = |part| text.contains(part);
     if has("cannot open shared object file") && has("libdoca_") {

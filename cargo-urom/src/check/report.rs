@@ -9,7 +9,7 @@ use urom_abi::Count;
 use crate::elf::Machine;
 use crate::output::{plain, say};
 
-/// A file and what was found. Its fields are the JSON: more may come, and none goes.
+/// A file and its findings. The fields are the JSON: fields may be added, and none is removed.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(super) file: PathBuf,
@@ -28,7 +28,6 @@ pub(crate) struct Report {
     findings: Vec<Finding>,
 }
 
-/// How bad a finding is.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Severity {
@@ -36,11 +35,9 @@ pub(super) enum Severity {
     Error,
     /// It works here, and may fail elsewhere, or sometimes.
     Warning,
-    /// Good to know.
     Note,
 }
 
-/// One thing that was found.
 #[derive(Debug, Serialize)]
 struct Finding {
     severity: Severity,
@@ -48,7 +45,6 @@ struct Finding {
     code: &'static str,
     /// What it is, in a sentence without capital and full stop.
     text: String,
-    /// What to do.
     remedy: String,
 }
 
@@ -58,7 +54,6 @@ impl Report {
         Report { file: file.to_owned(), plugin, ..Report::default() }
     }
 
-    /// Adds a finding: how bad it is, what scripts know it by, what it is, and what to do.
     pub(super) fn add(
         &mut self,
         severity: Severity,
@@ -79,12 +74,10 @@ impl Report {
         self.errors > 0
     }
 
-    /// The findings alone, on standard error.
     pub(crate) fn print_findings(&self) {
         self.findings.iter().for_each(|finding| say(&finding.line()));
     }
 
-    /// For people: the facts, the findings and the verdict.
     pub(super) fn text(&self) -> String {
         let file = plain(&self.file.to_string_lossy());
         let findings: String = self.findings.iter().map(|finding| finding.line() + "\n").collect();
@@ -115,7 +108,6 @@ impl Report {
 }
 
 impl Finding {
-    /// For people.
     fn line(&self) -> String {
         let (style, word) = match self.severity {
             Severity::Error => (AnsiColor::Red.on_default().bold(), "error"),

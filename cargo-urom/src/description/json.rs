@@ -18,8 +18,7 @@ pub(crate) fn protocol(of: &Protocol) -> Value {
     })
 }
 
-/// A name with control characters, which would act on a terminal or in a C header. Documentation
-/// and Rust expressions are no names.
+/// A name with control characters. Documentation and Rust expressions are no names.
 pub(super) fn odd_name(json: &Value) -> Option<&str> {
     match json {
         Value::String(name) => (!is_plain(name)).then_some(name),
@@ -81,7 +80,6 @@ fn payload(of: &Payload) -> Value {
     })
 }
 
-/// A type: its name and size, and what it consists of.
 fn ty(of: &Type) -> Value {
     let (part, what) = match of {
         Type::Int { signed: true, .. } => ("kind", "signed".into()),

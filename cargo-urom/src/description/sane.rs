@@ -1,5 +1,4 @@
-//! Whether a description states what a macro may have written. The file that it comes from is not
-//! trusted.
+//! Refuses descriptions that no macro writes. The file is not trusted.
 
 use urom_abi::describe::{Count, Field, Messages, Payload, Protocol};
 
@@ -9,12 +8,8 @@ use crate::output::plain;
 /// The longest message in bytes that a description may have.
 const MOST: usize = 1 << 26;
 
-/// Refuses a description that no macro writes: sizes and offsets that would make this program
-/// allocate too much or write outside of a message, and names with control characters, which would
-/// act on a terminal or in a C header.
-///
-/// # Errors
-/// A sentence on what is wrong.
+/// Refuses sizes and offsets that would make this program allocate too much or write outside of a
+/// message, and names with control characters, which would act on a terminal or in a C header.
 pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     for messages in [&protocol.commands, &protocol.notifications] {
         let Messages { name, len, tag, header, variants, .. } = messages;
@@ -47,7 +42,7 @@ pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use urom_abi::describe::{FieldKind, Presence, Struct, Type, Variant};
+    use urom_abi::describe::{FieldKind, Presence, Struct, StructField, Type, Variant};
 
     use super::*;
     use crate::output::is_plain;
@@ -72,7 +67,6 @@ mod tests {
         optional: false,
     };
 
-    /// Messages with one field and one payload.
     fn messages(field: Field, payload: Payload) -> Messages {
         let variant = Variant {
             name: "Only",
@@ -95,6 +89,13 @@ mod tests {
         }
     }
 
+    fn refuses(hostile: &[Messages], part: &str) {
+        for commands in hostile {
+            let why = verdict(*commands).expect_err("it is not sane");
+            assert!(why.contains(part) && is_plain(&why), "{commands:?}: {why}");
+        }
+    }
+
     fn verdict(commands: Messages) -> Result<(), String> {
         let notifications = messages(FIELD, PAYLOAD);
         sane(&Protocol { name: "worker_only", version: 1, commands, notifications })
@@ -114,72 +115,52 @@ mod tests {
     #[test]
     fn sizes_that_no_message_can_have_are_refused() {
         let huge = Type::Array { of: &WORD, len: MOST };
+        let empty = Type::Array { of: &WORD, len: 0 };
+        let byte = Field { offset: 0, ty: Type::Int { bytes: 1, signed: false }, ..FIELD };
+        let len = |len| Messages { len, ..messages(FIELD, PAYLOAD) };
+        let field = |field| messages(field, PAYLOAD);
+        let payload =
+            |ty, count| messages(FIELD, Payload { ty, count: Count::Fixed(count), ..PAYLOAD });
+        let outside: &[Field] = Box::leak(Box::new([Field { offset: 16, ..FIELD }]));
         let hostile = [
-            Messages { len: MOST + 1, ..messages(FIELD, PAYLOAD) },
-            Messages { len: usize::MAX, ..messages(FIELD, PAYLOAD) },
-            Messages {
-                len: 7,
-                ..messages(
-                    Field { offset: 0, ty: Type::Int { bytes: 1, signed: false }, ..FIELD },
-                    PAYLOAD,
-                )
-            },
-            messages(Field { offset: 9, ..FIELD }, PAYLOAD),
-            messages(Field { offset: usize::MAX, ..FIELD }, PAYLOAD),
-            messages(Field { ty: huge, ..FIELD }, PAYLOAD),
-            Messages {
-                header: Box::leak(Box::new([Field { offset: 16, ..FIELD }])),
-                ..messages(FIELD, PAYLOAD)
-            },
-            messages(FIELD, Payload { ty: huge, ..PAYLOAD }),
-            messages(FIELD, Payload { count: Count::Fixed(MOST), ..PAYLOAD }),
-            messages(FIELD, Payload { count: Count::Fixed(usize::MAX), ..PAYLOAD }),
-            messages(
-                FIELD,
-                Payload {
-                    count: Count::Fixed(usize::MAX),
-                    ty: Type::Array { of: &WORD, len: 0 },
-                    ..PAYLOAD
-                },
-            ),
+            len(MOST + 1),
+            len(usize::MAX),
+            Messages { len: 7, ..field(byte) },
+            Messages { header: outside, ..messages(FIELD, PAYLOAD) },
+            field(Field { offset: 9, ..FIELD }),
+            field(Field { offset: usize::MAX, ..FIELD }),
+            field(Field { ty: huge, ..FIELD }),
+            payload(huge, 1),
+            payload(WORD, MOST),
+            payload(WORD, usize::MAX),
+            payload(empty, usize::MAX),
         ];
-        for commands in hostile {
-            let why = verdict(commands).expect_err("it is not sane");
-            assert!(why.contains("Command says what no message can be"), "{commands:?}: {why}");
-        }
+        refuses(&hostile, "Command says what no message can be");
     }
 
     #[test]
     fn names_that_would_move_a_cursor_or_end_a_line_are_refused_wherever_they_stand() {
         const BAD: &str = "a\u{1b}[2J";
         const BAD_STRUCT: Struct = Struct { name: "S", docs: "", size: 0, align: 1, fields: &[] };
-        let structure = |of: Struct| {
-            messages(Field { ty: Type::Struct(Box::leak(Box::new(of))), ..FIELD }, PAYLOAD)
-        };
-        let member =
-            urom_abi::describe::StructField { name: "a\nb", docs: "", offset: 0, ty: WORD };
+        let field = |field| messages(field, PAYLOAD);
+        let payload = |payload| messages(FIELD, payload);
+        let structure =
+            |of: Struct| field(Field { ty: Type::Struct(Box::leak(Box::new(of))), ..FIELD });
+        let member = StructField { name: "a\nb", docs: "", offset: 0, ty: WORD };
         let opaque = Type::Opaque { name: "\u{9b}", size: 0, align: 1 };
+        let array = Type::Array { of: Box::leak(Box::new(opaque)), len: 1 };
         let hostile = [
             Messages { name: BAD, ..messages(FIELD, PAYLOAD) },
-            messages(Field { name: BAD, ..FIELD }, PAYLOAD),
-            messages(Field { name: "a\u{202e}b", ..FIELD }, PAYLOAD),
-            messages(Field { kind: FieldKind::Length { of: BAD }, ..FIELD }, PAYLOAD),
-            messages(FIELD, Payload { name: BAD, ..PAYLOAD }),
-            messages(FIELD, Payload { address: Some(BAD), ..PAYLOAD }),
-            messages(FIELD, Payload { count: Count::Word(BAD), ..PAYLOAD }),
-            messages(
-                FIELD,
-                Payload { ty: Type::Array { of: Box::leak(Box::new(opaque)), len: 1 }, ..PAYLOAD },
-            ),
+            field(Field { name: BAD, ..FIELD }),
+            field(Field { name: "a\u{202e}b", ..FIELD }),
+            field(Field { kind: FieldKind::Length { of: BAD }, ..FIELD }),
+            payload(Payload { name: BAD, ..PAYLOAD }),
+            payload(Payload { address: Some(BAD), ..PAYLOAD }),
+            payload(Payload { count: Count::Word(BAD), ..PAYLOAD }),
+            payload(Payload { ty: array, ..PAYLOAD }),
             structure(Struct { name: BAD, ..BAD_STRUCT }),
             structure(Struct { fields: Box::leak(Box::new([member])), ..BAD_STRUCT }),
         ];
-        for commands in hostile {
-            let why = verdict(commands).expect_err("it is not sane");
-            assert!(
-                why.contains("which nothing in Rust can have") && is_plain(&why),
-                "{commands:?}: {why}"
-            );
-        }
+        refuses(&hostile, "which nothing in Rust can have");
     }
 }

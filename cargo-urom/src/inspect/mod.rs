@@ -14,7 +14,6 @@ use crate::elf::SYMBOLS;
 use crate::output::plain;
 use crate::{exit, output};
 
-/// The verb's arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     }
 }
 
-/// For scripts. Fields may come to it, and none goes.
+/// For scripts. Fields may be added, and none is removed.
 fn json_of(file: &PluginFile) -> Value {
     let elf = &file.elf;
     let protocol = file.description.map(|description| {

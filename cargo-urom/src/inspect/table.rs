@@ -81,7 +81,6 @@ fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
     }
 }
 
-/// Fields in columns, with a heading.
 fn rows(out: &mut String, mut rows: Vec<[String; 5]>) {
     if !rows.is_empty() {
         rows.insert(0, ["at", "bytes", "field", "type", ""].map(str::to_owned));
@@ -113,7 +112,6 @@ fn row(field: &Field) -> [String; 5] {
     [at.to_string(), size.to_string(), field.name.to_owned(), ty.to_string(), note]
 }
 
-/// A payload in words.
 fn described(payload: &Payload) -> String {
     let (one, of) = match payload.ty {
         Type::Int { bytes: 1, signed: false } => ("byte", String::new()),
@@ -136,7 +134,7 @@ fn described(payload: &Payload) -> String {
     with_docs(what, payload.docs)
 }
 
-/// What is known of a part of a message, and what its documentation says first.
+/// A remark and the first sentence of the documentation.
 fn with_docs(what: String, docs: &str) -> String {
     let docs = first_sentence(docs);
     match (what.is_empty(), docs.is_empty()) {
@@ -146,14 +144,13 @@ fn with_docs(what: String, docs: &str) -> String {
     }
 }
 
-/// What messages are made of and that is listed behind them, each once.
+/// Types that messages use, each once.
 #[derive(Default)]
 struct Types {
     structs: Vec<&'static Struct>,
     enums: Vec<&'static Enum>,
 }
 
-/// The structures and enums within a type.
 fn collect(ty: &Type, types: &mut Types) {
     match *ty {
         Type::Array { of, .. } => collect(of, types),
@@ -241,26 +238,18 @@ mod tests {
     #[test]
     fn every_part_of_a_message_has_its_documentation() {
         const WORD: Type = Type::Int { bytes: 8, signed: false };
-        let note = |kind, docs, optional| {
-            let [.., note] = row(&Field { name: "a", docs, kind, ty: WORD, offset: 0, optional });
-            note
-        };
-        for (kind, optional, what) in [
-            (FieldKind::Plain, false, ""),
-            (FieldKind::Plain, true, "optional"),
-            (FieldKind::Echo, false, "repeated by the answer"),
-            (FieldKind::Length { of: "b" }, false, "length of b"),
+        for (kind, optional, docs, want) in [
+            (FieldKind::Plain, false, " One thing. Another.", "One thing."),
+            (FieldKind::Plain, true, "", "optional"),
+            (FieldKind::Echo, false, " One thing.", "repeated by the answer. One thing."),
+            (FieldKind::Length { of: "b" }, false, "", "length of b"),
         ] {
-            assert_eq!(note(kind, "", optional), what);
-            let separator = if what.is_empty() { "" } else { ". " };
-            assert_eq!(
-                note(kind, " One thing. Another.", optional),
-                format!("{what}{separator}One thing.")
-            );
+            let [.., note] = row(&Field { name: "a", docs, kind, ty: WORD, offset: 0, optional });
+            assert_eq!(note, want);
         }
-        let payload = |docs| Payload {
+        let payload = Payload {
             name: "keys",
-            docs,
+            docs: " What to sort\n by. \u{1b}[2J",
             ty: WORD,
             count: Count::Fixed(1),
             address: None,
@@ -268,11 +257,8 @@ mod tests {
             constants: &[],
             optional: true,
         };
-        assert_eq!(described(&payload("")), "keys, 1 element of u64, optional");
-        assert_eq!(
-            described(&payload(" What to sort\n by. \u{1b}[2J")),
-            "keys, 1 element of u64, optional. What to sort by."
-        );
+        let want = "keys, 1 element of u64, optional. What to sort by.";
+        assert_eq!(described(&payload), want);
     }
 
     #[test]

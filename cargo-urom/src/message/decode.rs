@@ -5,12 +5,10 @@ use urom_abi::describe::{
     Condition, Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant,
 };
 
-use super::expr;
 use super::fields::{fields, is_byte, is_value, selector};
 use super::place::{self, Names, Place};
 use super::shown::Shown;
 
-/// A decoded message.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) variant: &'static Variant,
@@ -22,11 +20,7 @@ pub(crate) struct Decoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Decodes a message. It is `expected` if it has one of that message's tags, otherwise the message
-/// that its tag names.
-///
-/// # Errors
-/// The tag is unknown, or the fixed part is too short.
+/// Decodes a message: the `expected` one if its tag fits, otherwise the one that the tag names.
 pub(crate) fn decode(
     messages: &Messages,
     expected: Option<&'static Variant>,
@@ -110,7 +104,7 @@ impl Reader<'_> {
         let count = match payload.count {
             Count::Word(word) => self.word(word),
             Count::Fixed(count) => count.try_into().ok(),
-            Count::Given(length) => length.term.and_then(|term| expr::number(&term, &self.names())),
+            Count::Given(length) => length.term.and_then(|term| self.names().number(&term)),
         };
         match payload.presence {
             Presence::Always => {}
@@ -126,7 +120,7 @@ impl Reader<'_> {
             Presence::ByAddress if address == Some(0) => return Shown::Absent,
             Presence::ByAddress => {}
             Presence::When(Condition { text, compares }) => {
-                match compares.and_then(|compares| expr::holds(&compares, &self.names())) {
+                match compares.and_then(|compares| self.names().holds(&compares)) {
                     Some(true) => {}
                     Some(false) => return Shown::Absent,
                     None => {

@@ -10,10 +10,9 @@ use urom_abi::describe::{
 use super::fields::{fields, is_value, may_lack, selector};
 use super::place::{self, Place, Step};
 use super::signature::signature;
-use super::{expr, names, value};
+use super::{names, value};
 use crate::output::quoted;
 
-/// One `field=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Assignment {
     path: String,
@@ -30,7 +29,6 @@ impl std::str::FromStr for Assignment {
     }
 }
 
-/// An encoded message.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
@@ -38,11 +36,8 @@ pub(crate) struct Encoded {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Encodes a message. Fields that are not given are zero. The words of payloads are filled in
-/// unless they are given, too.
-///
-/// # Errors
-/// A sentence on what is missing, unknown, or does not fit.
+/// Encodes a message. Missing fields are zero. The words of payloads are filled in unless they are
+/// given.
 pub(crate) fn encode(
     messages: &Messages,
     variant: &Variant,
@@ -76,14 +71,11 @@ pub(crate) fn encode(
     Ok(Encoded { bytes: fixed, remarks })
 }
 
-/// A message while it is encoded.
 struct Draft<'a> {
     messages: &'a Messages,
     variant: &'a Variant,
     fixed: Vec<u8>,
-    /// The bytes of each payload that was given.
     payloads: Vec<Option<Vec<u8>>>,
-    /// The paths that were given.
     paths: BTreeSet<String>,
     remarks: Vec<String>,
 }
@@ -138,7 +130,6 @@ impl Draft<'_> {
         };
         let ty = match steps {
             [Step::Index(_), ..] => Type::Array { of: &payload.ty, len },
-            // The only element needs no number.
             _ if len == 1 => payload.ty,
             _ => return Err(format!("say which of its {}, such as `[0]`", Number(len, "element"))),
         };
@@ -249,7 +240,7 @@ impl Draft<'_> {
         let names = place::Names { messages, variant, fixed, lens: &lens };
         let (name, there) = (payload.name, self.payloads[index].is_some());
         if let Presence::When(Condition { text: when, compares }) = payload.presence {
-            let holds = compares.and_then(|compares| expr::holds(&compares, &names));
+            let holds = compares.and_then(|compares| names.holds(&compares));
             match (holds, there) {
                 (Some(true), false) => {
                     return Err(format!("it must be given, because `{when}` holds"));
@@ -269,7 +260,7 @@ impl Draft<'_> {
         if let (Count::Given(Given { text: len, term }), true) = (payload.count, there) {
             let count = lens[index].1 as usize;
             let found = Number(count, "element");
-            match term.and_then(|term| expr::number(&term, &names)) {
+            match term.and_then(|term| names.number(&term)) {
                 Some(want) if want != count as i128 => {
                     return Err(format!("it has {found}, and `{len}` calls for {want}"));
                 }
@@ -284,7 +275,7 @@ impl Draft<'_> {
     }
 }
 
-/// How many elements so many bytes are; those of a type without bytes are none.
+/// How many elements the bytes are; those of a type without bytes are none.
 fn elements(payload: &Payload, bytes: &[u8]) -> u64 {
     bytes.len().checked_div(payload.ty.size()).unwrap_or_default() as u64
 }

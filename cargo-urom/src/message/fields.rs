@@ -27,7 +27,7 @@ pub(super) fn may_lack(payload: &Payload) -> bool {
     matches!(payload.presence, Presence::ByAddress | Presence::When(_))
 }
 
-/// Whether a type is one byte of many, so that a row of it is bytes and not numbers.
+/// Whether a row of this type is bytes and not numbers.
 pub(super) fn is_byte(ty: &Type) -> bool {
     matches!(ty, Type::Int { bytes: 1, signed: false })
 }

@@ -1,15 +1,9 @@
-//! Messages by description: commands made of `field=value`, notifications taken apart, whatever the
-//! plugin.
-//!
-//! A typed program has encoders and decoders of its own, which the macros made. This module does
-//! the same from a [`describe::Protocol`](urom_abi::describe::Protocol) alone, byte for byte, as
-//! far as the description goes: conditions and lengths that the definition gives as Rust
-//! expressions are text here. [`expr`] computes the simple ones. A remark says that the others were
-//! not checked.
+//! Messages by description: commands made of `field=value`, and notifications taken apart.
+//! Conditions and lengths that a definition gives as Rust expressions are text in its description.
+//! The simple ones are computed; a remark says that the others were not checked.
 
 mod decode;
 mod encode;
-mod expr;
 mod fields;
 mod names;
 mod place;

@@ -2,15 +2,12 @@
 
 use crate::output::quoted;
 
-/// How similar two names are for one to be suggested in place of the other.
 const ALIKE: f64 = 0.75;
 
-/// A name without case and separators.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
-/// A sentence on a name that is none of `known`.
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let score = |other: &str| strsim::jaro_winkler(&plain(name), &plain(other));

@@ -1,10 +1,9 @@
-//! Places within a message: a field, a member of a field, an element of an array, by a path like
-//! `params.keys[2]`.
+//! Places within a message, by a path like `params.keys[2]`, and conditions on what is there.
 
-use urom_abi::describe::{Field, Messages, Struct, StructField, Type, Variant};
+use urom_abi::describe::{Comparison, Field, Messages, Struct, StructField, Term, Type, Variant};
 
 use super::fields::fields;
-use super::{expr, names};
+use super::names;
 
 /// Some bytes of a message, and what they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,19 +13,16 @@ pub(super) struct Place {
     pub(super) offset: usize,
 }
 
-/// One step of a path behind the first name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
     Member(&'a str),
     Index(usize),
 }
 
-/// A path's first name, and the rest.
 fn split_name(path: &str) -> (&str, &str) {
     path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
 }
 
-/// The name that a path begins with.
 pub(super) fn root(path: &str) -> &str {
     split_name(path).0
 }
@@ -54,10 +50,6 @@ pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
     Ok((root, steps))
 }
 
-/// The field of a structure.
-///
-/// # Errors
-/// A sentence with the names that there are.
 pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, String> {
     of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
         let names = of.fields.iter().map(|field| field.name);
@@ -89,8 +81,7 @@ pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place,
     })
 }
 
-/// The place of a path that begins with a field of the fixed part; `None` when there is no such
-/// place.
+/// The place of a path that begins with a field of the fixed part.
 pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
     let (root, steps) = split(path).ok()?;
     let field = fields(messages, variant).find(|field| field.name == root)?;
@@ -98,17 +89,14 @@ pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option
 }
 
 impl Place {
-    /// A field's.
     pub(super) fn of(field: &Field) -> Place {
         Place { ty: field.ty, offset: field.offset }
     }
 
-    /// Its bytes.
     pub(super) fn bytes<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
         message.get(self.offset..self.offset.checked_add(self.ty.size())?)
     }
 
-    /// Its bytes, to be written.
     pub(super) fn bytes_mut<'a>(&self, message: &'a mut [u8]) -> Option<&'a mut [u8]> {
         message.get_mut(self.offset..self.offset.checked_add(self.ty.size())?)
     }
@@ -142,33 +130,41 @@ pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
     Some(i128::from(value) - if negative { modulus } else { 0 })
 }
 
-/// What expressions of a message's description can name.
+/// A message whose description has conditions and lengths to be computed.
 pub(super) struct Names<'a> {
     pub(super) messages: &'a Messages,
     pub(super) variant: &'a Variant,
-    /// The message's fixed part.
     pub(super) fixed: &'a [u8],
     /// How many elements payloads have, as far as that is known.
     pub(super) lens: &'a [(&'static str, u64)],
 }
 
-impl expr::Names for Names<'_> {
-    fn field(&self, path: &str) -> Option<i128> {
-        let place = find(self.messages, self.variant, path)?;
-        match (place.ty, place.bytes(self.fixed)?) {
-            (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
-            _ => place.integer(self.fixed),
+impl Names<'_> {
+    /// The value of a term; `None` when what it names has none.
+    pub(super) fn number(&self, term: &Term) -> Option<i128> {
+        match *term {
+            Term::Number(number) => Some(number),
+            Term::Field(path) => {
+                let place = find(self.messages, self.variant, path)?;
+                match (place.ty, place.bytes(self.fixed)?) {
+                    (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
+                    _ => place.integer(self.fixed),
+                }
+            }
+            Term::Length(name) => {
+                let found = self.lens.iter().find(|(payload, _)| *payload == name);
+                found.map(|(_, len)| i128::from(*len))
+            }
+            Term::Constant(name) => {
+                let mut all = self.variant.payloads.iter().flat_map(|payload| payload.constants);
+                all.find(|constant| constant.name == name)?.value
+            }
         }
     }
 
-    fn constant(&self, path: &str) -> Option<i128> {
-        let mut constants = self.variant.payloads.iter().flat_map(|payload| payload.constants);
-        constants.find(|constant| constant.name == path)?.value
-    }
-
-    fn len(&self, name: &str) -> Option<i128> {
-        let found = self.lens.iter().find(|(payload, _)| *payload == name);
-        found.map(|(_, len)| i128::from(*len))
+    /// Whether a comparison holds; `None` when it cannot be computed.
+    pub(super) fn holds(&self, of: &Comparison) -> Option<bool> {
+        Some(of.sign.holds(self.number(&of.left)?, self.number(&of.right)?))
     }
 }
 

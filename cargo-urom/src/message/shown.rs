@@ -7,14 +7,12 @@ use urom_abi::Count;
 
 use crate::output::is_plain;
 
-/// A value of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shown {
     Int(i128),
     Float(f64),
     Bool(bool),
     Text(String),
-    /// A value of an enum.
     Name(&'static str),
     List(Vec<Shown>),
     Record(Vec<(&'static str, Shown)>),
@@ -29,8 +27,8 @@ pub(crate) enum Shown {
 const MOST: usize = 256;
 
 impl Shown {
-    /// Bytes are an object of their number, their digits and, where they are one, their text.
-    /// Integers are numbers, as large as they are; what JSON has no number for is a string.
+    /// Bytes are an object of their number, their digits and their text, if any. Integers are
+    /// numbers of any size; what JSON has no number for is a string.
     pub(crate) fn json(&self) -> Value {
         match self {
             Shown::Int(value) => u64::try_from(*value)
@@ -91,7 +89,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes as text, if they are printable.
 fn text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.is_empty() && is_plain(text)).then_some(text)

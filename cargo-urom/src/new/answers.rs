@@ -4,13 +4,11 @@ use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 
 use super::kit::Kit;
 
-/// Everything that the files depend on.
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// What the workspace is called. Its packages have this name with `-protocol`, `-plugin` and
-    /// `-host` behind it.
+    /// The workspace's name. Its packages have `-protocol`, `-plugin` and `-host` behind it.
     pub(super) project: String,
-    /// What services and hosts know the plugin by. It is the library's name in cargo too.
+    /// The name for services and hosts, and of the library.
     pub(super) plugin: String,
     pub(super) ucx: bool,
     pub(super) c_header: bool,
@@ -20,8 +18,7 @@ pub(super) struct Answers {
 /// The longest name of a plugin in bytes: DOCA's structure has 48, and the last is 0.
 const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
 
-/// What a library cannot be called: crates that it uses, and Rust's keywords, those that are only
-/// reserved too.
+/// Names that a library cannot have: crates that it uses, and Rust's keywords.
 const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_sys urom_abi \
     urom_host urom_pdk urom_service \
     abstract as async await become box break const continue crate do dyn else enum extern false \
@@ -29,7 +26,7 @@ const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_s
     self static struct super trait true try type typeof unsafe unsized use virtual where while \
     yield";
 
-/// Whether a name begins with a letter and has small letters and digits, in words with one
+/// Whether a text begins with a letter, and has small letters and digits in words with one
 /// separator between them.
 fn is_words(text: &str, separator: char) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -37,11 +34,7 @@ fn is_words(text: &str, separator: char) -> bool {
         && text.split(separator).all(|word| !word.is_empty() && word.bytes().all(is_small))
 }
 
-/// A project's name: either `kebab-case` or `snake_case`, as cargo-generate turns all else into one
-/// of them.
-///
-/// # Errors
-/// Why this is none.
+/// A project's name: `kebab-case` or `snake_case`. cargo-generate changes all others.
 pub(super) fn project_name(text: &str) -> Result<String, String> {
     if !is_words(text, '-') && !is_words(text, '_') {
         return Err(format!(
@@ -57,7 +50,6 @@ pub(super) fn project_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A project's name as an identifier.
 pub(super) fn crate_name(project: &str) -> String {
     project.replace('-', "_")
 }
@@ -68,10 +60,6 @@ pub(super) fn usual_plugin_name(project: &str) -> Result<String, String> {
     plugin_name(&format!("worker_{}", name.strip_prefix("worker_").unwrap_or(&name)))
 }
 
-/// A plugin's name.
-///
-/// # Errors
-/// Why this is none.
 pub(super) fn plugin_name(text: &str) -> Result<String, String> {
     if text.len() > MOST {
         let len = text.len();

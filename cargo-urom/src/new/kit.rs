@@ -8,10 +8,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 /// The place of the kit's crates, as the answers to two of the template's questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kit {
-    /// `registry`, `path` or `git`.
     pub(super) kind: &'static str,
-    /// A clone, absolute or as seen from the new workspace, or an address that cargo clones.
-    /// Nothing for the registry.
+    /// A clone, absolute or seen from the new workspace, or an address that cargo clones. Empty for
+    /// the registry.
     pub(super) source: String,
 }
 
@@ -49,7 +48,6 @@ impl Kit {
     }
 }
 
-/// Whether the kit's crates lie in a directory.
 fn is_clone(directory: &Path) -> bool {
     ["urom-abi", "urom-pdk", "urom-host"]
         .iter()

@@ -13,7 +13,6 @@ use crate::{exit, output};
 use answers::Answers;
 use kit::Kit;
 
-/// The verb's arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
@@ -95,9 +94,6 @@ fn write(directory: &Path, files: &[(String, String)]) -> Result<()> {
 }
 
 /// Prints the next steps to standard output, and what is missing for them to standard error.
-///
-/// # Errors
-/// Standard output is closed.
 fn print_next(directory: &Path, answers: &Answers) -> Result<()> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target_directory =

@@ -10,7 +10,6 @@ use urom_service::uromd::DaemonArgs;
 use crate::elf::Machine;
 use crate::{check, exit, output, plugin_path};
 
-/// The verb's arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct Args {
@@ -46,7 +45,6 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Asks the service what it has, as a host does.
 fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     // The environment may name another library, but the service is of this build.
     let mut builder = ServiceBuilder::with_library(Library::builtin()).address(address.to_string());

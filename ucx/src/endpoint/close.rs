@@ -1,6 +1,5 @@
-//! Closing endpoints: at once, or after what was sent has arrived.
+//! Closing endpoints: at once, or after everything has arrived.
 
-use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::ptr;
@@ -19,17 +18,16 @@ use crate::worker::Worker;
 /// How to close an [`Endpoint`](crate::Endpoint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMode {
-    /// Everything that was sent arrives first.
-    ///
-    /// That a peer leaves its [`Mesh`](crate::Mesh) is not noticed any more once this has begun:
-    /// where it may, wait for [`flush`](crate::Endpoint::flush) first, which ends then.
+    /// Everything that was sent arrives first. From then on it is not noticed that a peer leaves
+    /// its [`Mesh`](crate::Mesh): where that may happen, wait for [`flush`](crate::Endpoint::flush)
+    /// first.
     Flush,
-    /// At once: requests under way end with `CANCELED`, what is not on the wire yet is lost, and
-    /// the peer's endpoint fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
+    /// At once: pending requests end with `CANCELED`, what is not on the wire yet is lost, and the
+    /// peer's endpoint fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
     Force,
 }
 
-/// The close of an endpoint under way. Dropping it does not stop it.
+/// The close of an endpoint. Dropping it does not stop it.
 #[must_use = "the close goes on by itself; wait for it to know that everything has arrived"]
 pub struct Close {
     phase: Phase,
@@ -95,8 +93,8 @@ impl Close {
     ///
     /// # Errors
     ///
-    /// When the peer went away first, so that what was sent last may be lost. The close of an
-    /// endpoint that had [failed](crate::Endpoint::error) before has none.
+    /// When the peer went away first, so that what was sent last may be lost. An endpoint that had
+    /// [failed](crate::Endpoint::error) before has none.
     ///
     /// # Panics
     ///
@@ -170,8 +168,4 @@ impl Drop for Close {
     }
 }
 
-impl fmt::Debug for Close {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Close").field("done", &self.is_done()).finish()
-    }
-}
+debug_fields!(Close, |it| { done: it.is_done() });

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use super::{Endpoint, ErrorMode, Hook, Shared, on_error};
-use crate::address::{WorkerAddress, layout};
+use crate::address::WorkerAddress;
 use crate::context::void;
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version};
@@ -31,7 +31,7 @@ impl Worker {
     }
 }
 
-/// What an [`Endpoint`] is made from.
+/// The settings from which an [`Endpoint`] is made.
 #[must_use]
 pub struct EndpointBuilder {
     pub(crate) worker: Worker,
@@ -46,47 +46,31 @@ impl EndpointBuilder {
         self
     }
 
-    /// Calls `hook` when the peer is gone or the connection fails, from [`Worker::progress`], or
-    /// [`Worker::arm`], after UCX has returned, so it may do anything, also drop the endpoint. Not
-    /// called with [`ErrorMode::None`]. It must not hold a strong handle of the worker or the
-    /// endpoint.
+    /// Calls `hook` once when the peer is gone or the connection fails, from [`Worker::progress`]
+    /// or [`Worker::arm`], after UCX has returned. It may do anything, also drop the endpoint. It
+    /// must not hold a strong handle of the worker or the endpoint. Not called with
+    /// [`ErrorMode::None`].
     pub fn on_error(mut self, hook: impl FnOnce(Status) + 'static) -> Self {
         self.hook = Some(Box::new(hook));
         self
     }
 
-    /// Connects to the worker with this address: `ucp_ep_create`. The connection itself is made by
-    /// progress; whether it came about shows in the first request or in the error hook.
+    /// Connects to the worker with this address: `ucp_ep_create`. Progress makes the connection;
+    /// the first request or the error hook tells whether it came about.
     ///
     /// # Errors
     ///
-    /// `UNREACHABLE` when no transport reaches the peer, also when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)), and when its context has other sizes for
-    /// shared memory, as one with
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) has beside one
-    /// without; `INVALID_ADDR` or `INVALID_PARAM` for an address that was cut, or made up so that
-    /// UCX cannot read it.
+    /// `UNREACHABLE` when no transport reaches the peer, when its UCX has another version (see
+    /// [`wire_compatible`](crate::wire_compatible)), or when its context has other sizes for shared
+    /// memory, as one with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory)
+    /// has beside one without.
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let queues = self.worker.context().queues();
-        queues.require(address.queues(), || format!("connecting to the worker at {address:?}"))?;
-        if !layout::is_legible(address.as_raw_bytes(), self.worker.inner().transports()?) {
-            let what = format!(
-                "connecting to the worker at {address:?}, which UCX cannot read here: it was cut or made up, or only one of the \
-                 two has UCX_UNIFIED_MODE"
-            );
-            return Err(Status::INVALID_ADDR.during(what));
-        }
+        let what = || format!("connecting to the worker at {address:?}");
+        queues.require(address.queues(), what)?;
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
-        self.create(params, || format!("connecting to the worker at {address:?}"))
-    }
-
-    fn create(
-        self,
-        mut params: sys::ucp_ep_params_t,
-        what: impl FnOnce() -> String,
-    ) -> Result<Endpoint> {
         let shared = Rc::new(Shared {
             worker: self.worker.as_ptr(),
             failed: Cell::new(None),
@@ -118,8 +102,9 @@ impl EndpointBuilder {
 
 /// What UCX 1.20 does not do: it takes the name space's id in the address of the loopback device
 /// for an address.
-const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: let it use shared memory with UCX_TLS or \
-     another device with UCX_NET_DEVICES, or use another release)";
+const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: \
+     let it use shared memory with UCX_TLS or another device with UCX_NET_DEVICES, or use another \
+     release)";
 
 fn is_without_loopback(release: Version) -> bool {
     (release.major, release.minor) == (1, 20)

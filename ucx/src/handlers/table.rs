@@ -1,4 +1,4 @@
-//! The handlers of a worker by their ids, and which of them may run. It knows nothing of messages.
+//! The handlers of a worker by id, and which of them may run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -11,14 +11,13 @@ use std::rc::Rc;
 pub(crate) struct Handlers {
     pub(super) by_id: RefCell<BTreeMap<u16, Rc<dyn Owned>>>,
     pub(super) state: Cell<State>,
-    /// The announcement whose callback has not returned, unless it was dropped; of the one callback
-    /// that runs handlers.
+    /// The announcement whose callback has not returned, unless it was dropped.
     pub(super) current: Cell<*mut c_void>,
-    /// Calls for what arrived while a handler ran; empty when none runs.
+    /// Calls for messages that arrived while a handler ran.
     waiting: RefCell<VecDeque<Box<dyn FnOnce()>>>,
 }
 
-/// Who may call a handler: it is handed its closure for writing, so only one call at a time.
+/// Whether a handler may be called: it gets its closure for writing, so one call at a time.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum State {
     /// No handler runs.
@@ -32,7 +31,7 @@ pub(super) enum State {
     Over,
 }
 
-/// A handler, whatever its closure.
+/// A handler of any closure.
 pub(super) trait Owned {
     /// Drops the closure.
     ///
@@ -43,7 +42,7 @@ pub(super) trait Owned {
 }
 
 impl Handlers {
-    /// Drops what the handlers own. UCX may call back while the worker ends, to no effect.
+    /// Drops the closures. UCX may call back while the worker ends, to no effect.
     pub(crate) fn clear(&self) {
         let before = self.state.replace(State::Over);
         debug_assert!(
@@ -57,7 +56,7 @@ impl Handlers {
         }
     }
 
-    /// Takes an announcement out whose callback has not returned, which then says that it is
+    /// Takes an announcement whose callback has not returned; the callback then reports it as
     /// dropped. False when it has returned.
     pub(crate) fn take_announcement(&self, descriptor: *mut c_void) -> bool {
         let current = self.current.get() == descriptor;
@@ -73,8 +72,8 @@ impl Handlers {
         self.state.set(State::Waited);
     }
 
-    /// Runs what arrived while a handler ran. The caller has turned the state away from idle, and
-    /// its own handler has returned.
+    /// Runs the calls that waited. The caller has turned the state away from idle, and its own
+    /// handler has returned.
     #[cold]
     pub(super) fn run_waiting(&self) {
         let next = || self.waiting.borrow_mut().pop_front();

@@ -1,6 +1,5 @@
 //! A registration of memory, and the handle by which a buffer names it.
 
-use std::fmt;
 use std::ptr;
 
 use ucx_sys as sys;
@@ -24,11 +23,7 @@ impl MemoryHandle<'_> {
     }
 }
 
-impl fmt::Debug for MemoryHandle<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemoryHandle")
-    }
-}
+debug_fields!(MemoryHandle<'_>, |_| {});
 
 /// What `ucp_mem_map` made, undone by `ucp_mem_unmap`.
 pub(super) struct Mapping {

@@ -2,12 +2,14 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::cell::RefCell;
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{
-    CloseMode, Context, ContextBuilder, Endpoint, ErrorMode, Features, Request, Status, Worker,
+    CloseMode, Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Message, Rendezvous,
+    Request, Status, Worker,
 };
 
 /// Over which transports a test runs.
@@ -64,8 +66,7 @@ impl Pair {
 
     /// As `new`, with an endpoint that does not care for errors.
     pub(crate) fn without_errors(transports: &str) -> Pair {
-        let a = context(transports).worker().unwrap();
-        let b = context(transports).worker().unwrap();
+        let [a, b] = [(); 2].map(|()| context(transports).worker().unwrap());
         let to_b = a.endpoint().error_mode(ErrorMode::None).connect(&b.address().unwrap()).unwrap();
         Pair { to_b, a, b }
     }
@@ -121,23 +122,100 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index * 7 + index / 251) as u8).collect()
 }
 
-/// The running test program again, for a part that is a process of its own: the test `name`, marked
-/// as ignored.
+/// Another process of the running test program: an ignored test. It is killed with this value.
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    lines: Box<dyn Iterator<Item = String>>,
+}
+
+/// What another process tells begins with this, on a line of its own.
+const MARK: &str = "said: ";
+
+/// Tells bytes to the process that started this one.
+pub(crate) fn say(bytes: &[u8]) {
+    println!("\n{MARK}{}", hex(bytes));
+    std::io::stdout().flush().unwrap();
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn unhex(hex: &str) -> Vec<u8> {
+    let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(byte).collect()
+}
+
+impl Process {
+    pub(crate) fn start(mut command: Command) -> Process {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let lines = lines.filter_map(|line| line.strip_prefix(MARK).map(str::to_owned));
+        Process { child, lines: Box::new(lines) }
+    }
+
+    /// The next bytes that the process tells; `None` when it has ended.
+    pub(crate) fn heard(&mut self) -> Option<Vec<u8>> {
+        self.lines.next().map(|line| unhex(&line))
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The command that runs the ignored test `name` in another process.
 pub(crate) fn again(name: &str) -> Command {
     let program = std::env::current_exe().unwrap();
     // An emulated test cannot start its own kind by itself.
     let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
-    let mut words = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64"));
-    let mut command = match words.next() {
-        Some(emulator) => {
-            let mut command = Command::new(emulator);
-            command.args(words).arg(program);
-            command
-        }
-        None => Command::new(program),
-    };
-    command.args(["--exact", "--ignored", "--nocapture", name]);
+    let words = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64"));
+    let mut words = words.map(Into::into).chain([program.into_os_string()]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).args(["--exact", "--ignored", "--nocapture", name]);
     command
+}
+
+/// The headers of the messages that a worker gets with this id.
+pub(crate) fn headers(worker: &Worker, id: u16) -> Log<Vec<u8>> {
+    let (seen, log) = log();
+    let handler = move |message: Message<'_>| log.borrow_mut().push(message.header.to_vec());
+    worker.set_am_handler(id, handler).unwrap();
+    seen
+}
+
+/// Headers and data of the messages that come whole with this id.
+pub(crate) fn eager(worker: &Worker, id: u16) -> Log<(Vec<u8>, Vec<u8>)> {
+    let (seen, log) = log();
+    let handler = move |message: Message<'_>| match message.data {
+        Data::Eager(data) => log.borrow_mut().push((message.header.to_vec(), data.to_vec())),
+        Data::Rendezvous(_) => panic!("it was announced"),
+    };
+    worker.set_am_handler(id, handler).unwrap();
+    seen
+}
+
+/// The announcements with this id, kept.
+pub(crate) fn announcements(worker: &Worker, id: u16) -> Log<Rendezvous> {
+    let (seen, log) = log();
+    let handler = move |message: Message<'_>| log.borrow_mut().push(announced(message));
+    worker.set_am_handler(id, handler).unwrap();
+    seen
+}
+
+/// The announcement that this message must be.
+pub(crate) fn announced(message: Message<'_>) -> Rendezvous {
+    match message.data {
+        Data::Rendezvous(rendezvous) => rendezvous,
+        Data::Eager(_) => panic!("it came whole"),
+    }
 }
 
 /// A list that handlers add to.

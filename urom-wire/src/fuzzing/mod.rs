@@ -6,7 +6,6 @@
 //! something does not hold: memory beyond a bound, a connection that is neither refused nor of use,
 //! a request without its one answer.
 
-mod address;
 mod control;
 pub mod corpus;
 mod domain;
@@ -23,7 +22,6 @@ use std::io;
 use tokio::io::Join;
 use tokio::runtime::{Builder, Runtime};
 
-pub use address::ucx_address;
 pub use control::control_messages;
 pub use domain::domain_table;
 pub use hello::{greeting, hello};
@@ -33,12 +31,11 @@ pub use memory::Counting;
 pub type Body = fn(&[u8]);
 
 /// Every target of this crate, and its body.
-pub const ALL: [(&str, Body); 5] = [
+pub const ALL: [(&str, Body); 4] = [
     ("control_messages", control_messages),
     ("domain_table", domain_table),
     ("greeting", greeting),
     ("hello", hello),
-    ("ucx_address", ucx_address),
 ];
 
 /// A stream whose other end has said `theirs` and closed; what is written to it is kept.
@@ -84,7 +81,6 @@ mod tests {
             ("domain_table", seeds::of_domain()),
             ("greeting", seeds::of_greeting()),
             ("hello", seeds::of_hello()),
-            ("ucx_address", seeds::of_ucx_address()),
         ]);
     }
 }

@@ -132,31 +132,6 @@ pub(super) fn of_domain() -> Seeds {
     ]
 }
 
-/// Changes of the address of a worker that reaches itself alone: where, which, and with what.
-pub(super) fn of_ucx_address() -> Seeds {
-    // Where its device begins, how much a transport can do, and so where the length of the
-    // transport's address stands.
-    let of = |name: &str, layout: u8, device: u8, can: u8| {
-        let own = device + 2 + 2 + can;
-        let mut changes: Vec<(&str, Vec<u8>)> = vec![
-            ("whole", vec![]),
-            ("layout", vec![0, 0, 0x0f]),
-            ("cut", vec![own, 2, 0]),
-            ("memory-domain", vec![device, 1, 100]),
-            ("without-own-address", vec![own, 1, 0x80, own + 1, 3, 8]),
-            ("device-twice", vec![device, 4, own + 9 - device, device + 1, 1, 0]),
-        ];
-        if layout == 1 {
-            changes.push(("no-room", vec![device + 8, 1, 0, device + 9, 1, 0]));
-        }
-        let named = |(what, changes): (&str, Vec<u8>)| {
-            (format!("{name}-{what}"), [vec![layout], changes].concat())
-        };
-        changes.into_iter().map(named).collect::<Vec<_>>()
-    };
-    [of("first", 0, 9, 16), of("second", 1, 10, 8)].concat()
-}
-
 pub(super) fn of_hello() -> Seeds {
     let roles = [Role::Host, Role::Daemon, Role::Worker];
     let ucx = ucx::Version { major: 1, minor: 22, patch: 0 };

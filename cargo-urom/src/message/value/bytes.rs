@@ -8,8 +8,8 @@ use urom_service::daemon::config::MAX_MAX_MESSAGE;
 /// How many bytes a message can have.
 const MOST: usize = MAX_MAX_MESSAGE;
 
-/// The bytes that a text stands for: itself, `text:` and a text, `hex:` or `0x` and digits, or `@`
-/// and a file's path.
+/// The bytes of a text: itself, or behind `text:`; `hex:` or `0x` and digits; `@` and a file's
+/// path.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     match raw(text) {
         Some(bytes) => bytes,

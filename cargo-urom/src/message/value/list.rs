@@ -23,7 +23,7 @@ pub(crate) fn missing_bracket(text: &str) -> Option<char> {
     if text.starts_with(['[', '{']) { split(text).ok()?.1 } else { None }
 }
 
-/// What stands between the commas that are in no brackets. A comma may end the list.
+/// The parts between commas outside of brackets. A comma may end the list.
 pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, missing) = split(text)?;
     if let Some(missing) = missing {
@@ -38,8 +38,8 @@ pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-/// Splits a text at the commas that are in no brackets, and finds the first bracket that is missing
-/// behind it.
+/// Splits a text at commas outside of brackets, and finds the first bracket that is missing at the
+/// end.
 fn split(text: &str) -> Result<(Vec<&str>, Option<char>), String> {
     let (mut parts, mut start, mut open) = (Vec::new(), 0, Vec::new());
     for (at, c) in text.char_indices() {

@@ -29,8 +29,8 @@ use scalar::{character, enumerated, float, integer, truth};
 pub(crate) use bytes::bytes;
 pub(crate) use list::missing_bracket;
 
-/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers, others a list or, without
-/// brackets, just one.
+/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers; others are a list or a
+/// single element.
 pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
@@ -62,7 +62,7 @@ pub(super) fn elements(ty: &Type, text: &str) -> Result<Vec<u8>, String> {
     Ok(all)
 }
 
-/// Writes the value that `text` stands for into `out`, which is as long as the type.
+/// Writes the value of `text` into `out`, which is as long as the type.
 pub(super) fn write(ty: &Type, text: &str, out: &mut [u8]) -> Result<(), String> {
     let text = text.trim();
     if let Some(given) = raw(text) {

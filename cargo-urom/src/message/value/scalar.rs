@@ -6,7 +6,6 @@ use urom_abi::describe::{Enum, Type};
 
 use super::super::names;
 
-/// `true`, `false`, or the byte that stands for it.
 pub(super) fn truth(text: &str) -> Result<bool, String> {
     match text {
         "true" | "1" => Ok(true),
@@ -40,7 +39,6 @@ pub(super) fn character(text: &str) -> Result<char, String> {
     })
 }
 
-/// A value of an enum, by its name or its number.
 pub(super) fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
     if let Some(value) =
         of.values.iter().find(|value| names::plain(value.name) == names::plain(text))

@@ -16,16 +16,11 @@ fn a_repeated_call_reports_every_command() -> Result<()> {
             (number("count"), number("asked"), number("errors"), number("in_flight")),
             (Some(2000), Some(2000), Some(0), Some(in_flight))
         );
-        let [median, max] =
-            ["median", "max"].map(|name| said["latency_ns"][name].as_u64().unwrap_or_default());
-        ensure!(0 < median && median <= max, "{said}");
-        // By Little's law: the window over the mean time. The median is no larger than twice the mean.
         let (rate, seconds) =
             (said["rate"].as_f64().context("rate")?, said["seconds"].as_f64().context("seconds")?);
         ensure!((rate * seconds - 2000.0).abs() < 1.0, "{said}");
-        ensure!(rate * median as f64 / 1e9 < 2.0 * in_flight as f64 + 0.1, "{said}");
         let table = graph.call(&words)?.good()?;
-        for part in ["commands    2000 of 2000", "median", "per second"] {
+        for part in ["commands    2000 of 2000", "per second"] {
             ensure!(table.contains(part), "no {part:?} in\n{table}");
         }
     }
