@@ -46,13 +46,15 @@ const REPEATS: u32 = 1;
 /// What everybody but the worker may keep of an act, in KiB: the heap shrinks as it likes.
 const TOLERANCE: u64 = 3 * 1024;
 
+type Play = Box<dyn Fn(&mut Stage) -> Result<Duration>>;
+
 /// What a plugin does wrong.
 pub(super) struct Act {
     pub(super) class: &'static str,
     pub(super) name: String,
     /// What stands in the daemon's log once the plugin did it; of some acts the answers tell.
     pub(super) trace: Option<String>,
-    pub(super) play: Box<dyn Fn(&mut Stage) -> Result<Duration>>,
+    pub(super) play: Play,
 }
 
 pub(super) struct Stage {
