@@ -44,9 +44,6 @@ impl Launch {
     }
 
     /// Starts a daemon with some plugins.
-    ///
-    /// # Errors
-    /// When it was not built, or does not come up.
     pub(crate) fn daemon(&self, plugins: &[&str]) -> Result<Daemon> {
         Daemon::start(PluginDirectory::with(plugins)?, |command| command)
     }
@@ -62,9 +59,6 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     /// Starts one after `set` has added arguments.
-    ///
-    /// # Errors
-    /// When it was not built, or does not come up.
     pub(crate) fn start(
         plugins: PluginDirectory,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -87,9 +81,6 @@ impl Daemon {
     }
 
     /// Connects to it.
-    ///
-    /// # Errors
-    /// The service's.
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(Service::builder().address(self.address()).connect()?)
     }
@@ -104,9 +95,6 @@ impl Drop for Daemon {
 }
 
 /// Starts a worker on a core, with some plugins.
-///
-/// # Errors
-/// When it does not start.
 pub(crate) fn worker(service: &Service, plugins: &[&Plugin], core: usize) -> Result<Worker> {
     let cpus: CpuSet = [core].into_iter().collect();
     let builder = service.worker().any_id().cpus(cpus).max_inflight(DEPTH as u32);

@@ -20,9 +20,6 @@ pub(crate) const LAUNCHES: usize = 5;
 
 /// Measures a suite in `launches` launches and merges their figures. A cache line's round trip
 /// before each becomes a figure too.
-///
-/// # Errors
-/// Those of the first launch that fails.
 pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec<Figure>> {
     let cores = Cores::find()?;
     let mut measured = Vec::new();

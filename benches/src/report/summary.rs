@@ -70,9 +70,6 @@ impl Summary {
     }
 
     /// Reads the last run's.
-    ///
-    /// # Errors
-    /// When there is none, or it is of another release.
     pub(crate) fn read() -> Result<Summary> {
         let file = directory()?.join("summary.json");
         let text = fs::read_to_string(&file).with_context(|| {
