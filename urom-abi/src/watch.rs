@@ -1,9 +1,8 @@
 //! Which descriptors are on the C heap, and whose they are: what a test kit asks at the end
 //! (feature `test-util`).
 //!
-//! Whoever calls a plugin says so with [`of`]; what is allocated on that thread meanwhile belongs
-//! to the plugin. A descriptor may be freed on any thread. Only descriptors that this copy of the
-//! crate allocates and frees are seen.
+//! What is allocated within [`of`] belongs to its owner; it may be freed on any thread. Only
+//! descriptors that this copy of the crate allocates and frees are seen.
 
 #[cfg(feature = "test-util")]
 mod on {

@@ -1,9 +1,8 @@
 //! The log that this project's worker gives a plugin of this kit before it opens the plugin.
 //!
-//! DOCA has one log in a process, `doca_log`. A host program that embeds its service in Rust has
-//! none, and no `doca_log` says up to which level it writes. So a plugin of this kit exports one
-//! more function, `urom_plugin_set_log`. Other workers do not look for it; in theirs the plugin
-//! uses `doca_log`.
+//! A plugin of this kit exports `urom_plugin_set_log` for it, because `doca_log` does not say up to
+//! which level it writes, and an embedded service has none. In other workers the plugin uses
+//! `doca_log`.
 
 use std::borrow::Cow;
 

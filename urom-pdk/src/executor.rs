@@ -1,10 +1,8 @@
 //! Runs handlers: one future for each command, one notification for each future.
 //!
-//! A future is polled at once, in its slot, when its command arrives; one that ends there costs no
-//! more than the call. The others wait in their slots and are polled again only after they were
-//! woken. Whatever way a command ends (value, error, panic, bytes that are no command, no memory),
-//! [`Executor::finish`] makes exactly one notification of it. Only commands that are pending when
-//! the worker closes the plugin get none: the worker answers for them.
+//! A future is polled in its slot when its command arrives, and again after each wake.
+//! [`Executor::finish`] makes one notification of a command, whatever way it ends. Commands that
+//! are pending when the worker closes the plugin get none: the worker answers for them.
 
 use std::future::Future;
 use std::marker::PhantomData;

@@ -1,9 +1,8 @@
 //! Values of the constants that expressions of a definition use.
 //!
-//! The macros see the names of constants and not their types. So a method call decides which of
-//! them are numbers: method resolution finds [`IsNumber`] before [`IsAnything`]. The call stands in
-//! a closure that is never called, because constants can call no methods of traits. The type that
-//! the closure returns tells what was found.
+//! The macros see names of constants and no types. Method resolution tells which are numbers: it
+//! finds [`IsNumber`] before [`IsAnything`]. The call stands in a closure that is never called, as
+//! constants can call no methods of traits; the type that the closure returns is the answer.
 
 use std::marker::PhantomData;
 

@@ -192,9 +192,9 @@ mod rdmo {
             #[urom(inline)]
             addr: &'a [u8],
         },
-        #[urom(tag = 2, reply = RqDestroyDone)]
+        #[urom(tag = 2, reply = RqDestroyed)]
         RqDestroy { rq_id: u64 },
-        #[urom(tag = 3, reply = MrRegDone)]
+        #[urom(tag = 3, reply = MrRegistered)]
         MrReg {
             va: u64,
             len: u64,
@@ -212,9 +212,9 @@ mod rdmo {
             addr: Payload,
         },
         #[urom(tag = 2)]
-        RqDestroyDone,
+        RqDestroyed,
         #[urom(tag = 3)]
-        MrRegDone,
+        MrRegistered,
     }
 }
 

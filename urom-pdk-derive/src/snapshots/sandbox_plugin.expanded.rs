@@ -20,8 +20,9 @@ impl Handler<::urom_pdk::Side> for Sandbox {
             .build();
         let worker = context
             .and_then(|context| context.worker())
-            .map_err(driver("opening UCX"))?;
-        let members = Mesh::new(&worker).map_err(driver("listening for members"))?;
+            .or_code(DocaError::DRIVER, "opening UCX")?;
+        let members = Mesh::new(&worker)
+            .or_code(DocaError::DRIVER, "listening for members")?;
         Ok(Sandbox {
             memories: Memories::default(),
             members,
@@ -33,7 +34,7 @@ impl Handler<::urom_pdk::Side> for Sandbox {
             self
                 .members
                 .address()
-                .map_err(driver("asking UCX for an address"))?
+                .or_code(DocaError::DRIVER, "asking UCX for an address")?
                 .as_bytes()
                 .to_vec(),
         )
@@ -56,7 +57,7 @@ impl Handler<::urom_pdk::Side> for Sandbox {
     async fn tag_send(&self, cx: &Context, cmd: TagSend<'_>) -> Result<TagSent> {
         let address = cx.domains().address(cmd.dest)?;
         let member = unsafe { self.members.endpoint(address) };
-        let peer = member.map_err(driver("connecting to a member"))?;
+        let peer = member.or_code(DocaError::DRIVER, "connecting to a member")?;
         let sent = match cmd.data {
             Data::Inline(bytes) => {
                 peer.tag_send(cmd.tag, Stable::new(cx.hold(bytes)?)).await.0
@@ -170,9 +171,6 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         drop(self.worker.flush().wait_for(std::time::Duration::from_millis(500)));
     }
-}
-fn driver(what: &'static str) -> impl Fn(ucx::Error) -> Error {
-    move |error| Error::new(DocaError::DRIVER, what).with_source(error)
 }
 #[cfg(test)]
 mod tests;

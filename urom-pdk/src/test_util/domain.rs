@@ -14,47 +14,6 @@ use crate::{Segment, Side};
 /// A domain without a service: workers of this thread whose plugins find each other by the ids that
 /// the test gives them.
 ///
-/// ```standalone_crate
-/// # mod greeting {
-/// #     use urom_abi::{urom_command, urom_notification};
-/// #     #[urom_command(plugin = "worker_greeting", version = 1)]
-/// #     #[derive(Debug)]
-/// #     pub enum Command { #[urom(reply = Greeted)] Greet { member: u64 } }
-/// #     #[urom_notification]
-/// #     #[derive(Debug)]
-/// #     pub enum Notification { Greeted { length: u64 } }
-/// # }
-/// # use greeting::{Greet, Greeted, Handler};
-/// # use urom_pdk::prelude::*;
-/// use urom_pdk::test_util::Domain;
-///
-/// struct Greeter;
-///
-/// #[urom_plugin]
-/// impl Handler for Greeter {
-///     fn open(_: &OpenContext) -> Result<Self> {
-///         Ok(Greeter)
-///     }
-///
-///     fn address(&self) -> Result<Vec<u8>> {
-///         Ok(b"here".to_vec())
-///     }
-///
-///     /// Answers with the length of the member's address.
-///     async fn greet(&self, cx: &Context, cmd: Greet) -> Result<Greeted> {
-///         Ok(Greeted { length: cx.domains().address(cmd.member)?.len() as u64 })
-///     }
-/// }
-///
-/// # fn main() {
-/// let domain = Domain::new();
-/// let first = domain.open::<Greeter, greeting::Protocol>(10);
-/// let second = domain.open::<Greeter, greeting::Protocol>(11);
-/// assert_eq!(first.call(Greet { member: 11 }).unwrap().length, 4);
-/// assert_eq!(second.call(Greet { member: 12 }).unwrap_err(), DocaError::NOT_FOUND);
-/// # }
-/// ```
-///
 /// A clone is the same domain.
 #[derive(Clone)]
 pub struct Domain {

@@ -15,48 +15,26 @@
 //! # A first test
 //!
 //! ```standalone_crate
-//! // The protocol, in a crate of its own.
-//! mod protocol {
-//!     use urom_abi::{urom_command, urom_notification};
-//!
-//!     #[urom_command(plugin = "worker_sum", version = 1)]
-//!     pub enum Command {
-//!         #[urom(reply = Sum)]
-//!         Add { value: u64 },
-//!     }
-//!
-//!     #[urom_notification]
-//!     #[derive(Debug, PartialEq)]
-//!     pub enum Notification {
-//!         Sum { total: u64 },
-//!     }
-//! }
-//!
-//! // The plugin.
-//! use std::cell::Cell;
-//!
-//! use protocol::{Add, Handler, Protocol, Sum};
-//! use urom_pdk::prelude::*;
-//!
-//! struct Summing {
-//!     total: Cell<u64>,
-//! }
-//!
-//! #[urom_plugin]
-//! impl Handler for Summing {
-//!     fn open(_cx: &OpenContext) -> Result<Self> {
-//!         Ok(Summing { total: Cell::new(0) })
-//!     }
-//!
-//!     async fn add(&self, _cx: &Context, cmd: Add) -> Result<Sum> {
-//!         let total = self.total.get().checked_add(cmd.value);
-//!         let total = total.ok_or(Error::new(DocaError::TOO_BIG, "the sum exceeds 64 bits"))?;
-//!         self.total.set(total);
-//!         Ok(Sum { total })
-//!     }
-//! }
-//!
-//! // Its test: `#[test] fn sums_add_up()`.
+//! # mod protocol {
+//! #     #[urom_abi::urom_command(plugin = "worker_sum", version = 1)]
+//! #     pub enum Command { #[urom(reply = Sum)] Add { value: u64 } }
+//! #     #[urom_abi::urom_notification]
+//! #     #[derive(Debug, PartialEq)]
+//! #     pub enum Notification { Sum { total: u64 } }
+//! # }
+//! # use protocol::{Add, Handler, Protocol, Sum};
+//! # use urom_pdk::prelude::*;
+//! # struct Summing { total: std::cell::Cell<u64> }
+//! # #[urom_plugin]
+//! # impl Handler for Summing {
+//! #     fn open(_: &OpenContext) -> Result<Self> { Ok(Summing { total: 0.into() }) }
+//! #     async fn add(&self, _: &Context, cmd: Add) -> Result<Sum> {
+//! #         let total = self.total.get().checked_add(cmd.value);
+//! #         self.total.set(total.ok_or(DocaError::TOO_BIG)?);
+//! #         Ok(Sum { total: self.total.get() })
+//! #     }
+//! # }
+//! // Of the plugin on the crate's front page: `#[test] fn sums_add_up()`.
 //! use urom_pdk::test_util::Worker;
 //!
 //! # fn main() {

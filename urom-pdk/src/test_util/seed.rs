@@ -7,40 +7,8 @@ use urom_abi::arbitrary::{Arbitrary, Unstructured};
 /// Bytes that arbitrary messages are made of: what a fuzzer gives, or proptest ([`seeds`]).
 ///
 /// Commands borrow their payloads, so proptest cannot hand one out; it hands out a seed, which the
-/// command borrows. The same seed makes the same messages.
-///
-/// ```
-/// # mod protocol {
-/// #     use urom_abi::{urom_command, urom_notification};
-/// #     #[urom_notification]
-/// #     #[derive(Debug)]
-/// #     pub enum Notification { Stored { count: u64 } }
-/// #     #[urom_command(plugin = "worker_store", version = 1)]
-/// #     pub enum Command<'a> {
-/// #         #[urom(reply = Stored)]
-/// #         Store { #[urom(inline)] bytes: &'a [u8] },
-/// #     }
-/// # }
-/// # use protocol::{Store, Stored, Handler, Protocol};
-/// # use urom_pdk::prelude::*;
-/// use urom_pdk::test_util::{Seed, Worker};
-///
-/// # struct Counting;
-/// # #[urom_plugin]
-/// # impl Handler for Counting {
-/// #     fn open(_: &OpenContext) -> Result<Self> { Ok(Counting) }
-/// #     async fn store(&self, _: &Context, cmd: Store<'_>) -> Result<Stored> {
-/// #         Ok(Stored { count: cmd.bytes.len() as u64 })
-/// #     }
-/// # }
-/// # fn main() {
-/// let seed = Seed::new(&[0x5a; 200]);
-/// let command: Store<'_> = seed.make();
-/// let worker = Worker::<Protocol>::open::<Counting>();
-/// let len = command.bytes.len() as u64;
-/// assert_eq!(worker.call(command).unwrap().count, len);
-/// # }
-/// ```
+/// command borrows. The same seed makes the same messages. The guide's page on testing has
+/// examples.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seed(Vec<u8>);
 
