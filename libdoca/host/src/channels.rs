@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 /// after its host left.
 pub(super) struct Channels<T> {
     all: Vec<Option<T>>,
-    /// Places that were freed, the oldest first.
     resting: VecDeque<u16>,
     /// A number is a place in `all` with these bits changed, so that a stranger cannot guess one.
     mask: u16,

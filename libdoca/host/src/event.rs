@@ -34,9 +34,7 @@ pub(super) struct Attached {
     pub(super) id: u64,
     pub(super) ucx_address: Vec<u8>,
     pub(super) channel: u16,
-    /// The message limit that holds for both.
     pub(super) max_message: usize,
-    /// Where its plugins are reached.
     pub(super) plugins: Vec<PluginAddress>,
     /// The pass of messages in both directions.
     pub(super) pass: Pass,

@@ -6,9 +6,6 @@
 //! participants see a size of 0 and leave out the round of blobs. An exchange ends at once for
 //! errors that all participants see, and for those that keep this one from a round: a function that
 //! fails, and no memory for the others' blobs.
-//!
-//! Only this file calls the functions, one after the other, as part of a step. Their buffers do not
-//! move until `req_test` says that the request is done.
 
 use std::ffi::c_void;
 use std::mem;

@@ -28,7 +28,6 @@ impl Stack {
 #[derive(Default)]
 pub(super) struct Queue {
     first: Cell<Option<&'static CmdTask>>,
-    /// Valid while there is a first.
     last: Cell<Option<&'static CmdTask>>,
 }
 

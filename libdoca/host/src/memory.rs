@@ -15,7 +15,6 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// `None` when there is no memory left.
     pub(super) fn new(len: usize) -> Option<Memory> {
         // Never zero bytes: the host can read at any pointer that it is given.
         let layout = Layout::from_size_align(len.max(8), 8).ok()?;

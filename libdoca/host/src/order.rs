@@ -23,7 +23,6 @@ pub(super) enum Order {
 
 pub(super) struct Start {
     pub(super) table: Arc<Vec<u8>>,
-    /// Set when the domain no longer waits for it.
     pub(super) cancelled: Arc<AtomicBool>,
     pub(super) reply: Reply,
 }

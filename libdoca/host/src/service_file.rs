@@ -16,7 +16,6 @@ pub(super) struct Entry {
     app_host: String,
     /// Where the daemon runs: a name or an address.
     pub(super) device_host: String,
-    /// In the long form.
     pci_address: String,
 }
 
@@ -44,7 +43,6 @@ impl Local {
 }
 
 impl fmt::Display for Local {
-    /// The names, and the addresses that others can reach.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}", self.name)?;
         let addresses: Vec<String> = self

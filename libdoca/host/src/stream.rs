@@ -18,7 +18,6 @@ use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG, Message};
 use urom_wire::stream::{StreamError, greet, prepare};
 
-/// How many long messages may wait to leave.
 const IN_TURN: usize = 4;
 
 /// How long to wait before a service that hung up is tried again, and before the last attempt.

@@ -20,7 +20,6 @@ pub(crate) fn require_ucx() -> Result<(), Failure> {
     ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
 }
 
-/// The UCX worker of a progress engine.
 pub(crate) struct Transport {
     ucx: Worker,
     /// The nonce that a test of the receive queue waits for.

@@ -15,7 +15,6 @@ use crate::handle::{domain, present, publish_context, put, worker};
 use crate::pe::ctx::Kind;
 use crate::pe::ctx::domain::{Buffer, Domain};
 
-// What hosts call the objects.
 type Pointer = *mut host::Domain;
 
 /// A copy of a handle or key; one of no length may be NULL.

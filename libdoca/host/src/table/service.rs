@@ -19,7 +19,6 @@ use crate::pe::ctx::Kind;
 use crate::pe::ctx::service::Service;
 use crate::pe::ctx::service::gid::GidTask;
 
-// What hosts call the objects.
 type Pointer = *mut host::Service;
 type Query = *mut host::GidTask;
 

@@ -20,11 +20,9 @@ use crate::running::Attachment;
 /// More strings than this are a mistake, not an environment.
 const MOST_ENV: usize = 65_536;
 
-// What hosts call the objects.
 type Pointer = *mut host::Worker;
 type Command = *mut host::CmdTask;
 
-/// As a host knows them.
 fn as_task(task: &CmdTask) -> *mut host::CmdTask {
     ptr::from_ref(task).cast_mut().cast()
 }

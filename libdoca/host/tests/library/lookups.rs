@@ -12,169 +12,158 @@ use crate::domain_support::{
 };
 use crate::processes::{Plugins, daemon_of};
 use crate::rally::Rally;
-use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, has, state};
+use crate::support::{Engine, OK, PATIENCE, TestService, TestWorker, failure, has, state};
 
 const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
 
-/// An engine, a service, and workers with these ids.
-fn with_workers<const N: usize>(
-    at: &At<'_>,
-    body: impl FnOnce(&Engine, &TestService, [TestWorker; N]),
-) {
-    let engine = Engine::new();
-    let service = TestService::start(at, &engine);
-    let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
-    body(&engine, &service, workers);
-    workers.iter().for_each(|worker| worker.end(&engine));
-    service.end();
+/// An engine and workers, at a daemon of its own and at the embedded service.
+fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
+    with_seekers(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
+        body(&engine, workers);
+        workers.iter().for_each(|worker| worker.end(&engine));
+        service.end();
+    });
 }
 
 #[test]
 fn every_plugin_finds_its_own_address_at_every_member() {
-    with_seekers(|at| {
-        with_workers(at, |engine, _, workers: [TestWorker; 3]| {
-            let party = Rally::new(1).party(0);
-            let ids = [7, u64::MAX, 0];
-            let members: Vec<_> = ids.into_iter().zip(workers).collect();
-            let domain = TestDomain::new(engine, &party, &members);
-            let addresses = |id| {
-                [1, 2, 4].map(|plugin| ask_plugin(engine, &workers[0], plugin, [op::ADDR, id, 0]))
-            };
-            assert_eq!(addresses(7), [UNKNOWN; 3], "not before it runs");
-            domain.run(engine);
-            for asking in &workers {
-                for (id, member) in &members {
-                    for plugin in [1, 2] {
-                        let own = ask_plugin(engine, member, plugin, [op::OWN, 0, 0]);
-                        assert_eq!(ask_plugin(engine, asking, plugin, [op::ADDR, *id, 0]), own);
-                    }
-                    let none = ask_plugin(engine, asking, 4, [op::ADDR, *id, 0]);
-                    assert_eq!(none, UNKNOWN, "it has no address");
+    with_workers(|engine, workers: [TestWorker; 3]| {
+        let party = Rally::new(1).party(0);
+        let ids = [7, u64::MAX, 0];
+        let members: Vec<_> = ids.into_iter().zip(workers).collect();
+        let domain = TestDomain::new(engine, &party, &members);
+        let addresses =
+            |id| [1, 2, 4].map(|plugin| ask_plugin(engine, &workers[0], plugin, [op::ADDR, id, 0]));
+        assert_eq!(addresses(7), [UNKNOWN; 3], "not before it runs");
+        domain.run(engine);
+        for asking in &workers {
+            for (id, member) in &members {
+                for plugin in [1, 2] {
+                    let own = ask_plugin(engine, member, plugin, [op::OWN, 0, 0]);
+                    assert_eq!(ask_plugin(engine, asking, plugin, [op::ADDR, *id, 0]), own);
                 }
-                assert_eq!(ask(engine, asking, op::ADDR, 1, 0), UNKNOWN);
+                let none = ask_plugin(engine, asking, 4, [op::ADDR, *id, 0]);
+                assert_eq!(none, UNKNOWN, "it has no address");
             }
-            domain.stop();
-            assert_eq!(addresses(7), [UNKNOWN; 3], "nor after it stopped");
-            domain.destroy();
-        });
+            assert_eq!(ask(engine, asking, op::ADDR, 1, 0), UNKNOWN);
+        }
+        domain.stop();
+        assert_eq!(addresses(7), [UNKNOWN; 3], "nor after it stopped");
+        domain.destroy();
     });
 }
 
 #[test]
 fn segments_are_found_by_every_address_in_them_and_by_no_other() {
-    with_seekers(|at| {
-        with_workers(at, |engine, _, [worker, other]: [TestWorker; 2]| {
-            let party = Rally::new(1).party(0);
-            let domain = TestDomain::new(engine, &party, &[(5, worker), (6, other)]);
-            let top = usize::MAX - 4095;
-            let buffers =
-                [(0x2000, 0x1000), (0x1000, 0x1000), (top, 4096), (0x2800, 0x1000), (1, 1)];
-            assert_eq!(domain.set_count(buffers.len()), OK);
-            for (number, (va, len)) in buffers.into_iter().enumerate() {
-                let key = format!("key {number}");
-                let memh: &[u8] = if number == 1 { b"" } else { b"memh" };
-                assert_eq!(
-                    domain.add(va, len, memh, if number == 2 { b"" } else { key.as_bytes() }),
-                    OK
-                );
+    with_workers(|engine, [worker, other]: [TestWorker; 2]| {
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::new(engine, &party, &[(5, worker), (6, other)]);
+        let top = usize::MAX - 4095;
+        let buffers = [(0x2000, 0x1000), (0x1000, 0x1000), (top, 4096), (0x2800, 0x1000), (1, 1)];
+        assert_eq!(domain.set_count(buffers.len()), OK);
+        for (number, (va, len)) in buffers.into_iter().enumerate() {
+            let key = format!("key {number}");
+            let memh: &[u8] = if number == 1 { b"" } else { b"memh" };
+            assert_eq!(
+                domain.add(va, len, memh, if number == 2 { b"" } else { key.as_bytes() }),
+                OK
+            );
+        }
+        domain.run(engine);
+        let none = Err(DocaError::NOT_FOUND);
+        for id in [5, 6] {
+            for (va, found) in [
+                (0x2000, Ok(0)),
+                (0x2fff, Ok(0)),
+                (0x3000, Ok(3)),
+                (0x37ff, Ok(3)),
+                (0x3800, none),
+                (0x1000, Ok(1)),
+                (0x1fff, Ok(1)),
+                (0xfff, none),
+                (top as u64, Ok(2)),
+                (u64::MAX, Ok(2)),
+                (top as u64 - 1, none),
+                (0, none),
+                (1, Ok(4)),
+                (2, none),
+            ] {
+                assert_eq!(segment(engine, &worker, id, va), found, "{va:#x}");
             }
-            domain.run(engine);
-            let none = Err(DocaError::NOT_FOUND);
-            for id in [5, 6] {
-                for (va, found) in [
-                    (0x2000, Ok(0)),
-                    (0x2fff, Ok(0)),
-                    (0x3000, Ok(3)),
-                    (0x37ff, Ok(3)),
-                    (0x3800, none),
-                    (0x1000, Ok(1)),
-                    (0x1fff, Ok(1)),
-                    (0xfff, none),
-                    (top as u64, Ok(2)),
-                    (u64::MAX, Ok(2)),
-                    (top as u64 - 1, none),
-                    (0, none),
-                    (1, Ok(4)),
-                    (2, none),
-                ] {
-                    assert_eq!(segment(engine, &worker, id, va), found, "{va:#x}");
-                }
-                assert_eq!(ask(engine, &other, op::MKEY, id, 3), handle(b"key 3"));
-                assert_eq!(ask(engine, &other, op::MEMH, id, 0), handle(b"memh"));
-                assert_eq!(ask(engine, &other, op::MEMH, id, 1), UNKNOWN, "there is none");
-                assert_eq!(ask(engine, &other, op::MKEY, id, 2), UNKNOWN, "there is none");
-                for beyond in [5, i32::MAX as u64] {
-                    assert_eq!(ask(engine, &worker, op::MEMH, id, beyond), UNKNOWN);
-                    assert_eq!(ask(engine, &worker, op::MKEY, id, beyond), UNKNOWN);
-                }
+            assert_eq!(ask(engine, &other, op::MKEY, id, 3), handle(b"key 3"));
+            assert_eq!(ask(engine, &other, op::MEMH, id, 0), handle(b"memh"));
+            assert_eq!(ask(engine, &other, op::MEMH, id, 1), UNKNOWN, "there is none");
+            assert_eq!(ask(engine, &other, op::MKEY, id, 2), UNKNOWN, "there is none");
+            for beyond in [5, i32::MAX as u64] {
+                assert_eq!(ask(engine, &worker, op::MEMH, id, beyond), UNKNOWN);
+                assert_eq!(ask(engine, &worker, op::MKEY, id, beyond), UNKNOWN);
             }
-            let (code, codes) = ask(engine, &worker, op::NULLS, 5, 0x2000);
-            assert_eq!((code, codes), (OK, DocaError::INVALID_VALUE.0.to_le_bytes().repeat(12)));
-            assert_eq!(segment(engine, &worker, 7, 0x2000), none);
-            domain.end();
-            assert_eq!(segment(engine, &worker, 5, 0x2000), none);
-        });
+        }
+        let (code, codes) = ask(engine, &worker, op::NULLS, 5, 0x2000);
+        assert_eq!((code, codes), (OK, DocaError::INVALID_VALUE.0.to_le_bytes().repeat(12)));
+        assert_eq!(segment(engine, &worker, 7, 0x2000), none);
+        domain.end();
+        assert_eq!(segment(engine, &worker, 5, 0x2000), none);
     });
 }
 
 #[test]
 fn what_a_look_up_gave_stays_after_the_domain_stopped() {
-    with_seekers(|at| {
-        with_workers(at, |engine, _, [worker]: [TestWorker; 1]| {
-            let party = Rally::new(1).party(0);
-            let domain = TestDomain::new(engine, &party, &[(5, worker)]);
-            let key: Vec<u8> = (0..100_000_u32).map(|byte| (byte * 7) as u8).collect();
-            assert_eq!(domain.set_count(1), OK);
-            assert_eq!(domain.add(0x1000, 1, b"", &key), OK);
+    with_workers(|engine, [worker]: [TestWorker; 1]| {
+        let party = Rally::new(1).party(0);
+        let domain = TestDomain::new(engine, &party, &[(5, worker)]);
+        let key: Vec<u8> = (0..100_000_u32).map(|byte| (byte * 7) as u8).collect();
+        assert_eq!(domain.set_count(1), OK);
+        assert_eq!(domain.add(0x1000, 1, b"", &key), OK);
+        domain.run(engine);
+        assert_eq!(ask(engine, &worker, op::KEEP, 5, 0), handle(&key));
+        domain.stop();
+        for _ in 0..10 {
             domain.run(engine);
-            assert_eq!(ask(engine, &worker, op::KEEP, 5, 0), handle(&key));
             domain.stop();
-            for _ in 0..10 {
-                domain.run(engine);
-                domain.stop();
-            }
-            assert_eq!(ask(engine, &worker, op::MKEY, 5, 0), UNKNOWN);
-            assert_eq!(ask(engine, &worker, op::KEPT, 0, 0), handle(&key));
-            domain.destroy();
-        });
+        }
+        assert_eq!(ask(engine, &worker, op::MKEY, 5, 0), UNKNOWN);
+        assert_eq!(ask(engine, &worker, op::KEPT, 0, 0), handle(&key));
+        domain.destroy();
     });
 }
 
 #[test]
 fn domains_share_an_id_when_they_say_the_same_of_it() {
-    with_seekers(|at| {
-        with_workers(at, |engine, _, [worker, other]: [TestWorker; 2]| {
-            let parties = [0, 1, 2].map(|_| Rally::new(1).party(0));
-            let first = TestDomain::new(engine, &parties[0], &[(5, worker), (6, other)]);
-            let second = TestDomain::new(engine, &parties[1], &[(5, worker)]);
-            let different = TestDomain::new(engine, &parties[2], &[(9, other), (5, worker)]);
-            for domain in [&first, &second, &different] {
-                assert_eq!(domain.set_count(1), OK);
-            }
-            assert_eq!(first.add(0x1000, 16, b"h", b"k"), OK);
-            assert_eq!(second.add(0x1000, 16, b"h", b"k"), OK);
-            assert_eq!(different.add(0x1000, 17, b"h", b"k"), OK);
-            first.run(engine);
-            second.run(engine);
-            engine.is_quiet(1000);
-            let (code, text) = different.fail(engine);
-            assert_eq!(code, DocaError::ALREADY_EXIST);
-            has(&text, &["worker 5"]);
-            engine.is_quiet(1000);
-            assert_eq!(segment(engine, &worker, 9, 0x1000), Err(DocaError::NOT_FOUND));
-            // The id is there until the last of them is over.
-            first.stop();
-            assert_eq!(segment(engine, &worker, 5, 0x100f), Ok(0));
-            assert_eq!(segment(engine, &worker, 5, 0x1010), Err(DocaError::NOT_FOUND));
-            assert_eq!(segment(engine, &worker, 6, 0x1000), Err(DocaError::NOT_FOUND));
-            second.stop();
-            assert_eq!(segment(engine, &worker, 5, 0x1000), Err(DocaError::NOT_FOUND));
-            different.run(engine);
-            assert_eq!(segment(engine, &worker, 5, 0x1010), Ok(0));
-            for domain in [first, second, different] {
-                domain.end();
-            }
-        });
+    with_workers(|engine, [worker, other]: [TestWorker; 2]| {
+        let parties = [0, 1, 2].map(|_| Rally::new(1).party(0));
+        let first = TestDomain::new(engine, &parties[0], &[(5, worker), (6, other)]);
+        let second = TestDomain::new(engine, &parties[1], &[(5, worker)]);
+        let different = TestDomain::new(engine, &parties[2], &[(9, other), (5, worker)]);
+        for domain in [&first, &second, &different] {
+            assert_eq!(domain.set_count(1), OK);
+        }
+        assert_eq!(first.add(0x1000, 16, b"h", b"k"), OK);
+        assert_eq!(second.add(0x1000, 16, b"h", b"k"), OK);
+        assert_eq!(different.add(0x1000, 17, b"h", b"k"), OK);
+        first.run(engine);
+        second.run(engine);
+        engine.is_quiet(1000);
+        let (code, text) = different.fail(engine);
+        assert_eq!(code, DocaError::ALREADY_EXIST);
+        has(&text, &["worker 5"]);
+        engine.is_quiet(1000);
+        assert_eq!(segment(engine, &worker, 9, 0x1000), Err(DocaError::NOT_FOUND));
+        // The id is there until the last of them is over.
+        first.stop();
+        assert_eq!(segment(engine, &worker, 5, 0x100f), Ok(0));
+        assert_eq!(segment(engine, &worker, 5, 0x1010), Err(DocaError::NOT_FOUND));
+        assert_eq!(segment(engine, &worker, 6, 0x1000), Err(DocaError::NOT_FOUND));
+        second.stop();
+        assert_eq!(segment(engine, &worker, 5, 0x1000), Err(DocaError::NOT_FOUND));
+        different.run(engine);
+        assert_eq!(segment(engine, &worker, 5, 0x1010), Ok(0));
+        for domain in [first, second, different] {
+            domain.end();
+        }
     });
 }
 
@@ -288,36 +277,34 @@ fn a_worker_that_answers_nobody_holds_a_stop_up_for_a_moment_only() {
 
 #[test]
 fn threads_of_a_plugin_find_all_or_nothing_while_domains_start_and_stop() {
-    with_seekers(|at| {
-        with_workers(at, |engine, _, [worker]: [TestWorker; 1]| {
-            let parties = [0, 1, 2].map(|_| Rally::new(1).party(0));
-            let domains = parties.each_ref().map(|party| {
-                let domain = TestDomain::new(engine, party, &[(5, worker)]);
-                assert_eq!(domain.set_count(1), OK);
-                assert_eq!(domain.add(0x10000, 0x1000, b"", b"the key\0"), OK);
-                domain
-            });
-            assert_eq!(ask(engine, &worker, op::HUNT, 5, 0).0, OK);
-            for round in 0..100 {
-                domains[round % 3].run(engine);
-                if round % 2 == 0 {
-                    domains[(round + 1) % 3].run(engine);
-                    domains[(round + 1) % 3].stop();
-                }
-                domains[round % 3].stop();
-            }
-            let (code, counts) = ask(engine, &worker, op::RETURN, 0, 0);
-            let counts: Vec<u64> = counts
-                .chunks_exact(8)
-                .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
-                .collect();
-            assert_eq!(code, OK);
-            assert!(
-                counts[0] > 0 && counts[1] > 0 && counts[2] == 0,
-                "found, missed, wrong: {counts:?}"
-            );
-            domains.into_iter().for_each(TestDomain::destroy);
+    with_workers(|engine, [worker]: [TestWorker; 1]| {
+        let parties = [0, 1, 2].map(|_| Rally::new(1).party(0));
+        let domains = parties.each_ref().map(|party| {
+            let domain = TestDomain::new(engine, party, &[(5, worker)]);
+            assert_eq!(domain.set_count(1), OK);
+            assert_eq!(domain.add(0x10000, 0x1000, b"", b"the key\0"), OK);
+            domain
         });
+        assert_eq!(ask(engine, &worker, op::HUNT, 5, 0).0, OK);
+        for round in 0..100 {
+            domains[round % 3].run(engine);
+            if round % 2 == 0 {
+                domains[(round + 1) % 3].run(engine);
+                domains[(round + 1) % 3].stop();
+            }
+            domains[round % 3].stop();
+        }
+        let (code, counts) = ask(engine, &worker, op::RETURN, 0, 0);
+        let counts: Vec<u64> = counts
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        assert_eq!(code, OK);
+        assert!(
+            counts[0] > 0 && counts[1] > 0 && counts[2] == 0,
+            "found, missed, wrong: {counts:?}"
+        );
+        domains.into_iter().for_each(TestDomain::destroy);
     });
 }
 

@@ -350,7 +350,6 @@ impl Domain {
         ctx.announce(CtxState::IDLE);
     }
 
-    /// Whether the context may be seen running now.
     pub(crate) fn begins(&self) -> bool {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed)
     }

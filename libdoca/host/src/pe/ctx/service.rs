@@ -40,7 +40,6 @@ pub(crate) struct Service {
     max_message: Cell<usize>,
     max_workers: Cell<Option<u32>>,
     pub(crate) device: RefCell<Option<Arc<Device>>>,
-    /// Whether it may start without a device.
     pub(crate) any_device: Cell<bool>,
     pub(crate) wish: RefCell<Wish>,
     pub(crate) key_file: RefCell<Option<PathBuf>>,

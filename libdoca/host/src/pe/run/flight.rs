@@ -157,7 +157,6 @@ impl Flight {
         lost
     }
 
-    /// Counts a task that is about to be handed to the host.
     #[inline]
     pub(crate) fn completed(&self) {
         self.completed.set(self.completed.get() + 1);

@@ -13,7 +13,6 @@ use crate::pe::run::task::CmdTask;
 /// a wrong one.
 const RESTING: usize = 64;
 
-/// A task that no connection and no host has.
 struct Resting(&'static CmdTask);
 
 // SAFETY: `rest` makes one of a task that its connection lets go, after it took all that belongs to
