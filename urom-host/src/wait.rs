@@ -67,8 +67,6 @@ pub fn block_on_for<F: Future>(limit: Duration, future: F) -> Result<F::Output> 
 
 thread_local! {
     static NOTIFIER: Cell<Option<Arc<Notifier>>> = const { Cell::new(None) };
-    /// How many waits are running, one inside the other.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
 /// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
@@ -78,7 +76,8 @@ struct Wait {
 
 impl Wait {
     fn begin() -> Wait {
-        DEPTH.set(DEPTH.get() + 1);
+        #[cfg(feature = "tokio")]
+        crate::tokio::begin_driving();
         let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
         Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
     }
@@ -132,17 +131,11 @@ enum Panics {
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
         #[cfg(feature = "tokio")]
-        crate::tokio::note_progress();
+        crate::tokio::end_driving();
         let notifier = Arc::clone(&self.notifier);
         let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
     }
-}
-
-#[cfg(feature = "tokio")]
-pub(crate) fn is_waiting() -> bool {
-    DEPTH.get() > 0
 }
 
 fn drive<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {

@@ -159,7 +159,7 @@ mod tests {
             let threads: Vec<_> = (0..)
                 .zip(InProcess::group(2))
                 .map(|(rank, gather)| {
-                    scope.spawn(move || play(rank, Rc::new(RefCell::new(Box::new(gather)))))
+                    scope.spawn(move || play(rank, Rc::new(RefCell::new(gather))))
                 })
                 .collect();
             threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()

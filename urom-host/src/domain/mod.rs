@@ -3,10 +3,8 @@
 mod builder;
 mod context;
 mod exchange;
-mod starting;
 
 pub use builder::DomainBuilder;
-pub use starting::StartingDomain;
 
 use context::Owner;
 

@@ -59,15 +59,7 @@ enum Choice {
 
 impl ServiceBuilder {
     pub(super) fn new() -> ServiceBuilder {
-        let place = Place::Environment;
-        let settings = Settings {
-            place,
-            device: None,
-            key_file: None,
-            max_workers: None,
-            max_message_size: None,
-        };
-        ServiceBuilder { library: Choice::Any, settings, engine: None }
+        ServiceBuilder { library: Choice::Any, settings: Settings::default(), engine: None }
     }
 
     /// A service of this library, whatever the environment says.

@@ -21,12 +21,13 @@ use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Buf, Data};
+use urom_abi::host::{Api, Buf, CmdTask, Data};
 
+use crate::callback::guard;
 use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Answer, Context, Doca, Slot, State, on_complete};
+use crate::worker::{Answer, Context, Doca, Slot, State};
 
 /// A slot that the program has. Dropping this gives the slot back, with its task.
 pub(crate) struct Held<'a> {
@@ -273,4 +274,25 @@ fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
         return (ptr::null_mut(), 0);
     }
     (data.cast::<u8>(), length)
+}
+
+/// Every task's completion. The task data is the address of the task's slot.
+///
+/// # Safety
+/// Only for tasks that [`Task::make`] made.
+unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, _ctx_data: Data) {
+    // SAFETY: the task data was set to a pointer.
+    let slot = unsafe { task_data.ptr };
+    let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
+    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
+    // last callback.
+    let slot = unsafe { slot.as_ref() };
+    // SAFETY: the context owns the slot.
+    let context = unsafe { slot.context.as_ref() };
+    if slot.state.get() == State::Waiting && !context.is_winding_down() {
+        // The usual case; nothing in it can unwind.
+        slot.state.set(State::Complete);
+    } else {
+        guard(|| context.complete(slot));
+    }
 }

@@ -10,18 +10,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use crate::wait;
-
 /// How long an engine that a future waits for may go without progress. A program that progresses
 /// its engine by hand does so more often.
 const QUIET: Duration = Duration::from_secs(2);
 
 thread_local! {
+    /// How many waits and drivers progress this thread's engines.
+    static DRIVING: Cell<u32> = const { Cell::new(0) };
     /// When a future that nothing drives was polled last.
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Whether an engine was progressed since, by the program itself or by a wait.
     static PROGRESSED: Cell<bool> = const { Cell::new(false) };
     static TIMER: RefCell<Option<Arc<Timer>>> = const { RefCell::new(None) };
+}
+
+/// Notes that a wait or a driver progresses this thread's engines until [`end_driving`].
+#[inline]
+pub(crate) fn begin_driving() {
+    DRIVING.set(DRIVING.get() + 1);
+}
+
+#[inline]
+pub(crate) fn end_driving() {
+    DRIVING.set(DRIVING.get() - 1);
+    note_progress();
 }
 
 /// Notes that something progresses this thread's engines.
@@ -49,9 +61,7 @@ pub(crate) fn look_again(cx: &Context<'_>) {
 }
 
 fn nobody_drives() -> bool {
-    !super::drive::is_driven()
-        && !wait::is_waiting()
-        && ::tokio::runtime::Handle::try_current().is_ok()
+    DRIVING.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
 /// Wakes futures at a time. It is a thread, because the runtime may have no timer.

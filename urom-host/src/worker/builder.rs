@@ -12,7 +12,7 @@ use crate::error::{Error, Result, check};
 use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
-use crate::worker::{Owner, Starting};
+use crate::worker::context::{Owner, Settings};
 
 const DEFAULT_INFLIGHT: u32 = 64;
 
@@ -49,17 +49,6 @@ pub struct WorkerBuilder {
     settings: Settings,
     /// The environment is not sent to the service, because the worker exists and has one.
     joins: bool,
-}
-
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) id: u64,
-    group: Option<u32>,
-    plugins: Vec<Plugin>,
-    env: Vec<(String, String)>,
-    cpus: Option<CpuSet>,
-    pub(crate) max_inflight: u32,
-    pub(crate) deadline: Option<Duration>,
 }
 
 impl WorkerBuilder {
@@ -159,21 +148,6 @@ impl WorkerBuilder {
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
-    }
-
-    /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
-    ///
-    /// The request has been sent when this returns.
-    ///
-    /// # Errors
-    /// The future resolves to `INVALID_VALUE` for invalid settings (no plugin, a plugin of another
-    /// service, CPUs that the service does not have, an environment variable with `=` or NUL in its
-    /// name). When the worker does not run in the end, it resolves to the service's own code and
-    /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
-    /// there is an environment for a worker that exists already, or an existing worker does not
-    /// have a plugin.
-    pub fn start(self) -> Starting {
-        Starting::new(self.begin())
     }
 
     pub(crate) fn begin(self) -> Result<Owner> {

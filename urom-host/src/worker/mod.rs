@@ -7,18 +7,15 @@ mod context;
 mod health;
 mod late;
 mod lifecycle;
-mod restart;
 mod slots;
 
 use std::rc::Rc;
 
 pub use answer::Answer;
-pub(crate) use builder::Settings;
 pub use builder::WorkerBuilder;
-pub(crate) use completion::on_complete;
 pub(crate) use context::{Context, Owner};
 pub use health::Health;
-pub use lifecycle::{Starting, Stopping};
+pub use lifecycle::Stopping;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
 
 use crate::context::State as CtxState;
