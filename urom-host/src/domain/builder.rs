@@ -28,14 +28,12 @@ use crate::worker::{self, Worker};
 /// # fn example(memory: &[u8], key: Vec<u8>) -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let start = || service.worker().plugin(&graph).start().wait();
-/// let workers = [start()?, start()?];
+/// let worker = service.worker().plugin(&graph).start().wait()?;
 /// // `key` is the packed key of `memory`, which stays registered with UCX.
 /// let address = memory.as_ptr().addr() as u64;
 /// let buffer = Buffer { address, length: memory.len(), key, ..Buffer::default() };
 /// // A domain of this process alone.
-/// let builder = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).buffer(buffer);
-/// let builder = builder.engine(workers[0].engine()).gather(InProcess::alone());
+/// let builder = service.domain().worker(0, &worker).buffer(buffer).gather(InProcess::alone());
 /// let domain = builder.start().wait()?;
 /// # Ok(())
 /// # }

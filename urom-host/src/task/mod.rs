@@ -210,43 +210,31 @@ impl<'a> Task<'a> {
     /// until it is released; `None` when there was no notification. Only after completion.
     #[inline]
     fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
-        let Some(end) = self.doca.end else { return (self.status(), self.response()) };
-        // SAFETY: the library keeps the place for as long as the task is live.
-        let end = unsafe { end.read() };
-        let data = NonNull::new(end.response.cast::<u8>());
-        (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)))
-    }
-
-    /// What it ended with; only after completion.
-    #[inline]
-    fn status(&self) -> DocaError {
+        if let Some(end) = self.doca.end {
+            // SAFETY: the library keeps the place for as long as the task is live.
+            let end = unsafe { end.read() };
+            let data = NonNull::new(end.response.cast::<u8>());
+            return (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)));
+        }
         // SAFETY: the task is live.
-        unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) }
-    }
-
-    #[inline]
-    fn response_buffer(&self) -> Option<NonNull<Buf>> {
-        // SAFETY: the task is live.
+        let status = unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) };
+        // SAFETY: as above.
         let buffer = unsafe {
             (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
         };
-        NonNull::new(buffer)
+        let bytes = NonNull::new(buffer).and_then(|buffer| -> Option<NonNull<[u8]>> {
+            let (data, length) = extent(self.held.context, buffer);
+            if length == 0 {
+                return Some(NonNull::from(&mut []));
+            }
+            Some(NonNull::slice_from_raw_parts(NonNull::new(data)?, length))
+        });
+        (status, bytes)
     }
 
     /// Whether there was a notification; only after completion.
     pub(crate) fn has_response(&self) -> bool {
         self.end().1.is_some()
-    }
-
-    /// The notification's bytes, the task's own memory and writable until it is released; only
-    /// after completion. `None` when there was no notification.
-    #[inline]
-    fn response(&self) -> Option<NonNull<[u8]>> {
-        let (data, length) = extent(self.held.context, self.response_buffer()?);
-        if length == 0 {
-            return Some(NonNull::from(&mut []));
-        }
-        Some(NonNull::slice_from_raw_parts(NonNull::new(data)?, length))
     }
 
     /// What it ended with, copied; only after completion.

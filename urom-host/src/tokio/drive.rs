@@ -43,28 +43,6 @@ const TURNS: u32 = 16;
 /// # Panics
 /// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the
 /// panic of a callback that ran meanwhile.
-///
-/// ```no_run
-/// use std::time::Duration;
-///
-/// use urom_host::Service;
-/// use urom_host::tokio::drive;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> urom_host::Result<()> {
-/// let service = Service::connect()?;
-/// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// drive(async {
-///     let worker = service.worker().plugin(&graph).start().await?;
-///     for data in 0..3 {
-///         assert_eq!(graph.task_loopback(&worker, data).submit()?.await?.data, data);
-///         tokio::time::sleep(Duration::from_secs(1)).await;
-///     }
-///     worker.stop().await
-/// })
-/// .await
-/// # }
-/// ```
 pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     allowed()?;
     let mut driver = Driver::new();

@@ -3,6 +3,8 @@
 
 mod all_gather;
 mod bring;
+#[path = "../counting/mod.rs"]
+mod counting;
 mod domains;
 #[cfg(feature = "tokio")]
 mod drivers;

@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use urom_host::{DocaError, block_on_for};
+use urom_host::DocaError;
 
 use crate::fake::{self, script};
-use crate::{LIMIT, connect, fails, send, start, world};
+use crate::{connect, fails, send, start, world};
 
 #[test]
 fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
