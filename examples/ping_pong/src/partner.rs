@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use urom_host::gather::AllGather;
 
 use crate::launch::Gather;
 
