@@ -1,5 +1,4 @@
-//! The round trip of a cache line between two cores. It tells near cores from far ones: those of a
-//! virtual machine change without notice.
+//! The round trip of a cache line between two cores: it tells near cores from far ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -14,9 +13,6 @@ const TRIPS: u64 = 20_000;
 const ROUNDS: u64 = 5;
 
 /// The median of the rounds, in nanoseconds. The calling thread stays where it is.
-///
-/// # Errors
-/// When a thread cannot be pinned.
 pub(crate) fn round_trip(cores: &Cores) -> Result<f64> {
     let line = AtomicU64::new(0);
     std::thread::scope(|scope| {

@@ -18,9 +18,6 @@ pub(crate) struct Child {
 }
 
 /// This program with other arguments.
-///
-/// # Errors
-/// When its own file cannot be found.
 pub(crate) fn own<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut command = Command::new(program);
@@ -29,18 +26,12 @@ pub(crate) fn own<const N: usize>(arguments: [&str; N]) -> Result<Command> {
 }
 
 /// This program as a process of `suite`.
-///
-/// # Errors
-/// As [`own`].
 pub(crate) fn of_suite(suite: &str, arguments: &impl Serialize) -> Result<Command> {
     own(["--process", suite, &serde_json::to_string(arguments)?])
 }
 
 impl Child {
     /// Starts `command`.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn start(mut command: Command) -> Result<Child> {
         // Standard output is for answers; UCX would write its own lines there.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("UCX_LOG_FILE", "stderr");
@@ -51,9 +42,6 @@ impl Child {
     }
 
     /// Gives an order, and does not wait.
-    ///
-    /// # Errors
-    /// When the child is gone.
     pub(crate) fn order(&mut self, order: &impl Serialize) -> Result<()> {
         let line = serde_json::to_string(order)?;
         let orders = self.orders.as_mut().context("the child may have no more orders")?;
@@ -61,9 +49,6 @@ impl Child {
     }
 
     /// Waits for the answer to the oldest order.
-    ///
-    /// # Errors
-    /// When the child has ended, or its answer is of another type.
     pub(crate) fn answer<A: DeserializeOwned>(&mut self) -> Result<A> {
         let mut line = String::new();
         let read = self.answers.read_line(&mut line).context("cannot read a child's answer")?;
@@ -72,18 +57,12 @@ impl Child {
     }
 
     /// Gives an order and waits for its answer.
-    ///
-    /// # Errors
-    /// Those of [`order`](Self::order) and [`answer`](Self::answer).
     pub(crate) fn ask<A: DeserializeOwned>(&mut self, order: &impl Serialize) -> Result<A> {
         self.order(order)?;
         self.answer()
     }
 
     /// Waits for the child's end. It gets no more orders.
-    ///
-    /// # Errors
-    /// When it fails.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.orders = None;
         let status = self.process.wait()?;
@@ -101,9 +80,6 @@ impl Drop for Child {
 }
 
 /// Answers.
-///
-/// # Errors
-/// The system's.
 pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{}", serde_json::to_string(answer)?)?;
@@ -111,9 +87,6 @@ pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
 }
 
 /// The child's side: answers every order with the result of `work`.
-///
-/// # Errors
-/// Those of `work`, and malformed orders.
 pub(crate) fn serve<O: DeserializeOwned, A: Serialize>(
     mut work: impl FnMut(O) -> Result<A>,
 ) -> Result<()> {

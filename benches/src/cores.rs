@@ -9,9 +9,6 @@ pub(crate) struct Cores(Vec<usize>);
 
 impl Cores {
     /// Asks the system.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn find() -> Result<Cores> {
         let set = sched_getaffinity(None).context("cannot read which cores there are")?;
         Ok(Cores((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()))
@@ -50,9 +47,6 @@ impl Cores {
 }
 
 /// Pins the calling thread to `core`.
-///
-/// # Errors
-/// When there is no such core.
 pub(crate) fn pin(core: usize) -> Result<()> {
     let mut set = CpuSet::new();
     set.set(core);

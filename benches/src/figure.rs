@@ -51,8 +51,7 @@ impl Figure {
     }
 
     /// Of rounds that were measured in turns with a peer's. The ratio is the median of those of
-    /// consecutive rounds, so that a machine that changes its speed does not affect it. `None`
-    /// without rounds.
+    /// consecutive rounds: a machine that changes its speed does not affect it.
     pub(crate) fn in_turns(
         name: impl Into<String>,
         unit: &str,

@@ -23,9 +23,6 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// Describes this machine.
-    ///
-    /// # Errors
-    /// When its cores cannot be found.
     pub(crate) fn find() -> Result<Machine> {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {

@@ -13,6 +13,7 @@ mod launch;
 mod machine;
 mod processes;
 mod report;
+mod run;
 mod statistics;
 mod suites;
 mod transport;
@@ -24,9 +25,10 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 
-use launch::{LAUNCHES, Launch};
+use launch::Launch;
 use machine::Machine;
 use report::Summary;
+use run::LAUNCHES;
 
 /// Measures the kit, writes target/bench/summary.json and target/bench/report.html, and prints the
 /// budget table. Fails when a budget is missed, a suite fails or the run takes too long, and when a
@@ -90,7 +92,7 @@ fn measure(arguments: &Arguments) -> Result<Summary> {
     let begin = Instant::now();
     for suite in &selected {
         let start = Instant::now();
-        match launch::measure(suite, arguments.quick, launches) {
+        match run::measure(suite, arguments.quick, launches) {
             Ok(measured) => figures.extend(measured),
             Err(error) => failures.push(format!("suite {}: {error:#}", suite.name)),
         }

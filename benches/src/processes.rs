@@ -23,9 +23,6 @@ fn of_threads(pid: Pid, name: &str) -> Result<Vec<String>> {
 }
 
 /// The child processes of `pid`.
-///
-/// # Errors
-/// When it has ended.
 pub(crate) fn children(pid: Pid) -> Result<Vec<Pid>> {
     let mut children = Vec::new();
     for text in of_threads(pid, "children")? {
@@ -37,9 +34,6 @@ pub(crate) fn children(pid: Pid) -> Result<Vec<Pid>> {
 }
 
 /// The only child process of `pid`: a daemon's worker.
-///
-/// # Errors
-/// When it has ended, or has another number of children.
 pub(crate) fn only_child(pid: Pid) -> Result<Pid> {
     match children(pid)?[..] {
         [child] => Ok(child),
@@ -48,9 +42,6 @@ pub(crate) fn only_child(pid: Pid) -> Result<Pid> {
 }
 
 /// The processor time of its threads.
-///
-/// # Errors
-/// When it has ended.
 pub(crate) fn busy(pid: Pid) -> Result<Duration> {
     let mut sum = 0;
     for statistics in of_threads(pid, "schedstat")? {
@@ -61,9 +52,6 @@ pub(crate) fn busy(pid: Pid) -> Result<Duration> {
 }
 
 /// Its memory in bytes, with its share of what it has in common with others (`Pss`).
-///
-/// # Errors
-/// When it has ended.
 pub(crate) fn memory(pid: Pid) -> Result<u64> {
     let rollup = read(pid, "smaps_rollup")?;
     let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));

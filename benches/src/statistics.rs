@@ -17,9 +17,6 @@ pub(crate) fn of_rounds(rounds: &[f64]) -> Result<f64> {
 
 /// Measures `SIDES` sides `rounds` times, each round beginning with the next of them. Returns the
 /// values of each side, round by round.
-///
-/// # Errors
-/// The first error of a side.
 pub(crate) fn in_turns<T, const SIDES: usize>(
     rounds: usize,
     mut measure: impl FnMut(usize) -> Result<T>,

@@ -18,8 +18,13 @@ impl Hash {
     }
 
     /// Adds a text and its length, so that `("ab", "c")` and `("a", "bc")` differ.
-    pub(crate) const fn text(mut self, text: &str) -> Hash {
-        let mut rest = text.as_bytes();
+    pub(crate) const fn text(self, text: &str) -> Hash {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Adds bytes and how many there are.
+    pub(crate) const fn bytes(mut self, bytes: &[u8]) -> Hash {
+        let mut rest = bytes;
         self = self.number(rest.len() as u64);
         while let Some((word, behind)) = rest.split_first_chunk() {
             self = self.number(u64::from_le_bytes(*word));

@@ -9,8 +9,8 @@ use crate::shell;
 
 /// Something the build needs from the system, how it is recognised, and the packages that bring it.
 ///
-/// It is recognised by what it is for and not by its package, so that a compiler or an emulator
-/// from elsewhere will do, and so that the check costs a few file look-ups.
+/// It is recognised by what it does, not by its package: a compiler from elsewhere will do, and the
+/// check costs a few file look-ups.
 pub(crate) struct Need {
     found: Found,
     packages: &'static [&'static str],

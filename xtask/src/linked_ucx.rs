@@ -105,9 +105,9 @@ impl LinkedUcx {
     }
 }
 
-/// Whether a file of the package is needed to run and compile: no static libraries, tools, examples
-/// and benchmarks. The package has each library under three names as three copies; the one with the
-/// soname is taken.
+/// Whether a file of the package is needed to run and compile: not static libraries, tools,
+/// examples and benchmarks. The package has three copies of each library; the one with the soname
+/// is taken.
 fn is_needed(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if file.starts_with("libucx/lib") {

@@ -65,9 +65,9 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
 
 /// Packages them in a build tree of its own, and builds each.
 ///
-/// The tree's path has to be new: cargo unpacks what stands in for the registry into its home, by
-/// the path of the tree, and takes what is there, and what was built of it, for unchanged, because
-/// a registry never has two packages of one version.
+/// The path of the tree must be new. Cargo unpacks the stand-in for the registry into its home by
+/// that path, and takes what is there for unchanged, because a registry never has two packages of
+/// one version.
 fn build(packages: &[Published], tree: &Path, allow_dirty: bool) -> Result<()> {
     let mut command = shell::cargo();
     command

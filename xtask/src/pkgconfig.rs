@@ -52,8 +52,8 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The text of `ucx.pc`. Both directories may begin with `${prefix}`. UCX's headers are somebody
-/// else's: a program's own warnings do not look into them.
+/// The text of `ucx.pc`. Both directories may begin with `${prefix}`. The headers are system
+/// headers: a program's own warnings skip them.
 ///
 /// pkg-config escapes the spaces of a path that follows its flag at once, and not those of a word
 /// of its own.

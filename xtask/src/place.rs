@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 pub(crate) enum Transfer {
     /// As copies, which stay when the originals go.
     Copy,
-    /// As hard links where the file system allows it, else as copies. To a program they are the
-    /// same: where it lies is where it was started from, which would not hold for a symbolic link.
+    /// As hard links where the file system allows it, else as copies. A symbolic link would not do:
+    /// a program finds its files by the place where its own file lies.
     Link,
 }
 

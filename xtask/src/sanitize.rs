@@ -1,10 +1,10 @@
-//! `cargo xtask sanitize` and `cargo xtask miri`: tests under what sees wrong accesses, leaks and
-//! races.
+//! `cargo xtask sanitize` and `cargo xtask miri`: tests under tools that find wrong accesses, leaks
+//! and races.
 //!
-//! The sanitizers run with the project's own Rust; the thread sanitizer takes the sources of its
-//! library, which are brought. Miri takes a nightly Rust, which is installed when there is none;
-//! `sanitize` does without, and says so, when it cannot be had. UCX is built with none of them: see
-//! `tsan.suppressions`, and `lsan.suppressions` for what is kept on purpose.
+//! The sanitizers run with the project's own Rust; the thread sanitizer needs `rust-src`, which is
+//! installed. Miri needs a nightly Rust; without one, `sanitize` skips it and says so. UCX itself
+//! is not instrumented: see `tsan.suppressions`, and `lsan.suppressions` for what is kept on
+//! purpose.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -19,22 +19,18 @@ use crate::test::{self, Prepared};
 use crate::workspace::Workspace;
 use crate::{debian, setup, shell};
 
-/// What is tested: everything that reads what others wrote, without UCX. The last takes Miri
-/// minutes.
+/// Everything that reads bytes of others without UCX. Under Miri the last takes minutes.
 const PACKAGES: [&str; 4] = ["urom-abi", "test-protocols", "urom-pdk", "robustness"];
 
-/// With threads of their own, and with what other threads call. The service's own tests run the
-/// inputs of its fuzz targets.
+/// Packages with threads. The tests of urom-service run the inputs of its fuzz targets.
 const THREADED: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-pdk"];
 
 /// The packages whose whole suites `--full` runs.
 const SUITES: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-host"];
 
-/// The tests that start programs in C, of the package `urom-tests`; and those of programs that
-/// misbehave and log, which `--full` runs as well, because one after the other they take minutes.
-/// Not `installed`, which is about where files lie and what the loader makes of them, and has
-/// programs that hang or that the address sanitizer must find out; nor `cross`, whose programs are
-/// another machine's.
+/// The tests that start programs in C, of the package `urom-tests`. `--full` runs as well those of
+/// programs that misbehave and log, which take minutes. `installed` is left out: it is about files
+/// and the loader, and has programs that hang. So is `cross`, whose programs are another machine's.
 const IN_C: [&str; 2] = ["c_library", "pairings"];
 const MORE_IN_C: [&str; 2] = ["hostile", "logging"];
 
@@ -53,13 +49,11 @@ const NOT_FOLLOWED: [(&str, &str); 3] = [
 ];
 const RUST_HOSTS: (&str, &str) = ("rust_host", "no program in C");
 
-/// What starts these programs. Threads take turns: a host that spins would keep its embedded
-/// service from answering in time.
+/// Threads take turns: a host that spins would otherwise keep its embedded service from answering
+/// in time.
 const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --fair-sched=try";
 
-/// What valgrind reads besides, where a test of a program that leaves memory behind can say
-/// otherwise. Only what is surely lost counts as a leak: libraries keep memory until the process
-/// ends.
+/// Only what is surely lost counts as a leak: libraries keep memory until the process ends.
 const VALGRIND_OPTIONS: &str =
     "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite";
 
@@ -159,9 +153,8 @@ fn tsan(workspace: &Workspace, full: bool) -> Result<()> {
     under("the thread sanitizer", &reports, &environment, runs)
 }
 
-/// Builds everything with a sanitizer. Its library is part of each program, and plugins find it
-/// there when they are loaded. For rustdoc as well, which builds the examples of the documentation:
-/// they could not be linked with the rest otherwise.
+/// Builds everything with a sanitizer. Its library is part of each program, where plugins find it.
+/// rustdoc too, or the examples of the documentation could not be linked.
 fn rust_flags(sanitizer: &str) -> String {
     format!("-Zsanitizer={sanitizer} -Clink-arg=-rdynamic")
 }
@@ -214,8 +207,7 @@ fn under(
 fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     debian::ensure(&[&debian::VALGRIND])?;
     eprintln!("valgrind, over the programs in C");
-    // As for all tests, so that after these nothing is built anew: the same programs in Rust, and
-    // what all of them need.
+    // As for all tests, so that nothing is built again after these.
     let plan = match test::prepare(workspace, None, &[])? {
         Prepared::Plan(plan) => plan,
         Prepared::Failed(status) => bail!("what the programs need does not build: {status}"),
@@ -224,8 +216,7 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     tests.arg("test").args(plan.test).arg("--no-fail-fast");
     let more = if full { &MORE_IN_C[..] } else { &[] };
     tests.args(IN_C.iter().chain(more).flat_map(|name| ["--test", name]));
-    // One at a time: a host waits four seconds for its service, which is not much for two that
-    // valgrind slows down.
+    // One at a time: a host waits four seconds for its service, too short for two under valgrind.
     tests.args(["--", "--test-threads=1"]);
     for (test, why) in NOT_FOLLOWED.into_iter().chain((!full).then_some(RUST_HOSTS)) {
         eprintln!("left out: {test}: {why}");

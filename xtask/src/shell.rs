@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// The cargo that runs this program, without what `cargo run` put into the environment about
-/// xtask's own package: build scripts that watch those variables would be run again each time.
+/// The cargo that runs this program, without the variables that `cargo run` sets about xtask's own
+/// package: build scripts that watch them would run again each time.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     forget_package(&mut command);
@@ -35,8 +35,8 @@ fn is_about_this_package(variable: &str) -> bool {
     variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
-/// A program that was built in `target`, without the directories there that `cargo run` has the
-/// loader look in for xtask: they hold another profile's libraries of the same names.
+/// A program that was built in `target`, without the library path that `cargo run` sets for xtask:
+/// it names another profile's libraries.
 pub(crate) fn built(program: &Path, target: &Path) -> Command {
     let mut command = Command::new(program);
     let searched = std::env::var_os(LIBRARY_PATH).and_then(|path| without(target, &path));

@@ -83,7 +83,7 @@ fn mpirun(root: bool) -> Command {
 }
 
 /// A place to meet on this machine that was free a moment ago. Its port is below those that the
-/// kernel gives to whoever asks for any: UCX of other processes does so all the time.
+/// kernel hands out, which UCX of other processes takes all the time.
 fn free_place() -> Result<String> {
     let mut places = (20_000..32_000).map(|port| format!("127.0.0.1:{port}"));
     places.find(|place| TcpListener::bind(place).is_ok()).context("no free port on 127.0.0.1")

@@ -120,9 +120,8 @@ pub(crate) const TOOL: &str = "cargo-urom";
 
 /// What is given to `cargo build` and to `cargo test`.
 pub(crate) struct Plan {
-    /// One build after another. The last makes what tests load and start, by itself: with test
-    /// programs in the same build it would have the features that those ask for, such as the plugin
-    /// kit's `test-util`.
+    /// One build after another. The last makes what tests load and start, by itself: in one build
+    /// with the test programs it would get their features, such as `test-util`.
     build: Vec<Vec<String>>,
     pub(crate) test: Vec<String>,
     left_out: Vec<(&'static str, &'static str)>,

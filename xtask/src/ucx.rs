@@ -39,8 +39,8 @@ pub(crate) fn package(version: &str) -> &str {
     if version == "1.16.0" { OLDEST } else { version }
 }
 
-/// What tests find in their environment besides this program's, where their UCX is an unpacked one,
-/// which has no devices, and is of a release that does not crash without [`HOOKS`].
+/// The environment of tests where their UCX is an unpacked one, without devices, of a release that
+/// does not crash without [`HOOKS`].
 pub(crate) fn short_starts(
     target_dir: &Path,
     target: Target,
@@ -101,9 +101,9 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     Ok(directory)
 }
 
-/// Given as variables, because a pip that does not know one of them ignores it, while it would
-/// refuse the option. The packages go into a directory of their own: Debian's guard of the system's
-/// python is not concerned.
+/// As variables, because a pip that does not know one ignores it and would refuse the option. The
+/// packages go into a directory of their own, so Debian's guard of the system's python does not
+/// apply.
 const PIP_ENVIRONMENT: [(&str, &str); 3] = [
     ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
     ("PIP_ROOT_USER_ACTION", "ignore"),

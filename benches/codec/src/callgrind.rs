@@ -8,9 +8,6 @@ use anyhow::{Context, Result, bail, ensure};
 const COUNTED: &str = "codec_counted_rounds";
 
 /// Calls `round` so many times, in the function that callgrind is told to count.
-///
-/// # Errors
-/// That of the first round that fails.
 pub(crate) fn rounds(count: usize, mut round: impl FnMut() -> Result<()>) -> Result<()> {
     let mut failed = None;
     let mut once = || match round() {
@@ -36,9 +33,6 @@ fn codec_counted_rounds(count: usize, round: &mut dyn FnMut() -> bool) {
 }
 
 /// The instructions of one round of `codec ARGUMENTS.. COUNT`.
-///
-/// # Errors
-/// When valgrind is not there, or the program fails under it.
 pub(crate) fn per_round(arguments: &[&str], count: usize) -> Result<f64> {
     // Side by side: instructions do not depend on what else runs.
     let (once, twice) = std::thread::scope(|scope| {

@@ -10,9 +10,6 @@ use crate::{callgrind, message};
 const COUNT: usize = 10_000;
 
 /// All figures.
-///
-/// # Errors
-/// When something cannot be measured: see [`callgrind::per_round`].
 pub(crate) fn all() -> Result<Vec<Value>> {
     let mut figures = messages()?;
     figures.extend(plugins()?);

@@ -214,9 +214,6 @@ fn prepare(subject: &Subject, side: Side) -> Result<Prepared> {
 }
 
 /// Writes or reads one message `count` times.
-///
-/// # Errors
-/// When there is no such message, or a side refuses it.
 pub(crate) fn run(name: &str, direction: Direction, side: Side, count: usize) -> Result<()> {
     let subjects = subjects();
     let subject = subjects.iter().find(|subject| subject.name == name);

@@ -20,9 +20,6 @@ pub(crate) enum Work {
 }
 
 /// Lets the plugin in `file` do `turns` turns of `commands` commands each.
-///
-/// # Errors
-/// When it cannot be loaded, or does not answer every command with success.
 pub(crate) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Result<()> {
     let mut plugin = Plugin::open(file)?;
     let messages = match work {

@@ -17,18 +17,12 @@ pub(crate) use tables::budgets;
 const GUIDE: &str = "../docs/src/performance.md";
 
 /// `target/bench`, in the build tree of this program.
-///
-/// # Errors
-/// When the system does not say where this program is.
 fn directory() -> Result<PathBuf> {
     let profile = urom_tests::profile_directory()?;
     Ok(profile.parent().context("a profile's directory lies in the build tree")?.join("bench"))
 }
 
 /// Writes `summary.json` and `report.html`. Returns the page's file.
-///
-/// # Errors
-/// When they cannot be written.
 pub(crate) fn write(summary: &Summary) -> Result<PathBuf> {
     let directory = directory()?;
     let cannot = || format!("cannot write into {}", directory.display());
@@ -70,9 +64,6 @@ fn to_html(markdown: &str) -> String {
 }
 
 /// Writes machine and budget table of the last full run into the guide.
-///
-/// # Errors
-/// When the run was no full run or failed, and when the page cannot be written.
 pub(crate) fn record(summary: &Summary) -> Result<()> {
     ensure!(!summary.quick, "the last run was a first look: run `cargo xtask bench` in full first");
     ensure!(

@@ -28,9 +28,6 @@ struct Plot<'a> {
 }
 
 /// All plots, under their headings.
-///
-/// # Errors
-/// Those of the drawing.
 pub(super) fn all(figures: &[Figure]) -> Result<String> {
     let mut html = String::new();
     let histograms = figures.iter().filter_map(histogram).collect::<Vec<_>>();

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::directory;
 use crate::budget::{self, Verdict};
 use crate::figure::Figure;
-use crate::launch::LAUNCHES;
 use crate::machine::Machine;
+use crate::run::LAUNCHES;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
@@ -70,9 +70,6 @@ impl Summary {
     }
 
     /// Reads the last run's.
-    ///
-    /// # Errors
-    /// When there is none, or it is of another release.
     pub(crate) fn read() -> Result<Summary> {
         let file = directory()?.join("summary.json");
         let text = fs::read_to_string(&file).with_context(|| {

@@ -1,6 +1,5 @@
-//! Processes that count their active messages and allocations: a library before glibc and UCX
-//! counts every active message, and every malloc, of Rust, of UCX and of C alike, of the threads
-//! that send such messages.
+//! Counts the active messages and allocations of processes: a library that is loaded before glibc
+//! and UCX counts those of every thread that sends such messages.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,8 +23,8 @@ use crate::transport::{Environment, Transport};
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
 const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
-/// The number of counts, of which the median is taken. A command's own share is in every count;
-/// buffers that grow with use, and memory that UCX remembers, are in a few.
+/// The number of counts, of which the median is taken: buffers that grow, and memory that UCX
+/// remembers, are in a few of them.
 pub(super) const TIMES: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

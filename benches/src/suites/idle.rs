@@ -1,9 +1,9 @@
 //! A worker without work: its share of a core, and the time of the first command after a pause.
 //!
-//! The command is compared with raw UCX between the same two threads, asleep until they are woken,
-//! and with two threads on the same cores that wake each other through the kernel: by an event, or
-//! by a connection over the loopback device where the kit has TCP. Whoever asks polls for 50 us
-//! before it sleeps, as a host does over shared memory; over TCP a host polls longer.
+//! Raw UCX between the same two threads sleeps until it is woken. Two bare threads on the same
+//! cores wake each other by an event, or over the loopback device where the kit has TCP. The asking
+//! side polls for 50 us before it sleeps, as a host does over shared memory; over TCP a host polls
+//! longer.
 
 use std::time::{Duration, Instant};
 

@@ -26,9 +26,6 @@ pub(super) struct Pair {
 
 impl Pair {
     /// Joins both into a domain.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub(super) fn of(service: &Service, sender: Worker, receiver: Worker) -> Result<Pair> {
         let gather = InProcess::group(1).pop().context("a group of one has a member")?;
         let domain = service.domain().gather(gather).worker(0, &sender).worker(RECEIVER, &receiver);
@@ -36,9 +33,6 @@ impl Pair {
     }
 
     /// Sends a batch. Adds the nanoseconds of each send, from the host's call to its answer.
-    ///
-    /// # Errors
-    /// When a message does not arrive as it was sent.
     pub(super) fn batch(
         &self,
         sandbox: &Client<Host>,
@@ -56,9 +50,6 @@ impl Pair {
     }
 
     /// Starts the receives of a batch, and adds them.
-    ///
-    /// # Errors
-    /// When the worker is gone.
     pub(super) fn receives(
         &self,
         sandbox: &Client<Host>,
@@ -73,9 +64,6 @@ impl Pair {
     }
 
     /// Sends a message, and waits for the answer.
-    ///
-    /// # Errors
-    /// When it was not sent.
     #[inline]
     pub(super) fn send(&self, sandbox: &Client<Host>, size: usize) -> Result<()> {
         let sent = sandbox
@@ -89,9 +77,6 @@ impl Pair {
 }
 
 /// Waits for the answers of a batch's receives, and removes them.
-///
-/// # Errors
-/// When a message of another size came.
 pub(super) fn collect(receives: &mut Vec<Completion<TagReceived>>, size: usize) -> Result<()> {
     for receive in receives.drain(..) {
         let received = receive.wait()?;

@@ -74,9 +74,6 @@ pub(crate) const SUITES: &[Suite] = &[
 ];
 
 /// The suites of these names; all when there are none.
-///
-/// # Errors
-/// When there is no such suite; the error lists those there are.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Suite>> {
     if names.is_empty() {
         return Ok(SUITES.iter().collect());
@@ -85,9 +82,6 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Suite>> {
 }
 
 /// The suite of this name.
-///
-/// # Errors
-/// As [`select`].
 pub(crate) fn find(name: &str) -> Result<&'static Suite> {
     SUITES.iter().find(|suite| suite.name == name).with_context(|| {
         let all = SUITES.iter().map(|suite| format!("\n{}: {}", suite.name, suite.about));

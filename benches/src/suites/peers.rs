@@ -1,8 +1,8 @@
 //! Round trips of the kit against what a user might build instead: a unary call of tonic.
 //!
-//! The peers sleep in the kernel between messages. The kit does either: *spinning*, both ends poll;
-//! *asleep*, both ends sleep before each command, so that the worker has to be woken, while the
-//! host polls before it would sleep. Then the peers pause as long before each call.
+//! tonic sleeps in the kernel between messages. *Spinning*, both ends of the kit poll. *Asleep*,
+//! both ends sleep before each command, so the worker has to be woken, and tonic pauses as long
+//! before each call.
 //!
 //! Most of a round trip asleep is the two times that the kernel wakes a thread. These are measured
 //! in the same rounds: two bare threads on the same cores.

@@ -1,9 +1,8 @@
 //! This project's raw loop against UCX's own `ucx_perftest`: an active-message ping-pong of the
 //! command's size, between the same two cores, in the same launch.
 //!
-//! Raw UCX would be too easy a peer for the kit if its loop were slower than UCX's own. Perftest
-//! reports half a round trip of messages that have the same size both ways, so it is doubled here.
-//! Both are means of all trips, as the loop is timed as a whole.
+//! Raw UCX would be too easy a peer if its loop were slower than UCX's own. Perftest reports half a
+//! round trip of messages of one size, so its result is doubled. Both are means of all trips.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

@@ -19,8 +19,8 @@ use crate::statistics::in_turns;
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "a Rust plugin against the same plugin in C",
-    // Code and memory lie differently in each process, which makes one in a hundred of a round
-    // trip: more than the difference of the languages. The median needs fifty processes.
+    // Code and memory lie differently in each process: that changes a round trip by 1 %, more than
+    // the language does. The median needs fifty processes.
     parts: &[Part { processes: 10, ..Part::new(measure) }],
     process: None,
 };

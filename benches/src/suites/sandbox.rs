@@ -1,11 +1,10 @@
 //! Messages through the sandbox plugin against raw UCX that does the same: a host tells one worker
 //! to send, and another receives.
 //!
-//! *Inline*: the bytes travel with the command. The time is that of the send alone, from the host's
-//! call to its answer, as the receives are started before. The host of raw UCX sends as many bytes
-//! to a loop in the same worker, which sends as many on and answers: a round trip of the command's
-//! sizes and a tag send. *Same settings* is raw UCX with the kit's settings and its kind of shared
-//! memory.
+//! *Inline*: the bytes travel with the command. The time is that of the send, from the host's call
+//! to its answer; receives are started before. The host of raw UCX sends as many bytes to a loop in
+//! the same worker, which sends them on and answers. *Same settings* is raw UCX with the kit's
+//! settings and its kind of shared memory.
 //!
 //! *Registered*: the bytes lie in memory of the workers, and the time ends when both have answered.
 
@@ -97,8 +96,8 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         let sides = [Side::Registered, Side::RawRegistered];
         figures.extend(party.measure(launch, sides, size).with_context(|| size.to_string())?);
     }
-    // Last: a worker that finds a busy process on its core sleeps rather than yields for the next
-    // second. Where the receiver shares the host's core, the host is busy while it sends inline.
+    // Last: for a second, a worker that finds a busy process on its core sleeps instead of
+    // yielding, and the host is busy while it sends inline.
     for size in INLINE {
         let measured = if (launch.transport, size) == SAME_SETTINGS {
             party.measure(launch, [Side::Inline, Side::RawInline, Side::RawSameSettings], size)

@@ -1,5 +1,5 @@
-//! Two threads that sleep and wake each other through the kernel, with neither UCX nor the kit: the
-//! least that a service can take that sleeps between messages.
+//! Two threads that sleep and wake each other through the kernel, without UCX and the kit: the
+//! fastest that a service can be that sleeps between messages.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -23,9 +23,6 @@ struct End {
 impl Sleeper {
     /// Starts it: with events in place of shared memory, with a connection over the loopback device
     /// in place of UCX's TCP.
-    ///
-    /// # Errors
-    /// The system's.
     pub(super) fn start(transport: Transport, core: usize) -> Result<Sleeper> {
         let (end, theirs) = match transport {
             Transport::SharedMemory => End::of_events()?,
@@ -42,17 +39,11 @@ impl Sleeper {
     }
 
     /// Wakes it, and sleeps until it has woken the caller.
-    ///
-    /// # Errors
-    /// When its end of the connection is gone.
     pub(super) fn wake(&self) -> Result<()> {
         self.wake_and_look(Duration::ZERO)
     }
 
     /// The same, and polls for some time before it sleeps, as a host of the kit does.
-    ///
-    /// # Errors
-    /// As [`wake`](Self::wake).
     pub(super) fn wake_and_look(&self, time: Duration) -> Result<()> {
         let begin = Instant::now();
         self.0.ring()?;

@@ -1,9 +1,9 @@
 //! The stages of a loopback beyond raw UCX, each timed by itself.
 //!
 //! The host's stages are timed with a real worker: the host submits, waits without polling until
-//! the answer must have come, and takes it. The worker's are timed in this process, where a plugin
-//! is driven as a worker drives it. The rest of the difference between the two round trips is the
-//! worker's loop, the frames, and the effect of the two processes on each other's caches.
+//! the answer must have come, and takes it. The worker's are timed in this process, which drives a
+//! plugin as a worker does. The rest of the difference is the worker's loop, the frames and the
+//! caches.
 
 use std::hint::spin_loop;
 

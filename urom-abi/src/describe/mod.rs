@@ -17,7 +17,6 @@ pub mod build;
 mod c_header;
 mod constants;
 mod difference;
-mod fingerprint;
 mod misfit;
 mod presence;
 pub mod section;

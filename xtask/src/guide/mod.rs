@@ -1,7 +1,7 @@
 //! `cargo xtask guide`: does what the start page says, in a fresh place, and builds the book.
 //!
-//! The page's `console` blocks are what one shell is told. What the page shows below a command is
-//! what it must print. See [`page`] for the marks that a block may have before it.
+//! One shell runs the page's `console` blocks, and must print what the page shows. See [`page`] for
+//! the marks that a block may have before it.
 
 mod book;
 mod page;

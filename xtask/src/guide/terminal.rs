@@ -64,7 +64,7 @@ impl Terminal {
     /// Runs a command and gives what it printed; an end without success is an error.
     pub(super) fn run(&mut self, command: &str) -> Result<String> {
         // The braces keep what the command does to the shell itself, such as `cd`. A shell that
-        // ends before it has read all of it is noticed below, with what it printed.
+        // ends early is noticed below.
         let told = format!("{{ {command}\n}} </dev/null\necho \"{MARK}$?\"\n");
         let _ = self.input.write_all(told.as_bytes());
         let deadline = Instant::now() + LIMIT;
@@ -139,8 +139,8 @@ impl Terminal {
     }
 }
 
-/// A shell that heeds Ctrl-C, also where this program was started in the background, which ignores
-/// it: shells and what they start inherit that.
+/// A shell that handles Ctrl-C, also where this program was started in the background: that ignores
+/// it, which children inherit.
 fn shell() -> Command {
     let mut shell = Command::new("env");
     shell.args(["--default-signal=INT", "sh"]);

@@ -1,8 +1,7 @@
 //! Whether a command printed what the page shows.
 //!
 //! `…` and `[..]` stand for anything within a line; a line that is only `…` stands for any number
-//! of lines. So the page leaves out what differs from machine to machine, and what its reader need
-//! not read.
+//! of lines.
 
 use anyhow::{Result, bail};
 

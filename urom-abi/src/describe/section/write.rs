@@ -1,10 +1,11 @@
-//! Writing a description, in constants.
+//! Writing a description, in constants; and its fingerprint, a hash of what is written.
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic};
 use crate::describe::{
     Constant, Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol,
     StructField, Term, Type, Variant,
 };
+use crate::hash::Hash;
 
 /// How many bytes [`write`](fn@write) writes.
 ///
@@ -12,7 +13,7 @@ use crate::describe::{
 /// As [`write`](fn@write).
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
-    let mut writer = Writer { out: None, at: 0, docs: true };
+    let mut writer = Writer { out: Out::Nothing, at: 0, docs: true };
     writer.all(0, protocol, build);
     writer.at
 }
@@ -25,7 +26,7 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 /// more; for a type that is nested more than 64 deep; for a constant of more than 64 bits.
 pub const fn write(protocol: &Protocol, build: &Build, out: &mut [u8]) {
     let len = out.len();
-    let mut writer = Writer { out: Some(out), at: 0, docs: true };
+    let mut writer = Writer { out: Out::Bytes(out), at: 0, docs: true };
     writer.all(len.saturating_sub(HEADER_LEN), protocol, build);
     assert!(writer.at == len, "the place for a description has its very length");
     assert!(len <= MAX_LEN, "a description has at most 16 MiB");
@@ -48,18 +49,47 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
 /// As [`write`](fn@write).
 #[must_use]
 pub fn without_docs(protocol: &Protocol, build: &Build) -> Vec<u8> {
-    let mut counting = Writer { out: None, at: 0, docs: false };
+    let mut counting = Writer { out: Out::Nothing, at: 0, docs: false };
     counting.all(0, protocol, build);
     let len = counting.at;
     let mut bytes = vec![0; len];
-    let mut writer = Writer { out: Some(&mut bytes), at: 0, docs: false };
+    let mut writer = Writer { out: Out::Bytes(&mut bytes), at: 0, docs: false };
     writer.all(len - HEADER_LEN, protocol, build);
     bytes
 }
 
-/// Writes, or only counts.
+impl Protocol {
+    /// A hash of name, version and every message: names, tags, types, offsets, payloads. Two builds
+    /// with the same fingerprint read each other's bytes alike. [`difference`](Self::difference)
+    /// names what two different ones disagree on.
+    ///
+    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave
+    /// out do not count. A structure or an enum that does not derive
+    /// [`Described`](crate::describe::Described) counts by name, size and alignment. An expression
+    /// of `len` or `when` counts by its text and the values of its
+    /// [constants](crate::describe::Constant): what a function in it computes is not known.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        let mut writer = Writer { out: Out::Hash(Hash::new()), at: 0, docs: false };
+        writer.protocol(self);
+        match writer.out {
+            Out::Hash(hash) => hash.value(),
+            Out::Nothing | Out::Bytes(_) => 0,
+        }
+    }
+}
+
+/// Where a description is written.
+enum Out<'a> {
+    /// Its bytes are only counted.
+    Nothing,
+    Bytes(&'a mut [u8]),
+    /// Only what two builds must agree on.
+    Hash(Hash),
+}
+
 struct Writer<'a> {
-    out: Option<&'a mut [u8]>,
+    out: Out<'a>,
     at: usize,
     docs: bool,
 }
@@ -87,14 +117,25 @@ impl Writer<'_> {
             Panic::Unwind => 0,
             Panic::Abort => 1,
         });
+        self.protocol(protocol);
+    }
+
+    const fn protocol(&mut self, protocol: &Protocol) {
         self.text(protocol.name);
         self.number(protocol.version);
         self.messages(&protocol.commands);
         self.messages(&protocol.notifications);
     }
 
+    /// Whether also that is written which does not change a message's bytes.
+    const fn is_whole(&self) -> bool {
+        !matches!(self.out, Out::Hash(_))
+    }
+
     const fn messages(&mut self, messages: &Messages) {
-        self.text(messages.name);
+        if self.is_whole() {
+            self.text(messages.name);
+        }
         self.docs(messages.docs);
         self.ty(&messages.tag, 0);
         self.length(messages.len);
@@ -131,7 +172,7 @@ impl Writer<'_> {
         }
         self.ty(&field.ty, 0);
         self.length(field.offset);
-        self.choice(field.optional as u8);
+        self.optional_at_host(field.optional);
     }
 
     const fn payload(&mut self, payload: &Payload) {
@@ -147,6 +188,8 @@ impl Writer<'_> {
             Count::Given(length) => {
                 self.chosen(2, length.text);
                 match &length.term {
+                    // The text says as much.
+                    _ if !self.is_whole() => {}
                     None => self.choice(0),
                     Some(term) => {
                         self.choice(1);
@@ -163,6 +206,7 @@ impl Writer<'_> {
             Presence::When(condition) => {
                 self.chosen(3, condition.text);
                 match &condition.compares {
+                    _ if !self.is_whole() => {}
                     None => self.choice(0),
                     Some(of) => {
                         self.choice(1 + of.sign as u8);
@@ -173,7 +217,13 @@ impl Writer<'_> {
             }
         }
         list!(self, payload.constants, constant);
-        self.choice(payload.optional as u8);
+        self.optional_at_host(payload.optional);
+    }
+
+    const fn optional_at_host(&mut self, optional: bool) {
+        if self.is_whole() {
+            self.choice(optional as u8);
+        }
     }
 
     const fn constant(&mut self, constant: &Constant) {
@@ -293,11 +343,15 @@ impl Writer<'_> {
     }
 
     const fn bytes(&mut self, bytes: &[u8]) {
-        if let Some(out) = &mut self.out {
-            let (_, room) = out.split_at_mut(self.at);
-            let (room, _) = room.split_at_mut(bytes.len());
-            // As one step of the compiler's: loops over bytes meet its limit for constants.
-            room.copy_from_slice(bytes);
+        match &mut self.out {
+            Out::Nothing => {}
+            Out::Bytes(out) => {
+                let (_, room) = out.split_at_mut(self.at);
+                let (room, _) = room.split_at_mut(bytes.len());
+                // As one step of the compiler's: loops over bytes meet its limit for constants.
+                room.copy_from_slice(bytes);
+            }
+            Out::Hash(hash) => *hash = hash.bytes(bytes),
         }
         self.at += bytes.len();
     }

@@ -1,0 +1,67 @@
+//! Runs a suite. Each launch is a process of its own that measures a part of it.
+//!
+//! The process is the host under measurement, unless the suite starts others. Memory and threads
+//! lie differently in each launch, so a run has several, and takes the medians.
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::cache_line;
+use crate::child::{self, Child};
+use crate::cores::Cores;
+use crate::figure::{Figure, merge};
+use crate::launch::Launch;
+use crate::suites::Suite;
+use crate::suites::counted::COUNTS_DIRECTORY;
+use crate::transport::Environment;
+
+/// The launches of a full run, and the least of one to record.
+pub(crate) const LAUNCHES: usize = 5;
+
+/// Measures a suite in `launches` launches and merges their figures. A cache line's round trip
+/// before each becomes a figure too.
+pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec<Figure>> {
+    let cores = Cores::find()?;
+    let mut measured = Vec::new();
+    for number in 1..=launches {
+        if suite.parts.iter().any(|part| !part.once) {
+            eprintln!("{}: launch {number} of {launches}", suite.name);
+            let name = format!("{}/cache-line", suite.name);
+            let ping = Figure::new(name, "ns", cache_line::round_trip(&cores)?);
+            measured.push(vec![ping.note("a cache line from one core to the other and back")]);
+        }
+        for (index, part) in suite.parts.iter().enumerate() {
+            if part.once && number > 1 {
+                continue;
+            }
+            for environment in part.environments {
+                let (transport, cores) = (environment.transport, cores.clone());
+                let launch = Launch { quick, transport, cores };
+                for _ in 0..if quick { 1 } else { part.processes } {
+                    let figures = in_a_process(suite, index, environment, &launch);
+                    measured.push(figures.with_context(|| {
+                        format!("launch {number}, {}", environment.transport.name())
+                    })?);
+                }
+            }
+        }
+    }
+    Ok(merge(measured))
+}
+
+fn in_a_process(
+    suite: &Suite,
+    part: usize,
+    environment: &Environment,
+    launch: &Launch,
+) -> Result<Vec<Figure>> {
+    let counts = TempDir::new()?;
+    let launch = serde_json::to_string(launch)?;
+    let mut command = child::own(["--launch", suite.name, &part.to_string(), &launch])?;
+    Environment::OWN.iter().for_each(|name| _ = command.env_remove(name));
+    command.envs(environment.variables.iter().copied()).env(COUNTS_DIRECTORY, counts.path());
+    let mut process = Child::start(command)?;
+    let figures = process.answer()?;
+    process.finish()?;
+    Ok(figures)
+}
