@@ -1,6 +1,7 @@
 //! What the contexts of workers and domains have in common (`struct doca_ctx`).
 
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::ptr::NonNull;
 use std::task::{Context as TaskContext, Poll, Waker};
 
@@ -145,16 +146,15 @@ impl ContextHandle {
     }
 
     /// Progresses `engine`, its own, until a start is over; returns the state then.
-    pub(crate) fn poll_started(
+    pub(crate) async fn started(
         &self,
         engine: &ProgressEngine,
-        cx: &TaskContext<'_>,
-        what: impl FnOnce() -> String,
-    ) -> Poll<Result<CtxState>> {
+        what: impl Fn() -> String,
+    ) -> Result<CtxState> {
         let is_over = |state: &Result<CtxState>| {
             !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING))
         };
-        self.poll_state(engine, cx, is_over, what)
+        poll_fn(|cx| self.poll_state(engine, cx, is_over, &what)).await
     }
 
     /// Progresses until `is_over` holds for the state, and returns the state. When nothing moves

@@ -77,7 +77,7 @@ struct Wait {
 impl Wait {
     fn begin() -> Wait {
         #[cfg(feature = "tokio")]
-        crate::tokio::begin();
+        crate::tokio::begin_driving();
         let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
         Wait { notifier: spare.unwrap_or_else(|| Arc::new(Notifier::new())) }
     }
@@ -132,7 +132,7 @@ enum Panics {
 impl Drop for Wait {
     fn drop(&mut self) {
         #[cfg(feature = "tokio")]
-        crate::tokio::end();
+        crate::tokio::end_driving();
         let notifier = Arc::clone(&self.notifier);
         let _ = NOTIFIER.try_with(|spare| spare.set(Some(notifier)));
     }

@@ -159,19 +159,6 @@ impl Chain {
 }
 
 #[test]
-fn dropped_futures_give_their_tasks_back() {
-    let service = connect();
-    let (graph, worker) = start(&service);
-    for round in 0..100 {
-        for n in 0..32 {
-            drop(graph.task_loopback(&worker, n).submit().unwrap());
-        }
-        soon(graph.task_loopback(&worker, round).submit().unwrap()).unwrap();
-    }
-    assert_eq!(worker.in_flight().unwrap(), 0);
-}
-
-#[test]
 fn workers_of_other_threads_run_on_engines_of_their_own_while_this_one_only_waits() {
     let service = connect();
     std::thread::scope(|scope| {
@@ -318,15 +305,6 @@ fn a_command_the_plugin_refuses_comes_back_with_its_status_and_bytes() {
         assert_eq!(answer.status, DocaError::INVALID_VALUE, "{command:?}");
         assert_eq!(answer.bytes.map(|bytes| bytes.len()), Some(16));
     }
-}
-
-#[test]
-fn a_smaller_message_size_is_kept() {
-    let plugins = embedded_support::plugins();
-    let service =
-        Service::builder().plugin_path(plugins.path()).max_message_size(1024).connect().unwrap();
-    let (graph, worker) = start(&service);
-    assert_eq!(worker.task(&graph).unwrap().capacity(), 1024 - 24);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("multi_worker_bootstrap: {}", example_common::explain(&error));
+            eprintln!("multi_worker_bootstrap: {error:#}");
             println!("Sample finished with errors");
             ExitCode::FAILURE
         }

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// How the two processes exchange bytes. The domain uses it while it starts, and
 /// [`Partner`](crate::partner::Partner) before and after that.
-pub(crate) type Gather = Rc<RefCell<Box<dyn AllGather>>>;
+pub(crate) type Gather = Rc<RefCell<dyn AllGather>>;
 
 /// This process among the two.
 pub(crate) struct Launch {
@@ -71,7 +71,7 @@ impl Launch {
     }
 
     fn new(gather: impl AllGather + 'static, launcher: Launcher) -> Launch {
-        Launch { gather: Rc::new(RefCell::new(Box::new(gather))), launcher }
+        Launch { gather: Rc::new(RefCell::new(gather)), launcher }
     }
 
     /// Which of the two this is: 0 or 1.

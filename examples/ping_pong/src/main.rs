@@ -24,7 +24,6 @@ mod run;
 use std::process::ExitCode;
 
 use clap::Parser;
-use example_common::explain;
 use tracing::info;
 
 use launch::Launch;
@@ -37,7 +36,7 @@ fn main() -> ExitCode {
     let launch = match Launch::begin(&options) {
         Ok(launch) => launch,
         Err(error) => {
-            eprintln!("ping_pong: {}", explain(&error));
+            eprintln!("ping_pong: {error:#}");
             return ExitCode::FAILURE;
         }
     };
@@ -47,7 +46,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("ping_pong, rank {}: {}", launch.rank(), explain(&error));
+            eprintln!("ping_pong, rank {}: {error:#}", launch.rank());
             // The other process would wait for this one.
             launch.abort();
             ExitCode::FAILURE

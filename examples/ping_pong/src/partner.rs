@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use urom_host::gather::AllGather;
 
 use crate::launch::Gather;
 
@@ -159,7 +158,7 @@ mod tests {
             let threads: Vec<_> = (0..)
                 .zip(InProcess::group(2))
                 .map(|(rank, gather)| {
-                    scope.spawn(move || play(rank, Rc::new(RefCell::new(Box::new(gather)))))
+                    scope.spawn(move || play(rank, Rc::new(RefCell::new(gather))))
                 })
                 .collect();
             threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()

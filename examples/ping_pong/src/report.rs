@@ -1,11 +1,7 @@
-//! What is measured, and how it is said: half round trips, and how far a long run is.
+//! What is measured: half round trips.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long nothing is said about a run that goes on, at first; then twice as long each time, up to
-/// a limit.
-const PATIENCE: Duration = Duration::from_secs(2);
-const MOST_PATIENCE: Duration = Duration::from_secs(60);
 /// At most so many rounds pay for connections and cold caches without being measured.
 const WARM_UP: u32 = 100;
 
@@ -27,33 +23,19 @@ pub(crate) struct Report {
     done: u32,
     /// How long the measured ones took, there and back.
     trips: Vec<Duration>,
-    begin: Instant,
-    said: Instant,
-    patience: Duration,
 }
 
 impl Report {
     pub(crate) fn new(rounds: u32) -> Report {
-        let now = Instant::now();
-        let trips = Vec::with_capacity(rounds as usize);
-        Report { rounds, done: 0, trips, begin: now, said: now, patience: PATIENCE }
+        Report { rounds, done: 0, trips: Vec::with_capacity(rounds as usize) }
     }
 
-    /// Notes a round; a run that takes long says now and then how far it is.
+    /// Notes a round.
     pub(crate) fn round(&mut self, trip: Duration) {
         if self.done >= warm_up(self.rounds) {
             self.trips.push(trip);
         }
         self.done += 1;
-        if self.said.elapsed() >= self.patience {
-            let (done, rounds) = (self.done, self.rounds);
-            eprintln!(
-                "ping_pong: {done} of {rounds} rounds in {} s",
-                self.begin.elapsed().as_secs()
-            );
-            self.said = Instant::now();
-            self.patience = (2 * self.patience).min(MOST_PATIENCE);
-        }
     }
 
     /// Names of columns and a line of figures.

@@ -4,16 +4,18 @@ use std::ffi::c_void;
 use std::rc::Rc;
 
 use urom_abi::DocaError;
+use urom_abi::host::CtxState;
 
 use super::context::Owner;
 use super::exchange::Exchange;
-use super::{Buffer, StartingDomain};
+use super::{Buffer, Domain};
 use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::gather::AllGather;
 use crate::library::Library;
 use crate::owner::Owned;
+use crate::starting::Starting;
 use crate::worker::{self, Worker};
 
 /// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
@@ -26,14 +28,12 @@ use crate::worker::{self, Worker};
 /// # fn example(memory: &[u8], key: Vec<u8>) -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let start = || service.worker().plugin(&graph).start().wait();
-/// let workers = [start()?, start()?];
+/// let worker = service.worker().plugin(&graph).start().wait()?;
 /// // `key` is the packed key of `memory`, which stays registered with UCX.
 /// let address = memory.as_ptr().addr() as u64;
 /// let buffer = Buffer { address, length: memory.len(), key, ..Buffer::default() };
 /// // A domain of this process alone.
-/// let builder = service.domain().worker(0, &workers[0]).worker(1, &workers[1]).buffer(buffer);
-/// let builder = builder.engine(workers[0].engine()).gather(InProcess::alone());
+/// let builder = service.domain().worker(0, &worker).buffer(buffer).gather(InProcess::alone());
 /// let domain = builder.start().wait()?;
 /// # Ok(())
 /// # }
@@ -99,11 +99,17 @@ impl DomainBuilder {
     ///
     /// # Panics
     /// With the panic of the all-gather.
-    pub fn start(self) -> StartingDomain {
-        let result = self.create().and_then(|owner| owner.start().map(|()| owner));
+    pub fn start(self) -> Starting<Domain> {
+        let start = self.create().and_then(|owner| owner.start().map(|()| owner));
         // The library may have begun an exchange already.
         callback::resume();
-        StartingDomain::new(result)
+        Starting::new(async move {
+            let owner = start?;
+            match owner.started(&owner.engine, || "starting a domain".to_owned()).await? {
+                CtxState::RUNNING => Ok(Domain { owner }),
+                _ => Err(owner.start_failure()),
+            }
+        })
     }
 
     fn create(mut self) -> Result<Owner> {

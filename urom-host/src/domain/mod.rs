@@ -3,10 +3,8 @@
 mod builder;
 mod context;
 mod exchange;
-mod starting;
 
 pub use builder::DomainBuilder;
-pub use starting::StartingDomain;
 
 use context::Owner;
 
@@ -55,10 +53,7 @@ pub struct Buffer {
 ///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
 ///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;
 ///     // Commands to `worker` may name any worker of the domain now.
-///     let ids: Vec<_> = domain.ids().collect();
-///     println!("process {} of {}: {ids:?}", domain.index(), domain.participants());
-///     while domain.engine().progress() {}
-///     println!("{:?}, {}", domain.state()?, domain.failure().unwrap_or_default());
+///     println!("process {} of {}", domain.index(), domain.participants());
 ///     domain.stop()?;
 ///     worker.stop().await
 /// })?;
@@ -69,12 +64,7 @@ pub struct Buffer {
 /// It keeps its workers, and dropping it stops it. Several domains may share workers.
 ///
 /// # Threads
-/// It belongs to the thread of its progress engine, as its workers do:
-///
-/// ```compile_fail,E0277
-/// fn assert_send<T: Send>() {}
-/// assert_send::<urom_host::Domain>();
-/// ```
+/// It belongs to the thread of its progress engine, as its workers do.
 pub struct Domain {
     owner: Owner,
 }

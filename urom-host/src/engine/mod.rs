@@ -42,12 +42,7 @@ use leaving::Leaving;
 /// # fn main() -> Result<()> {
 /// let engine = ProgressEngine::new()?;
 /// let service = Service::builder().engine(&engine).connect()?;
-/// while engine.in_flight()? > 0 {
-///     engine.progress();
-/// }
-/// // One more, for a service that is there already.
-/// let other = ProgressEngine::with_library(service.library())?;
-/// assert_eq!(other.library(), engine.library());
+/// while engine.progress() {}
 /// # Ok(())
 /// # }
 /// ```

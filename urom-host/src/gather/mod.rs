@@ -92,24 +92,6 @@ pub trait AllGather {
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError>;
 }
 
-impl<G: AllGather + ?Sized> AllGather for Box<G> {
-    fn participants(&self) -> u32 {
-        (**self).participants()
-    }
-
-    fn index(&self) -> u32 {
-        (**self).index()
-    }
-
-    fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
-        (**self).begin(block)
-    }
-
-    fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
-        (**self).test(blocks)
-    }
-}
-
 /// An all-gather that several domains use, one after another.
 impl<G: AllGather + ?Sized> AllGather for Rc<RefCell<G>> {
     fn participants(&self) -> u32 {

@@ -1,15 +1,9 @@
 //! Which releases of DOCA can be used.
 
 /// The oldest release with the functions of the table as they are.
-const OLDEST: Release = Release { major: 2, minor: 7 };
+const OLDEST: (u32, u32) = (2, 7);
 /// The newest major number whose interface is known.
 const NEWEST_MAJOR: u32 = 3;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Release {
-    major: u32,
-    minor: u32,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -22,25 +16,23 @@ pub(super) enum Verdict {
 
 /// Judges what `doca_version_runtime` says: `2.7.0`, `3.0.0058`, `2.9.1-0.1`.
 pub(super) fn judge(text: &str) -> Verdict {
-    let Some(release) = parse(text) else { return Verdict::NoRelease };
-    if release < OLDEST {
-        Verdict::TooOld
-    } else if release.major > NEWEST_MAJOR {
-        Verdict::Newer
-    } else {
-        Verdict::Known
+    match parse(text) {
+        None => Verdict::NoRelease,
+        Some(release) if release < OLDEST => Verdict::TooOld,
+        Some((major, _)) if major > NEWEST_MAJOR => Verdict::Newer,
+        Some(_) => Verdict::Known,
     }
 }
 
 /// The first two numbers. They consist of digits, and no letter or digit follows them.
-fn parse(text: &str) -> Option<Release> {
+fn parse(text: &str) -> Option<(u32, u32)> {
     let (major, rest) = text.trim().split_once('.')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (minor, rest) = rest.split_at(end);
     let number =
         |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?;
     let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric());
-    ends.then_some(Release { major: number(major)?, minor: number(minor)? })
+    ends.then_some((number(major)?, number(minor)?))
 }
 
 #[cfg(test)]

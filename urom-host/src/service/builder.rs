@@ -20,24 +20,19 @@ use crate::service::{Service, ServiceHandle};
 /// [`engine`](Self::engine) say which library connects. Otherwise [`Library::find`] finds it.
 ///
 /// ```no_run
-/// # use urom_host::{Library, ProgressEngine, Service, ServiceBuilder, Result};
+/// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
 /// // A daemon, with the key that it asks for. An error says where the address came from.
 /// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
 /// let builder = Service::builder().address_from(address, "the first argument");
 /// let service = builder.key_file("/etc/urom/key").max_workers(8).connect()?;
 ///
-/// // A service in this process, for commands of up to 64 KiB, on an engine that is there already.
-/// let engine = ProgressEngine::new()?;
-/// let builder = Service::builder().embedded().engine(&engine);
-/// let service = builder.max_message_size(24 + 65_536).connect()?;
+/// // A service in this process, for commands of up to 64 KiB.
+/// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect()?;
 /// let service = Service::builder().plugin_path("target/debug;/opt/plugins").connect()?;
 ///
 /// // NVIDIA's library, which demands a device.
-/// let file = "/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so.2";
-/// let service = Service::builder().library(file).device("mlx5_0").connect()?;
-/// let library = Library::load(file)?;
-/// let service = ServiceBuilder::with_library(library).device("mlx5_0").connect()?;
+/// let service = Service::builder().device("mlx5_0").library("libdoca_urom.so.2").connect()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -59,15 +54,7 @@ enum Choice {
 
 impl ServiceBuilder {
     pub(super) fn new() -> ServiceBuilder {
-        let place = Place::Environment;
-        let settings = Settings {
-            place,
-            device: None,
-            key_file: None,
-            max_workers: None,
-            max_message_size: None,
-        };
-        ServiceBuilder { library: Choice::Any, settings, engine: None }
+        ServiceBuilder { library: Choice::Any, settings: Settings::default(), engine: None }
     }
 
     /// A service of this library, whatever the environment says.

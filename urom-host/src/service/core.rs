@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::library::Library;
 use crate::plugin::Plugin;
 use crate::service::connection::Connection;
-use crate::service::query::{Counts, Query, expire};
+use crate::service::query::{Counts, Deadline, expire};
 #[cfg(feature = "builtin")]
 use crate::service::settings::Place;
 use crate::service::settings::Settings;
@@ -120,7 +120,7 @@ impl ServiceCore {
         self.shared.failure.get().cloned()
     }
 
-    pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Timed) + Send + 'static) {
+    pub(super) fn run(&self, job: impl FnOnce(&Connection, &mut Vec<Deadline>) + Send + 'static) {
         if let Some(jobs) = &self.jobs {
             // Without the thread the job is dropped, which ends what waits for it.
             let _ = jobs.send(Box::new(job));
@@ -159,10 +159,7 @@ struct Shared {
     failure: OnceLock<String>,
 }
 
-/// The queries of a service that were given a deadline.
-type Timed = Vec<Arc<Query>>;
-
-type Job = Box<dyn FnOnce(&Connection, &mut Timed) + Send>;
+type Job = Box<dyn FnOnce(&Connection, &mut Vec<Deadline>) + Send>;
 
 fn serve(
     library: Library,
@@ -186,7 +183,7 @@ fn serve(
     if report.send(Ok(connected)).is_err() {
         return;
     }
-    let mut timed = Timed::new();
+    let mut deadlines = Vec::new();
     loop {
         connection.progress();
         shared.bell.lower();
@@ -200,14 +197,14 @@ fn serve(
         let mut idle = true;
         loop {
             match jobs.try_recv() {
-                Ok(job) => job(&connection, &mut timed),
+                Ok(job) => job(&connection, &mut deadlines),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return,
             }
             idle = false;
         }
         // Answers that the library had by now count, whatever the clock says.
-        let limit = expire(&mut timed);
+        let limit = expire(&mut deadlines);
         if idle {
             connection.sleep(shared.bell.as_raw_fd(), limit);
         }

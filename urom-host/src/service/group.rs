@@ -1,16 +1,16 @@
-//! Which workers are in a group.
+//! The future of a query for the workers of a group.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 
 use crate::error::Result;
 use crate::service::core::ServiceCore;
-use crate::service::query::{Ids, PendingQuery, Query};
+use crate::service::query::{Deadline, Ids, Query};
 use crate::wait;
 
 /// A query for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of
@@ -18,23 +18,6 @@ use crate::wait;
 ///
 /// The service's own thread asks and gets the answer. So the future can be awaited on any thread,
 /// with any executor, and no engine needs to be progressed. Dropping it throws the answer away.
-///
-/// ```no_run
-/// # use std::time::Duration;
-/// # use urom_host::{DocaError, Service, Result};
-/// # fn example(service: &Service) -> Result<()> {
-/// let query = service.workers_of_group(1).deadline(Duration::from_millis(500));
-/// let handle = query.handle();
-/// std::thread::spawn(move || println!("cancelled: {}", handle.cancel()));
-/// match query.wait() {
-///     Ok(ids) => println!("group 1 has the workers {ids:?}"),
-///     Err(error) if error.code() == DocaError::TIME_OUT => println!("{error}"),
-///     Err(error) if error.code() == DocaError::SKIPPED => println!("{error}"),
-///     Err(error) => return Err(error),
-/// }
-/// # Ok(())
-/// # }
-/// ```
 ///
 /// # Errors
 /// It resolves to what the service refused with, to the library's code when the service is gone, to
@@ -46,7 +29,8 @@ use crate::wait;
 #[must_use = "dropping it throws the answer away"]
 pub struct GroupQuery {
     answer: oneshot::Receiver<Ids>,
-    query: Arc<Query>,
+    handle: GroupQueryHandle,
+    asked: Instant,
     /// The service stays connected until this is gone.
     service: Arc<ServiceCore>,
 }
@@ -54,9 +38,9 @@ pub struct GroupQuery {
 impl GroupQuery {
     pub(super) fn submit(service: &Arc<ServiceCore>, group: u32) -> GroupQuery {
         let (query, answer) = Query::new(group, service.library, Arc::clone(&service.counts));
-        let pending = PendingQuery::new(&query);
-        service.run(move |connection, _| pending.submit(connection));
-        GroupQuery { answer, query, service: Arc::clone(service) }
+        let handle = GroupQueryHandle { query: Arc::downgrade(&query) };
+        service.run(move |connection, _| query.submit(connection));
+        GroupQuery { answer, handle, asked: Instant::now(), service: Arc::clone(service) }
     }
 
     /// Gives the query up `limit` after the call that asked it: the future then resolves to
@@ -67,9 +51,13 @@ impl GroupQuery {
     /// An answer that came before counts; one that comes later is thrown away and
     /// [counted](crate::ServiceHandle::late_answers).
     pub fn deadline(self, limit: Duration) -> Self {
-        self.query.set_deadline(limit);
-        let timed = Arc::clone(&self.query);
-        self.service.run(move |_, all| all.push(timed));
+        let query = Weak::clone(&self.handle.query);
+        // An instant that overflows never comes.
+        let at = self.asked.checked_add(limit);
+        self.service.run(move |_, all| {
+            all.retain(|other| !other.query.ptr_eq(&query));
+            all.extend(at.map(|at| Deadline { at, limit, query }));
+        });
         self
     }
 
@@ -79,12 +67,12 @@ impl GroupQuery {
     /// An answer that comes later is thrown away and [counted](crate::ServiceHandle::late_answers).
     /// A query that the service's thread has not asked yet is never asked.
     pub fn cancel(&self) -> bool {
-        self.query.cancel()
+        self.handle.cancel()
     }
 
     /// A handle to cancel the query while this is being awaited, on any thread.
     pub fn handle(&self) -> GroupQueryHandle {
-        GroupQueryHandle { query: Arc::clone(&self.query) }
+        self.handle.clone()
     }
 
     /// Waits for the answer, progressing all engines of this thread.
@@ -103,14 +91,14 @@ impl Future for GroupQuery {
     type Output = Result<Vec<u64>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // The query keeps the sender until it sends, so only a second end is an error.
+        // A query that is dropped sends its end, so nothing comes only after that.
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
             answer.unwrap_or_else(|_| panic!("a group query was polled after it had resolved"))
         })
     }
 }
 
-debug_fields!(GroupQuery, |it| { group: it.query.group });
+debug_fields!(GroupQuery, |_| {});
 
 /// A handle to cancel a [`GroupQuery`] that is awaited elsewhere, on any thread.
 ///
@@ -118,14 +106,14 @@ debug_fields!(GroupQuery, |it| { group: it.query.group });
 /// nothing.
 #[derive(Clone)]
 pub struct GroupQueryHandle {
-    query: Arc<Query>,
+    query: Weak<Query>,
 }
 
 impl GroupQueryHandle {
     /// As [`GroupQuery::cancel`].
     pub fn cancel(&self) -> bool {
-        self.query.cancel()
+        self.query.upgrade().is_some_and(|query| query.cancel())
     }
 }
 
-debug_fields!(GroupQueryHandle, |it| { group: it.query.group });
+debug_fields!(GroupQueryHandle, |_| {});

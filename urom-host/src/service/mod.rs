@@ -52,11 +52,6 @@ use crate::worker::WorkerBuilder;
 /// while !answer.is_complete() && service.failure().is_none() {
 ///     service.progress();
 /// }
-///
-/// // A second service whose workers move together with those of the first, and another thread.
-/// let other = Service::builder().address("dpu1:5555").engine(service.engine()).connect()?;
-/// let handle = other.handle();
-/// std::thread::spawn(move || println!("{} plugins", handle.plugins().len()));
 /// # Ok(())
 /// # }
 /// ```
@@ -64,11 +59,6 @@ use crate::worker::WorkerBuilder;
 /// # Threads
 /// It belongs to its thread, as its engine does; [`handle`](Self::handle) is for the others. What
 /// needs no engine is in [`ServiceHandle`], which a service derefs to.
-///
-/// ```compile_fail,E0277
-/// fn assert_send<T: Send>() {}
-/// assert_send::<urom_host::Service>();
-/// ```
 pub struct Service {
     handle: ServiceHandle,
     engine: ProgressEngine,

@@ -8,7 +8,7 @@ use urom_abi::DocaError;
 
 use crate::error::{Error, Result};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     pub(super) place: Place,
     pub(super) device: Option<String>,
@@ -17,9 +17,10 @@ pub(super) struct Settings {
     pub(super) max_message_size: Option<usize>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) enum Place {
     /// Wherever the library finds it.
+    #[default]
     Environment,
     /// At an address, and where that came from.
     Address { address: String, origin: String },

@@ -162,10 +162,8 @@ pub(crate) fn submit<C: Request>(
 /// let (second, first) = (second.wait()?, first.wait()?);
 /// assert_eq!((first.data, second.data), (1, 2));
 ///
-/// // A callback gives up a command that somebody else waits for.
 /// let slow = graph.task_loopback(worker, 3).submit()?;
-/// let handle = slow.handle();
-/// graph.task_loopback(worker, 4).submit_with(move |_| drop(handle.cancel()))?;
+/// slow.cancel();
 /// if slow.wait().is_err_and(|error| error.code() == DocaError::SKIPPED) {
 ///     println!("cancelled");
 /// }
@@ -183,9 +181,8 @@ pub(crate) fn submit<C: Request>(
 /// The future then resolves to `TIME_OUT`: never before that time, and at the first look at the
 /// clock after it. Every progress that moves nothing looks, and every 64th that moves something.
 /// Waits of this crate wake up for it, and the engine's
-/// [event handle](crate::ProgressEngine) becomes readable. This needs no answer, no daemon and no
-/// worker, only a thread that runs. An answer that came before that look counts. Otherwise it is as
-/// after [`cancel`](Self::cancel).
+/// [event handle](crate::ProgressEngine) becomes readable. An answer that came before that look
+/// counts. Otherwise it is as after [`cancel`](Self::cancel).
 ///
 /// # Errors
 /// It resolves to an error with the notification's status when that is not `SUCCESS`

@@ -21,12 +21,13 @@ use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Buf, Data};
+use urom_abi::host::{Api, Buf, CmdTask, Data};
 
+use crate::callback::guard;
 use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Answer, Context, Doca, Slot, State, on_complete};
+use crate::worker::{Answer, Context, Doca, Slot, State};
 
 /// A slot that the program has. Dropping this gives the slot back, with its task.
 pub(crate) struct Held<'a> {
@@ -209,43 +210,31 @@ impl<'a> Task<'a> {
     /// until it is released; `None` when there was no notification. Only after completion.
     #[inline]
     fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
-        let Some(end) = self.doca.end else { return (self.status(), self.response()) };
-        // SAFETY: the library keeps the place for as long as the task is live.
-        let end = unsafe { end.read() };
-        let data = NonNull::new(end.response.cast::<u8>());
-        (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)))
-    }
-
-    /// What it ended with; only after completion.
-    #[inline]
-    fn status(&self) -> DocaError {
+        if let Some(end) = self.doca.end {
+            // SAFETY: the library keeps the place for as long as the task is live.
+            let end = unsafe { end.read() };
+            let data = NonNull::new(end.response.cast::<u8>());
+            return (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)));
+        }
         // SAFETY: the task is live.
-        unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) }
-    }
-
-    #[inline]
-    fn response_buffer(&self) -> Option<NonNull<Buf>> {
-        // SAFETY: the task is live.
+        let status = unsafe { (self.api().doca_task_get_status)(self.doca.task.as_ptr()) };
+        // SAFETY: as above.
         let buffer = unsafe {
             (self.api().doca_urom_worker_cmd_task_get_response)(self.doca.command.as_ptr())
         };
-        NonNull::new(buffer)
+        let bytes = NonNull::new(buffer).and_then(|buffer| -> Option<NonNull<[u8]>> {
+            let (data, length) = extent(self.held.context, buffer);
+            if length == 0 {
+                return Some(NonNull::from(&mut []));
+            }
+            Some(NonNull::slice_from_raw_parts(NonNull::new(data)?, length))
+        });
+        (status, bytes)
     }
 
     /// Whether there was a notification; only after completion.
     pub(crate) fn has_response(&self) -> bool {
         self.end().1.is_some()
-    }
-
-    /// The notification's bytes, the task's own memory and writable until it is released; only
-    /// after completion. `None` when there was no notification.
-    #[inline]
-    fn response(&self) -> Option<NonNull<[u8]>> {
-        let (data, length) = extent(self.held.context, self.response_buffer()?);
-        if length == 0 {
-            return Some(NonNull::from(&mut []));
-        }
-        Some(NonNull::slice_from_raw_parts(NonNull::new(data)?, length))
     }
 
     /// What it ended with, copied; only after completion.
@@ -273,4 +262,25 @@ fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
         return (ptr::null_mut(), 0);
     }
     (data.cast::<u8>(), length)
+}
+
+/// Every task's completion. The task data is the address of the task's slot.
+///
+/// # Safety
+/// Only for tasks that [`Task::make`] made.
+unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, _ctx_data: Data) {
+    // SAFETY: the task data was set to a pointer.
+    let slot = unsafe { task_data.ptr };
+    let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
+    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
+    // last callback.
+    let slot = unsafe { slot.as_ref() };
+    // SAFETY: the context owns the slot.
+    let context = unsafe { slot.context.as_ref() };
+    if slot.state.get() == State::Waiting && !context.is_winding_down() {
+        // The usual case; nothing in it can unwind.
+        slot.state.set(State::Complete);
+    } else {
+        guard(|| context.complete(slot));
+    }
 }

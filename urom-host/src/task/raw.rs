@@ -57,13 +57,8 @@ impl Worker {
 /// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
 /// let task: RawTask = worker.task(plugin)?.deadline(Duration::from_millis(5));
 /// let command = vec![0; task.capacity().min(16)];
-/// match task.submit(&command) {
-///     Ok(completion) => match completion.wait()?.status {
-///         DocaError::TIME_OUT => println!("no answer within 5 ms"),
-///         status => println!("{status}"),
-///     },
-///     // The task is still there, for instance for a shorter command.
-///     Err(rejected) => println!("{}, for {} bytes", rejected.error, rejected.task.capacity()),
+/// if task.submit(&command)?.wait()?.status == DocaError::TIME_OUT {
+///     println!("no answer within 5 ms");
 /// }
 /// # Ok(())
 /// # }
@@ -99,23 +94,13 @@ impl RawTask {
     /// The error gives the task back: `TOO_BIG` for more bytes than [`capacity`](Self::capacity),
     /// with both numbers, and whatever the library refuses with.
     pub fn submit(mut self, command: &[u8]) -> Result<RawCompletion, Rejected> {
-        if let Err(error) = self.fill(command) {
-            return Err(Rejected { error, task: self });
-        }
-        let Some(task) = self.task() else { unreachable!("a task is taken only to be submitted") };
-        let submitted = Ticket::submit(&self.owner, task, self.deadline).map_err(|(code, task)| {
-            task.leave();
-            code
-        });
-        let code = match submitted {
+        match self.begin(command) {
             Ok(ticket) => {
                 self.slot = None;
-                return Ok(RawCompletion { ticket });
+                Ok(RawCompletion { ticket })
             }
-            Err(code) => code,
-        };
-        let what = outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
-        Err(Rejected { error: outcome::rejected(&self.owner, what, code), task: self })
+            Err(error) => Err(Rejected { error, task: self }),
+        }
     }
 
     /// The task, which is given back when the result is dropped.
@@ -125,18 +110,23 @@ impl RawTask {
         Task::of(&self.owner, slot)
     }
 
-    fn fill(&self, command: &[u8]) -> Result<()> {
+    fn begin(&self, command: &[u8]) -> Result<Ticket> {
         let Some(task) = self.task() else { unreachable!("a task is taken only to be submitted") };
         let mut task = ManuallyDrop::new(task);
+        let what = || outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
         let (need, room) = (command.len(), self.capacity);
         if need > room {
-            let what = outcome::what(&self.owner, self.plugin.name().unwrap_or_default(), COMMAND);
-            return Err(Error::new(DocaError::TOO_BIG, what)
+            return Err(Error::new(DocaError::TOO_BIG, what())
                 .why(format!("it takes {need} bytes, but {room} fit"))
                 .hint(outcome::SEND_LESS));
         }
         task.payload()[..need].copy_from_slice(command);
-        task.set_len(need)
+        task.set_len(need)?;
+        let task = ManuallyDrop::into_inner(task);
+        Ticket::submit(&self.owner, task, self.deadline).map_err(|(code, task)| {
+            task.leave();
+            outcome::rejected(&self.owner, what(), code)
+        })
     }
 }
 

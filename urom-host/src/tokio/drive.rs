@@ -43,34 +43,12 @@ const TURNS: u32 = 16;
 /// # Panics
 /// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the
 /// panic of a callback that ran meanwhile.
-///
-/// ```no_run
-/// use std::time::Duration;
-///
-/// use urom_host::Service;
-/// use urom_host::tokio::drive;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> urom_host::Result<()> {
-/// let service = Service::connect()?;
-/// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// drive(async {
-///     let worker = service.worker().plugin(&graph).start().await?;
-///     for data in 0..3 {
-///         assert_eq!(graph.task_loopback(&worker, data).submit()?.await?.data, data);
-///         tokio::time::sleep(Duration::from_secs(1)).await;
-///     }
-///     worker.stop().await
-/// })
-/// .await
-/// # }
-/// ```
 pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     allowed()?;
     let mut driver = Driver::new();
     let mut future = pin!(future);
     poll_fn(|cx| {
-        driver.awake(cx);
+        driver.awake();
         loop {
             let moved = driver.progress();
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
@@ -84,7 +62,7 @@ pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>
                     return Poll::Pending;
                 }
                 Ok(Rest::Sleep) => {
-                    driver.sleep();
+                    driver.sleep(cx);
                     return Poll::Pending;
                 }
                 Err(error) => {
@@ -124,33 +102,21 @@ struct Watched {
 }
 
 thread_local! {
-    /// The drivers of this thread's engines. One that has cleared the notifications wakes those
-    /// that sleep, unless it requests them again in the same turn: it may never get another turn.
-    static DRIVERS: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
+    /// The drivers of this thread that sleep, until a notification or what their futures wait for
+    /// wakes them. A driver that has cleared the notifications wakes them, unless it requests them
+    /// again in the same turn: it may never get another turn.
+    static SLEEPERS: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Known {
-    number: u64,
-    waker: Waker,
-    /// It sleeps until a notification, or what its future waits for, wakes it.
-    asleep: bool,
 }
 
 /// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
 fn wake_sleepers() {
-    let sleepers: Vec<Waker> = DRIVERS.with_borrow_mut(|drivers| {
-        let sleepers = drivers.iter_mut();
-        sleepers
-            .filter_map(|driver| std::mem::take(&mut driver.asleep).then(|| driver.waker.clone()))
-            .collect()
-    });
-    sleepers.into_iter().for_each(Waker::wake);
+    SLEEPERS.take().into_iter().for_each(|(_, waker)| waker.wake());
 }
 
 impl Driver {
     fn new() -> Driver {
-        super::undriven::begin();
+        super::begin_driving();
         let number = NUMBER.replace(NUMBER.get() + 1);
         Driver {
             number,
@@ -162,19 +128,19 @@ impl Driver {
         }
     }
 
-    fn awake(&mut self, cx: &Context<'_>) {
+    fn awake(&mut self) {
         self.turns = 0;
-        let waker = cx.waker().clone();
-        let _old = DRIVERS.with_borrow_mut(|drivers| {
-            if let Some(driver) = drivers.iter_mut().find(|driver| driver.number == self.number) {
-                driver.asleep = false;
-                return Some(std::mem::replace(&mut driver.waker, waker));
-            }
-            drivers.push(Known { number: self.number, waker, asleep: false });
-            None
-        });
+        drop(self.rise());
         self.disarm();
         super::note_progress();
+    }
+
+    /// Takes it out of those that sleep.
+    fn rise(&self) -> Option<(u64, Waker)> {
+        SLEEPERS.with_borrow_mut(|sleepers| {
+            let place = sleepers.iter().position(|(number, _)| *number == self.number)?;
+            Some(sleepers.swap_remove(place))
+        })
     }
 
     /// Ends a turn that may be the last one: the future may never be polled again.
@@ -185,13 +151,10 @@ impl Driver {
     }
 
     /// Ends a turn: only a notification wakes it.
-    fn sleep(&mut self) {
+    fn sleep(&mut self, cx: &Context<'_>) {
         self.cleared = false;
-        DRIVERS.with_borrow_mut(|drivers| {
-            for driver in drivers.iter_mut().filter(|driver| driver.number == self.number) {
-                driver.asleep = true;
-            }
-        });
+        let waker = cx.waker().clone();
+        SLEEPERS.with_borrow_mut(|sleepers| sleepers.push((self.number, waker)));
     }
 
     fn progress(&mut self) -> bool {
@@ -262,15 +225,12 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        super::undriven::end();
-        let gone = DRIVERS.try_with(|drivers| {
-            let mut drivers = drivers.borrow_mut();
-            let index = drivers.iter().position(|driver| driver.number == self.number)?;
-            Some(drivers.swap_remove(index))
-        });
-        if gone.is_ok() {
+        // When the thread ends, the list may be gone, and those that sleep with it.
+        if SLEEPERS.try_with(|_| ()).is_ok() {
+            drop(self.rise());
             self.disarm();
             wake_sleepers();
         }
+        super::end_driving();
     }
 }

@@ -46,19 +46,11 @@ use crate::error::{Error, Result};
 ///         Ok(Graph { client, worker })
 ///     })
 ///     .await?;
-///     let tasks = (0..4).map(|data| {
-///         let graph = graph.clone();
-///         tokio::spawn(async move {
-///             graph
-///                 .run(async move |graph: &Graph| -> Result<u64> {
-///                     Ok(graph.client.task_loopback(&graph.worker, data).submit()?.await?.data)
-///                 })
-///                 .await
-///         })
-///     });
-///     for task in tasks.collect::<Vec<_>>() {
-///         println!("{}", task.await.expect("it does not panic")?);
-///     }
+///     // In any task, on a clone of `graph`:
+///     let run = async |graph: &Graph| -> Result<u64> {
+///         Ok(graph.client.task_loopback(&graph.worker, 42).submit()?.await?.data)
+///     };
+///     println!("{}", graph.run(run).await?);
 ///     Ok(())
 /// }
 /// ```

@@ -36,4 +36,4 @@ mod undriven;
 
 pub use drive::drive;
 pub use host_thread::HostThread;
-pub(crate) use undriven::{begin, end, is_undriven, look_again, note_progress};
+pub(crate) use undriven::{begin_driving, end_driving, is_undriven, look_again, note_progress};

@@ -15,29 +15,31 @@ use std::time::{Duration, Instant};
 const QUIET: Duration = Duration::from_secs(2);
 
 thread_local! {
+    /// How many waits and drivers progress this thread's engines.
+    static DRIVING: Cell<u32> = const { Cell::new(0) };
     /// When a future that nothing drives was polled last.
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Whether an engine was progressed since, by the program itself or by a wait.
     static PROGRESSED: Cell<bool> = const { Cell::new(false) };
-    /// How many waits and drivers of this thread progress its engines.
-    static DRIVERS: Cell<u32> = const { Cell::new(0) };
     static TIMER: RefCell<Option<Arc<Timer>>> = const { RefCell::new(None) };
+}
+
+/// Notes that a wait or a driver progresses this thread's engines until [`end_driving`].
+#[inline]
+pub(crate) fn begin_driving() {
+    DRIVING.set(DRIVING.get() + 1);
+}
+
+#[inline]
+pub(crate) fn end_driving() {
+    DRIVING.set(DRIVING.get() - 1);
+    note_progress();
 }
 
 /// Notes that something progresses this thread's engines.
 #[inline]
 pub(crate) fn note_progress() {
     PROGRESSED.set(true);
-}
-
-/// Something begins to progress this thread's engines, until [`end`].
-pub(crate) fn begin() {
-    DRIVERS.set(DRIVERS.get() + 1);
-}
-
-pub(crate) fn end() {
-    DRIVERS.set(DRIVERS.get() - 1);
-    note_progress();
 }
 
 /// Whether nothing has progressed this thread's engines for long, nor polled a future that waits
@@ -59,7 +61,7 @@ pub(crate) fn look_again(cx: &Context<'_>) {
 }
 
 fn nobody_drives() -> bool {
-    DRIVERS.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok()
+    DRIVING.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
 /// Wakes futures at a time. It is a thread, because the runtime may have no timer.

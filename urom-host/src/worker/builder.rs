@@ -12,8 +12,7 @@ use crate::error::{Error, Result, check};
 use crate::owner::Owned;
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
-use crate::worker::Owner;
-use crate::worker::settings::Settings;
+use crate::worker::context::{Owner, Settings};
 
 const DEFAULT_INFLIGHT: u32 = 64;
 
@@ -22,22 +21,15 @@ const DEFAULT_INFLIGHT: u32 = 64;
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use urom_host::{CpuSet, ProgressEngine};
-/// # use urom_host::{Service, Result};
+/// # use urom_host::{CpuSet, Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug");
-/// let worker = worker.start().wait()?;
-///
-/// // One with an id of the service's choice, on one CPU, for many tasks at a time, each of which
-/// // has two seconds; and with an engine of its own.
-/// let engine = ProgressEngine::new()?;
 /// let first: CpuSet = service.cpus().iter().take(1).collect();
-/// let worker = service.worker().any_id().plugin(&graph).cpus(first).max_inflight(1024);
-/// let worker = worker.deadline(Duration::from_secs(2)).engine(&engine).start().wait()?;
-/// // A task may say something else, or that it waits as long as it takes.
-/// graph.task_loopback(&worker, 2).deadline(Duration::from_millis(500)).submit()?.wait()?;
+/// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug");
+/// let worker = worker.cpus(first).max_inflight(1024).deadline(Duration::from_secs(2));
+/// let worker = worker.start().wait()?;
+/// // A task may have another deadline, or none.
 /// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
 /// # Ok(())
 /// # }

@@ -1,38 +1,14 @@
 //! From the library's completion callback to the future or callback that waits for it.
 
-use std::ptr::NonNull;
 use std::task::Context as TaskContext;
 
-use urom_abi::host::{CmdTask, Data};
-
-use crate::callback;
 use crate::task::{Response, Task};
 use crate::worker::context::Context;
 use crate::worker::slots::{Slot, State};
 
-/// Every task's completion. The task data is the address of the task's slot.
-///
-/// # Safety
-/// Only for tasks that [`Task::allocate`] made.
-pub(crate) unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, _ctx_data: Data) {
-    // SAFETY: the task data was set to a pointer.
-    let slot = unsafe { task_data.ptr };
-    let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
-    // SAFETY: slots are freed with their context, after its worker is destroyed, and so after its
-    // last callback.
-    let slot = unsafe { slot.as_ref() };
-    // SAFETY: the context owns the slot.
-    let context = unsafe { slot.context.as_ref() };
-    if slot.state.get() == State::Waiting && !context.is_winding_down() {
-        // The usual case; nothing in it can unwind.
-        slot.state.set(State::Complete);
-    } else {
-        callback::guard(|| context.complete(slot));
-    }
-}
-
 impl Context {
-    fn complete(&self, slot: &Slot) {
+    /// Ends a task that the library has completed, for all but the usual case.
+    pub(crate) fn complete(&self, slot: &Slot) {
         let state = slot.state.get();
         let Some(task) = Task::of(self, slot) else { return };
         match state {

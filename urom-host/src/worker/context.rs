@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use urom_abi::DocaError;
+use urom_abi::cpu::CpuSet;
 use urom_abi::host::{CtxState, Worker as RawWorker};
 
 use crate::context::ContextHandle;
@@ -16,10 +17,22 @@ use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
 use crate::library::{create, get, non_null};
 use crate::owner::{self, Owned};
+use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::wait;
-use crate::worker::settings::Settings;
 use crate::worker::slots::{Slot, Slots};
+
+/// What a worker is made with.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) id: u64,
+    pub(super) group: Option<u32>,
+    pub(super) plugins: Vec<Plugin>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) cpus: Option<CpuSet>,
+    pub(crate) max_inflight: u32,
+    pub(crate) deadline: Option<Duration>,
+}
 
 pub(crate) struct Context {
     handle: ContextHandle,

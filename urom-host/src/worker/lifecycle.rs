@@ -1,18 +1,22 @@
-//! Start and stop, as futures.
+//! Start, restart and stop, as futures.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context as TaskContext, Poll, ready};
+use std::task::{Context as TaskContext, Poll};
+use std::time::{Duration, Instant};
 
 use urom_abi::host::CtxState;
 use urom_abi::{Count, DocaError};
 
+use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::owner::Owned;
+use crate::starting::Starting;
 use crate::wait;
-use crate::worker::restart::{Restart, is_gone};
-use crate::worker::{Owner, Worker, WorkerBuilder};
+use crate::worker::Worker;
+use crate::worker::builder::WorkerBuilder;
+use crate::worker::context::Owner;
 
 impl WorkerBuilder {
     /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
@@ -26,10 +30,28 @@ impl WorkerBuilder {
     /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
     /// there is an environment for a worker that exists already, or an existing worker does not
     /// have a plugin.
-    pub fn start(self) -> Starting {
-        Starting::new(self.begin())
+    pub fn start(self) -> Starting<Worker> {
+        Starting::new(running(self.begin()))
     }
 }
+
+/// Waits until a worker whose start has begun runs.
+async fn running(start: Result<Owner>) -> Result<Worker> {
+    let owner = start?;
+    let what = || format!("starting {}", owner.name());
+    if owner.started(&owner.engine, what).await? != CtxState::RUNNING {
+        return Err(owner.start_failure(what()));
+    }
+    owner.refresh_id()?;
+    Ok(Worker { owner: owner.share() })
+}
+
+/// How long the service may take to notice what this host has noticed: as long as it has for a
+/// worker that died, and longer than a worker's heartbeat.
+const NOTICE: Duration = Duration::from_secs(2);
+
+/// The first pause between two attempts to restart.
+const PAUSE: Duration = Duration::from_millis(1);
 
 impl Worker {
     /// Starts a new worker in place of this one, which is gone: with the same id, group, plugins,
@@ -54,86 +76,70 @@ impl Worker {
     /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
     /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
     /// [connect](crate::Service::connect) again.
-    pub fn restart(&self) -> Starting {
-        match is_gone(self.owner()) {
-            Ok(()) => Starting::again(Restart::of(self.owner())),
-            Err(error) => Starting::new(Err(error)),
-        }
-    }
-}
-
-/// A worker that is starting: a future of the running [`Worker`].
-///
-/// The start has begun: several can be awaited together. Dropping this stops the worker again.
-#[must_use = "dropping it stops the worker again"]
-pub struct Starting {
-    /// `None` while a restart pauses, and once this has resolved.
-    start: Option<Result<Owner>>,
-    /// For a restart, which may need several attempts.
-    again: Option<Restart>,
-}
-
-impl Starting {
-    fn new(start: Result<Owner>) -> Starting {
-        Starting { start: Some(start), again: None }
-    }
-
-    fn again(restart: Restart) -> Starting {
-        Starting { start: Some(restart.begin()), again: Some(restart) }
-    }
-
-    /// Waits until the worker runs, progressing all engines of this thread.
-    ///
-    /// # Errors
-    /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start); `BAD_STATE` inside a completion
-    /// callback.
-    ///
-    /// # Panics
-    /// With the panic of a callback that ran meanwhile.
-    pub fn wait(self) -> Result<Worker> {
-        wait::run(self)
-    }
-}
-
-impl Future for Starting {
-    type Output = Result<Worker>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Result<Worker>> {
-        let this = &mut *self;
-        loop {
-            if let Some(again) = &mut this.again
-                && let Some(start) = ready!(again.poll_again(cx))
-            {
-                this.start = Some(start);
-            }
-            let state = match &this.start {
-                Some(Ok(owner)) => {
-                    let what = || format!("starting {}", owner.name());
-                    ready!(owner.poll_started(&owner.engine, cx, what))
+    pub fn restart(&self) -> Starting<Worker> {
+        let builder = WorkerBuilder::again(&self.owner);
+        let engine = self.owner.engine.clone();
+        let mut asked = Instant::now();
+        let until = asked + NOTICE;
+        let mut start = is_gone(&self.owner).and_then(|()| builder.clone().begin());
+        Starting::new(async move {
+            let mut pause = PAUSE;
+            loop {
+                let error = match running(start).await {
+                    Err(error) if may_be_early(&error) => error,
+                    result => return result,
+                };
+                if asked >= until {
+                    // A worker that exists for so long was started by another host. Only the
+                    // environment prevents this host from connecting to it.
+                    if error.code() == DocaError::ALREADY_EXIST && builder.has_env() {
+                        return running(builder.joining().begin()).await;
+                    }
+                    return Err(error);
                 }
-                Some(Err(_)) => Ok(CtxState::IDLE),
-                None => panic!("a start was polled after it had resolved"),
-            };
-            let start = this.start.take().unwrap_or_else(|| unreachable!());
-            let worker = start.and_then(|owner| running(owner, state?));
-            let again = this.again.as_mut();
-            if !worker.as_ref().is_err_and(|error| again.is_some_and(|again| again.is_early(error)))
-            {
-                return Poll::Ready(worker);
+                rest(&engine, until.min(Instant::now() + pause)).await?;
+                pause *= 2;
+                // When the answer came is not known: it may have been there before anybody polled.
+                asked = Instant::now();
+                start = builder.clone().begin();
             }
+        })
+    }
+}
+
+/// Whether the service may think that the old worker still runs.
+fn may_be_early(error: &Error) -> bool {
+    matches!(error.code(), DocaError::ALREADY_EXIST | DocaError::FULL)
+}
+
+/// Waits until a time, progressing `engine`.
+async fn rest(engine: &ProgressEngine, until: Instant) -> Result<()> {
+    let mut waited = false;
+    poll_fn(|cx| {
+        if waited && engine.is_undriven() {
+            return Poll::Ready(Err(wait::undriven("starting a worker again")));
         }
-    }
+        if engine.poll(cx, || Instant::now() >= until) {
+            return Poll::Ready(Ok(()));
+        }
+        waited = true;
+        engine.look_again(cx);
+        engine.core().deadlines().wake_at(until, cx.waker());
+        Poll::Pending
+    })
+    .await
 }
 
-fn running(owner: Owner, state: CtxState) -> Result<Worker> {
-    if state != CtxState::RUNNING {
-        return Err(owner.start_failure(format!("starting {}", owner.name())));
+fn is_gone(owner: &Owner) -> Result<()> {
+    match owner.state()? {
+        CtxState::RUNNING | CtxState::STARTING => {
+            Err(Error::new(DocaError::IN_USE, format!("restarting {}", owner.name()))
+                .why("it still runs")
+                .hint("stop it first, and start a new one"))
+        }
+        _ => Ok(()),
     }
-    owner.refresh_id()?;
-    Ok(Worker { owner: owner.share() })
 }
-
-debug_fields!(Starting, |_| {});
 
 /// A worker that is stopping: a future of the moment when it is idle.
 ///

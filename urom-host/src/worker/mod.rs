@@ -7,18 +7,15 @@ mod context;
 mod health;
 mod late;
 mod lifecycle;
-mod restart;
-mod settings;
 mod slots;
 
 use std::rc::Rc;
 
 pub use answer::Answer;
 pub use builder::WorkerBuilder;
-pub(crate) use completion::on_complete;
 pub(crate) use context::{Context, Owner};
 pub use health::Health;
-pub use lifecycle::{Starting, Stopping};
+pub use lifecycle::Stopping;
 pub(crate) use slots::{CALLBACK_ROOM, Doca, End, Slot, State};
 
 use crate::context::State as CtxState;
@@ -31,8 +28,7 @@ use crate::error::Result;
 /// worker's progress engine is progressed, which futures and waits do.
 ///
 /// ```no_run
-/// # use std::time::Duration;
-/// # use urom_host::{DocaError, Health, Service, State, Result};
+/// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
 /// let service = Service::connect()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
@@ -49,21 +45,6 @@ use crate::error::Result;
 ///     answer.wait()?;
 /// }
 ///
-/// // What became of a command that took too long.
-/// let late = graph.task_loopback(&worker, 1).deadline(Duration::from_secs(8)).submit()?.wait();
-/// if late.is_err_and(|error| error.code() == DocaError::TIME_OUT) {
-///     println!("{} tasks have no answer yet", worker.given_up());
-///     println!("thrown away: {}", worker.late_answers() + worker.dropped_answers());
-///     if let Health::Stuck { plugin, method, since } = worker.health() {
-///         println!("plugin {plugin} has been in {method} for {since:?}");
-///     }
-/// }
-/// // A command as bytes.
-/// println!("{:?}", worker.task(&graph)?.submit(&[0; 16])?.wait()?);
-/// while worker.engine().progress() {}
-/// if worker.state()? != State::Running {
-///     println!("it is gone: {}", worker.failure().unwrap_or_default());
-/// }
 /// worker.stop().wait()
 /// # }
 /// ```
@@ -80,18 +61,11 @@ use crate::error::Result;
 /// dropped. A worker that is dropped inside a completion callback is stopped when that returns. The
 /// service stays connected for as long as the worker exists.
 ///
-/// With this project's library the drop takes about a millisecond. With another library it waits
-/// for at most a tenth of a second and then leaves the worker to its [engine](ProgressEngine),
-/// which destroys it in a later progress, or when the last handle of the engine is dropped. That
-/// drop waits for at most ten seconds; it is the worker's own drop when nobody else has the engine.
+/// The drop waits for at most a tenth of a second and then leaves the worker to its
+/// [engine](ProgressEngine). It waits longer when nobody else has that engine.
 ///
 /// # Threads
-/// The worker belongs to the thread of its progress engine:
-///
-/// ```compile_fail,E0277
-/// fn assert_send<T: Send>() {}
-/// assert_send::<urom_host::Worker>();
-/// ```
+/// The worker belongs to the thread of its progress engine.
 pub struct Worker {
     owner: Rc<Owner>,
 }
@@ -156,16 +130,14 @@ impl Worker {
     }
 
     /// How many answers came to tasks that had passed their deadline or were cancelled, refusals
-    /// and answers that are too long included. They were thrown away; nobody got them. Answers to
-    /// completions that were dropped are [counted apart](Self::dropped_answers), and tasks that
-    /// ended with their worker are not.
+    /// and answers that are too long included, and were thrown away. Tasks that ended with their
+    /// worker are not counted.
     pub fn late_answers(&self) -> u64 {
         self.owner.late_answers.get()
     }
 
     /// How many answers came to tasks whose completion had been dropped before, as an executor's
-    /// own timeout does it. They were thrown away. Tasks that ended with their worker are not
-    /// counted, nor is an answer that was there before its completion was dropped.
+    /// own timeout does it, and were thrown away.
     pub fn dropped_answers(&self) -> u64 {
         self.owner.dropped_answers.get()
     }

@@ -22,12 +22,16 @@ mod turns;
 
 use std::time::Duration;
 
+use counting_allocator::CountingAllocator;
 use graph_protocol::{LoopbackDone, Protocol as Graph};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::protocol::Protocol;
 use urom_host::{
     Completion, DocaError, Host, ProgressEngine, Result, Service, ServiceBuilder, Worker,
 };
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 type Client = <Graph as Protocol>::Client<Host>;
 

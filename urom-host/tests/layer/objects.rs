@@ -74,27 +74,6 @@ fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
 }
 
 #[test]
-fn objects_may_be_dropped_in_any_order() {
-    for order in
-        [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2], [3, 0, 2, 1]]
-    {
-        let (_clean, service) = connected();
-        let engine = service.engine().clone();
-        let (graph, worker) = start(&service, 0);
-        let flight = send(&graph, &worker, script::HANG);
-        let mut things: Vec<Option<Box<dyn std::any::Any>>> = vec![
-            Some(Box::new(service)),
-            Some(Box::new(engine)),
-            Some(Box::new(worker)),
-            Some(Box::new(flight)),
-        ];
-        for index in order {
-            things[index].take();
-        }
-    }
-}
-
-#[test]
 fn a_worker_on_another_thread_outlives_the_service_it_was_started_with() {
     let (_clean, service) = connected();
     let handle = service.handle();

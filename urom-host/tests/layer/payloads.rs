@@ -9,6 +9,7 @@ use urom_abi::wire::DecodeError;
 use urom_host::{Completion, DocaError, Error, Host, State, Worker};
 
 use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
+use counting_allocator::allocations_of;
 use crate::fake::{self, live, script};
 use crate::{Client, connected, fails, send, start, world};
 
@@ -241,4 +242,15 @@ fn payloads_of_a_worker_that_died_stay_readable_and_hold_it_until_they_are_dropp
     while service.progress() {}
     assert_eq!(worker.state().unwrap(), State::Idle);
     worker.stop().wait().unwrap();
+}
+
+#[test]
+fn a_payload_is_taken_and_given_back_without_an_allocation() {
+    let (_clean, service, graph, worker) = world(0);
+    let command = BringWhole(Bring { data: b"payload", ..Bring::default() });
+    let flight = Host::submit(graph.plugin(), &worker, &command, None).unwrap();
+    // The fake allocates a task's response when it completes.
+    while service.progress() {}
+    let taken = allocations_of(|| assert_eq!(*flight.wait().unwrap().0, *b"payload"));
+    assert_eq!(taken, 0);
 }

@@ -48,7 +48,7 @@ fn failures_left() -> usize {
 }
 
 /// As an event loop does: nobody looks before the engine's descriptor says so.
-fn wait_on_the_descriptor(worker: &Worker, starting: Starting) -> Worker {
+fn wait_on_the_descriptor(worker: &Worker, starting: Starting<Worker>) -> Worker {
     let mut starting = pin!(starting);
     let mut started = None;
     worker.engine().request_notification().unwrap();

@@ -4,19 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use urom_host::{DocaError, block_on_for};
+use urom_host::DocaError;
 
 use crate::fake::{self, script};
-use crate::{LIMIT, connect, fails, send, start, world};
-
-#[test]
-fn a_future_resolves_to_the_reply() {
-    let (_clean, _service, graph, worker) = world(3);
-    let done = block_on_for(LIMIT, send(&graph, &worker, 42)).unwrap().unwrap();
-    assert_eq!(done.data, 42);
-    assert_eq!(send(&graph, &worker, 43).wait().unwrap().data, 43);
-    assert_eq!(worker.in_flight().unwrap(), 0);
-}
+use crate::{connect, fails, send, start, world};
 
 #[test]
 fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
@@ -33,35 +24,6 @@ fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
     let panic = catch_unwind(AssertUnwindSafe(|| while engine.progress() {})).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"kept"));
     assert_eq!(flight.wait().unwrap().data, 5);
-}
-
-#[test]
-fn each_progress_call_completes_one_task_in_order() {
-    let (_clean, service, graph, worker) = world(0);
-    let order = Rc::new(RefCell::new(Vec::new()));
-    for data in 0..4 {
-        let order = Rc::clone(&order);
-        let note = move |done: Result<graph_protocol::LoopbackDone, _>| {
-            order.borrow_mut().push(done.unwrap().data)
-        };
-        graph.task_loopback(&worker, data).submit_with(note).unwrap();
-    }
-    assert_eq!(service.engine().in_flight().unwrap(), 4);
-    for so_far in 1..=4 {
-        assert!(service.progress());
-        assert_eq!(order.borrow().len(), so_far);
-    }
-    assert!(!service.progress());
-    assert_eq!(*order.borrow(), [0, 1, 2, 3]);
-}
-
-#[test]
-fn completions_can_be_awaited_in_any_order() {
-    let (_clean, _service, graph, worker) = world(0);
-    let mut flights: Vec<_> = (0..4).map(|n| send(&graph, &worker, n)).collect();
-    for n in (0..4).rev() {
-        assert_eq!(flights.pop().unwrap().wait().unwrap().data, n);
-    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Many {
     fn start_workers(&mut self, count: u64) -> Result<f64> {
         let begin = Instant::now();
         let start = |_| self.service.worker().any_id().plugin(self.graph.plugin()).start();
-        let starts: Vec<Starting> = (0..count).map(start).collect();
+        let starts: Vec<Starting<Worker>> = (0..count).map(start).collect();
         for start in starts {
             let worker = start.wait();
             let number = self.workers.len();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use urom_abi::{Count, DocaError};
 
 use super::super::Error;
-use super::peer::{Greeting, Peer, is_for_later};
+use super::peer::{Peer, blocks, is_for_later};
 use crate::wait::poll_set::PollSet;
 
 const RETRY: Duration = Duration::from_millis(20);
@@ -109,7 +109,7 @@ pub(super) fn accept(
     }
     for peer in &mut peers {
         // Nothing was sent before, so the socket's buffer has room for the answer.
-        peer.send(0, &[])?;
+        peer.send(&blocks(0, &[]))?;
         peer.next_exchange();
     }
     Ok(peers)
@@ -179,21 +179,20 @@ impl Meeting {
 
     fn read_greetings(&mut self) -> Result<(), Error> {
         let mut at = 0;
-        while let Some((peer, address)) = self.pending.get_mut(at) {
+        while let Some((peer, _)) = self.pending.get_mut(at) {
             match peer.greeting() {
-                Greeting::Incomplete => at += 1,
-                Greeting::Stranger => {
-                    let address = *address;
-                    self.pending.swap_remove(at);
-                    self.reject(address);
-                }
-                Greeting::Participant { index, participants } => {
+                Ok(None) => at += 1,
+                Ok(Some((index, participants))) => {
                     // It may have left and come again at once.
                     self.drop_closed();
                     self.check(index, participants)?;
                     let (mut peer, _) = self.pending.swap_remove(at);
                     peer.index = index;
                     self.joined[index as usize - 1] = Some(peer);
+                }
+                Err(_) => {
+                    let (_, address) = self.pending.swap_remove(at);
+                    self.reject(address);
                 }
             }
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 
 use super::{AllGather, BoxError, Error, busy};
-use peer::Peer;
+use peer::{Peer, blocks as frame};
 
 /// An all-gather over TCP, for programs that are started without MPI.
 ///
@@ -46,6 +46,8 @@ pub struct Rendezvous {
 struct Exchange {
     deadline: Instant,
     block: Vec<u8>,
+    /// What is sent: at participant 0 the blocks of all, once they are there.
+    frame: Vec<u8>,
 }
 
 impl Rendezvous {
@@ -122,7 +124,7 @@ impl Rendezvous {
 
     /// Does what can be done now; whether the exchange is over.
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
-        let Some(Exchange { deadline, block }) = &self.exchange else {
+        let Some(Exchange { deadline, block, frame: sent }) = &mut self.exchange else {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way"));
         };
         let length = block.len();
@@ -138,14 +140,17 @@ impl Rendezvous {
                 let room = &mut blocks[peer.index as usize * length..][..length];
                 over &= peer.receive(self.number, room, 0)?;
             }
+            if over && sent.is_empty() {
+                *sent = frame(self.number, blocks);
+            }
             if over {
                 for peer in &mut self.peers {
-                    over &= peer.send(self.number, blocks)?;
+                    over &= peer.send(sent)?;
                 }
             }
         } else {
             for peer in &mut self.peers {
-                let sent = peer.send(self.number, block);
+                let sent = peer.send(sent);
                 // When participant 0 closed the connection, it may have said why before.
                 over = peer.receive(self.number, blocks, self.index)? & sent?;
             }
@@ -177,8 +182,9 @@ impl AllGather for Rendezvous {
         if self.exchange.is_some() {
             return Err(busy());
         }
+        let frame = if self.index == 0 { Vec::new() } else { frame(self.number, block) };
         let (deadline, block) = (deadline(self.limit), block.to_vec());
-        self.exchange = Some(Exchange { deadline, block });
+        self.exchange = Some(Exchange { deadline, block, frame });
         Ok(())
     }
 

@@ -26,18 +26,13 @@ const BLOCKS: [u8; 4] = *b"data";
 /// There are no more exchanges: the number is a DOCA code, the body says why.
 const FAILED: [u8; 4] = *b"fail";
 
-fn head(kind: [u8; 4], number: u32, length: usize) -> [u8; HEAD] {
-    let mut head = [0; HEAD];
-    head[..4].copy_from_slice(&kind);
-    head[4..8].copy_from_slice(&number.to_le_bytes());
-    head[8..].copy_from_slice(&(length as u64).to_le_bytes());
-    head
+/// A frame of blocks.
+pub(super) fn blocks(exchange: u32, blocks: &[u8]) -> Vec<u8> {
+    frame(BLOCKS, exchange, blocks.len(), blocks)
 }
 
-pub(super) enum Greeting {
-    Incomplete,
-    Participant { index: u32, participants: u64 },
-    Stranger,
+fn frame(kind: [u8; 4], number: u32, length: usize, body: &[u8]) -> Vec<u8> {
+    [&kind, &number.to_le_bytes()[..], &(length as u64).to_le_bytes(), body].concat()
 }
 
 /// A connection to participant `index`, and how far the exchange with it is.
@@ -57,26 +52,27 @@ impl Peer {
         Ok(Peer { index, stream, sent: 0, received: 0, head: [0; HEAD], reason: Vec::new() })
     }
 
+    /// Says who is at this end. The socket's buffer has room for it.
     pub(super) fn greet(&mut self, index: u32, participants: u32) -> io::Result<()> {
-        self.stream.write_all(&head(GREETING, index, participants as usize))
+        self.stream.write_all(&frame(GREETING, index, participants as usize, &[]))
     }
 
-    pub(super) fn greeting(&mut self) -> Greeting {
-        let is_whole = fill(&mut self.stream, &mut self.head, &mut self.received);
-        let kind = &self.head[..self.received.min(4)];
-        match is_whole {
-            Ok(false) if GREETING.starts_with(kind) => Greeting::Incomplete,
-            Ok(true) if kind == GREETING => {
-                let (index, participants) = (self.number(), self.length());
-                self.next_exchange();
-                Greeting::Participant { index, participants }
-            }
-            _ => Greeting::Stranger,
+    /// Reads who is at the other end: the index and the number of participants that a participant
+    /// says, `None` while not all of it is there, an error for a stranger.
+    pub(super) fn greeting(&mut self) -> io::Result<Option<(u32, u64)>> {
+        let is_whole = fill(&mut self.stream, &mut self.head, &mut self.received)?;
+        if !GREETING.starts_with(&self.head[..self.received.min(GREETING.len())]) {
+            return Err(ErrorKind::InvalidData.into());
         }
+        if !is_whole {
+            return Ok(None);
+        }
+        self.next_exchange();
+        Ok(Some((self.number(), self.length())))
     }
 
-    pub(super) fn send(&mut self, exchange: u32, blocks: &[u8]) -> Result<bool, Error> {
-        let frame = [&head(BLOCKS, exchange, blocks.len())[..], blocks];
+    /// Goes on sending a frame; whether all is sent.
+    pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, Error> {
         drain(&mut self.stream, frame, &mut self.sent).map_err(|error| self.gone(error))
     }
 
@@ -141,8 +137,8 @@ impl Peer {
         if self.sent == 0 || self.sent == HEAD + length {
             let reason = error.to_string();
             let reason = &reason.as_bytes()[..reason.len().min(MAX_REASON)];
-            let head = head(FAILED, error.code().0, reason.len());
-            let _ = drain(&mut self.stream, [&head, reason], &mut 0);
+            let frame = frame(FAILED, error.code().0, reason.len(), reason);
+            let _ = drain(&mut self.stream, &frame, &mut 0);
         }
     }
 
@@ -206,16 +202,14 @@ fn fill(stream: &mut TcpStream, room: &mut [u8], filled: &mut usize) -> io::Resu
     Ok(true)
 }
 
-/// Goes on writing a head and a body, of whose bytes `sent` are out; whether all are.
-fn drain(stream: &mut TcpStream, parts: [&[u8]; 2], sent: &mut usize) -> io::Result<bool> {
-    for (part, before) in parts.into_iter().zip([0, parts[0].len()]) {
-        while let Some(rest) = part.get(*sent - before..).filter(|rest| !rest.is_empty()) {
-            match stream.write(rest) {
-                Ok(count) => *sent += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
-            }
+/// Goes on writing `bytes`, of which `sent` are out; whether all are.
+fn drain(stream: &mut TcpStream, bytes: &[u8], sent: &mut usize) -> io::Result<bool> {
+    while *sent < bytes.len() {
+        match stream.write(&bytes[*sent..]) {
+            Ok(count) => *sent += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
         }
     }
     Ok(true)

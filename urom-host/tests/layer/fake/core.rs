@@ -146,10 +146,6 @@ functions! {
         OK
     }
 
-    fn ctx_get_user_data(ctx: *const Ctx, data: *mut Data) {
-        put(data, ctx.user_data)
-    }
-
     fn ctx_set_cb(ctx: *mut Ctx, callback: Option<StateChangedCallback>) {
         ctx.callback = callback;
         OK

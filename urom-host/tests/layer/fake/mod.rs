@@ -35,7 +35,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urom_abi::DocaError;
 use urom_abi::host::{
-    Api, Buf, CmdTask, Ctx, Dev, DevInfo, Domain, Extensions, GidTask, Pe, Service, Task, Worker,
+    Api, Buf, CmdTask, Ctx, Data, Dev, DevInfo, Domain, Extensions, GidTask, Pe, Service, Task,
+    Worker,
 };
 use urom_host::Library;
 
@@ -236,6 +237,9 @@ constant! {
     no_address(*const DevInfo, *mut c_char) = NOT_SUPPORTED;
     no_open(*mut DevInfo, *mut *mut Dev) = NOT_SUPPORTED;
     no_close(*mut Dev) = NOT_SUPPORTED;
+    no_command(*mut Worker, *mut *mut CmdTask) = NOT_SUPPORTED;
+    no_query(*mut Service, *mut *mut GidTask) = NOT_SUPPORTED;
+    no_data(*const Ctx, *mut Data) = NOT_SUPPORTED;
     no_dev(*mut Service, *mut Dev) = NOT_SUPPORTED;
     set_embedded(*mut Service, *const c_char) = SUCCESS;
     set_key_file(*mut Service, *const c_char) = SUCCESS;
@@ -248,6 +252,8 @@ unsafe extern "C" fn cast<T, U>(object: *mut T) -> *mut U {
     object.cast()
 }
 
+unsafe extern "C" fn ignore<T, U>(_object: *mut T, _value: U) {}
+
 pub const API: Api = Api {
     doca_urom_service_create: objects::create::<_, true>,
     doca_urom_service_destroy: objects::destroy,
@@ -257,11 +263,11 @@ pub const API: Api = Api {
     doca_urom_service_as_ctx: cast,
     doca_urom_service_get_plugins_list: objects::service_get_plugins,
     doca_urom_service_get_cpuset: objects::service_get_cpuset,
-    doca_urom_service_get_workers_by_gid_task_allocate: task::gid_allocate,
+    doca_urom_service_get_workers_by_gid_task_allocate: no_query,
     doca_urom_service_get_workers_by_gid_task_allocate_init: task::gid_allocate_init,
     doca_urom_service_get_workers_by_gid_task_release: task::gid_release,
-    doca_urom_service_get_workers_by_gid_task_set_gid: task::gid_set_gid,
-    doca_urom_service_get_workers_by_gid_task_set_cb: task::gid_set_cb,
+    doca_urom_service_get_workers_by_gid_task_set_gid: ignore,
+    doca_urom_service_get_workers_by_gid_task_set_cb: ignore,
     doca_urom_service_get_workers_by_gid_task_as_task: cast,
     doca_urom_service_get_workers_by_gid_task_get_workers_count: task::gid_count,
     doca_urom_service_get_workers_by_gid_task_get_worker_ids: task::gid_ids,
@@ -277,14 +283,14 @@ pub const API: Api = Api {
     doca_urom_worker_get_id: objects::worker_get_id,
     doca_urom_worker_get_gid: objects::worker_get_gid,
     doca_urom_worker_as_ctx: cast,
-    doca_urom_worker_cmd_task_allocate: task::cmd_allocate,
+    doca_urom_worker_cmd_task_allocate: no_command,
     doca_urom_worker_cmd_task_allocate_init: task::cmd_allocate_init,
     doca_urom_worker_cmd_task_release: task::cmd_release,
-    doca_urom_worker_cmd_task_set_plugin: task::cmd_set_plugin,
+    doca_urom_worker_cmd_task_set_plugin: ignore,
     doca_urom_worker_cmd_task_set_cb: task::cmd_set_cb,
     doca_urom_worker_cmd_task_get_payload: task::cmd_get_payload,
     doca_urom_worker_cmd_task_get_response: task::cmd_get_response,
-    doca_urom_worker_cmd_task_get_user_data: task::cmd_get_user_data,
+    doca_urom_worker_cmd_task_get_user_data: cast,
     doca_urom_worker_cmd_task_as_task: task::cmd_as_task,
     doca_urom_domain_create: domain::create,
     doca_urom_domain_destroy: objects::destroy,
@@ -297,7 +303,7 @@ pub const API: Api = Api {
     doca_ctx_stop: core::ctx_stop,
     doca_ctx_get_state: core::ctx_get_state,
     doca_ctx_set_user_data: core::ctx_set_user_data,
-    doca_ctx_get_user_data: core::ctx_get_user_data,
+    doca_ctx_get_user_data: no_data,
     doca_ctx_set_state_changed_cb: core::ctx_set_cb,
     doca_ctx_get_num_inflight_tasks: core::ctx_in_flight,
     doca_pe_create: core::pe_create,

@@ -46,7 +46,6 @@ pub struct Command {
     payload: Buffer,
     response: Option<Buffer>,
     end: CmdTaskEnd,
-    user_data: [u64; 4],
 }
 
 #[repr(C)]
@@ -152,16 +151,6 @@ fn new_head(context: *mut Context, is_query: bool) -> Head {
     Head { context, data: Data { u64: 0 }, status: OK, in_flight: false, is_query }
 }
 
-pub unsafe extern "C" fn cmd_allocate(worker: *mut Worker, task: *mut *mut CmdTask) -> DocaError {
-    // SAFETY: as this function.
-    unsafe { cmd_allocate_init(worker, 0, task) }
-}
-
-pub unsafe extern "C" fn gid_allocate(service: *mut Service, task: *mut *mut GidTask) -> DocaError {
-    // SAFETY: as this function.
-    unsafe { gid_allocate_init(service, 0, None, task) }
-}
-
 functions! {
     #[called]
     fn cmd_allocate_init(worker: *mut Worker, _plugin: u64, task: *mut *mut CmdTask) {
@@ -179,7 +168,6 @@ functions! {
             payload: Buffer::new(CAPACITY),
             response: None,
             end: CmdTaskEnd { status: DocaError::BAD_STATE, response: ptr::null_mut(), length: 0 },
-            user_data: [u64::MAX; 4],
         };
         put(task, Box::into_raw(Box::new(new)).cast())
     }
@@ -196,8 +184,6 @@ functions! {
         drop(unsafe { Box::from_raw(task) });
         OK
     }
-
-    fn cmd_set_plugin(_task: *mut CmdTask, _plugin: u64) -> () {}
 
     #[called]
     fn cmd_set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>) -> () {
@@ -217,11 +203,6 @@ functions! {
     #[called]
     fn cmd_get_response(task: *mut CmdTask) -> *mut Buf {
         task.response.as_mut().map_or(ptr::null_mut(), |response| ptr::from_mut(response).cast())
-    }
-
-    #[called]
-    fn cmd_get_user_data(task: *mut CmdTask) -> *mut c_void {
-        (&raw mut task.user_data).cast()
     }
 
     #[called]
@@ -248,14 +229,6 @@ functions! {
         // SAFETY: it came from a box, and the host gives it up.
         drop(unsafe { Box::from_raw(task) });
         OK
-    }
-
-    fn gid_set_gid(task: *mut GidTask, group: u32) -> () {
-        task.group = group;
-    }
-
-    fn gid_set_cb(task: *mut GidTask, callback: Option<GidTaskCallback>) -> () {
-        task.callback = callback;
     }
 
     fn gid_count(task: *mut GidTask) -> usize {
