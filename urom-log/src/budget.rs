@@ -4,10 +4,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How many lines are written at once.
 const BURST: u32 = 16;
 
-/// How long it takes until there is one more.
 const PACE: Duration = Duration::from_secs(10);
 
 /// Lines of one kind.

@@ -50,27 +50,19 @@ unsafe extern "C" {
 // The names under which the C file finds the two functions. An attribute would give them the same,
 // but also export them from every C library with this crate in it.
 #[cfg(target_arch = "x86_64")]
-global_asm!(
-    ".hidden urom_doca_log_wanted",
-    ".globl urom_doca_log_wanted",
-    "urom_doca_log_wanted: jmp {}",
-    ".hidden urom_doca_log_line",
-    ".globl urom_doca_log_line",
-    "urom_doca_log_line: jmp {}",
-    sym wanted,
-    sym line,
-);
+macro_rules! jump_to {
+    ($name:literal) => {
+        concat!(".hidden ", $name, "\n.globl ", $name, "\n", $name, ": jmp {}")
+    };
+}
 #[cfg(target_arch = "aarch64")]
-global_asm!(
-    ".hidden urom_doca_log_wanted",
-    ".globl urom_doca_log_wanted",
-    "urom_doca_log_wanted: b {}",
-    ".hidden urom_doca_log_line",
-    ".globl urom_doca_log_line",
-    "urom_doca_log_line: b {}",
-    sym wanted,
-    sym line,
-);
+macro_rules! jump_to {
+    ($name:literal) => {
+        concat!(".hidden ", $name, "\n.globl ", $name, "\n", $name, ": b {}")
+    };
+}
+global_asm!(jump_to!("urom_doca_log_wanted"), sym wanted);
+global_asm!(jump_to!("urom_doca_log_line"), sym line);
 
 /// Whether to format a line; if not, `why_not` is what `doca_log` returns.
 unsafe extern "C" fn wanted(
@@ -99,7 +91,6 @@ unsafe extern "C" fn wanted(
     c_int::from(wanted)
 }
 
-/// Takes the formatted text.
 unsafe extern "C" fn line(
     level: u32,
     file: *const c_char,
@@ -138,7 +129,6 @@ unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-/// Writes a line to all backends of a kind that want its level.
 pub(crate) fn write(kind: Kind, origin: &Origin<'_>, text: &str) {
     let mut takers = BACKENDS.takers(kind, origin.level).peekable();
     if takers.peek().is_some() {
