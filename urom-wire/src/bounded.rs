@@ -28,7 +28,6 @@ where
     Ok(Option::<Few<T, MAX>>::deserialize(deserializer)?.map(|few| few.0))
 }
 
-/// Reads at most `MAX` bytes.
 pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<Vec<u8>, D::Error> {
@@ -39,7 +38,6 @@ pub(super) fn bytes<'de, D: Deserializer<'de>, const MAX: usize>(
     Ok(bytes)
 }
 
-/// Reads a text of at most `MAX` bytes.
 pub(super) fn text<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<String, D::Error> {

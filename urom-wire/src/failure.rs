@@ -7,7 +7,6 @@ use urom_abi::DocaError;
 /// How long the text of a failure may be, in bytes.
 pub const LONGEST_TEXT: usize = 2048;
 
-/// The end of a text that was cut.
 const CUT: &str = " ...";
 
 /// A failure that crosses a stream: the code that ends the host's call or task, and a sentence for
@@ -22,7 +21,6 @@ pub struct Failure {
     pub text: String,
 }
 
-/// Refuses success as the code of a failure.
 fn a_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
         0 => Err(D::Error::custom("a failure with the code of success")),
@@ -44,7 +42,6 @@ impl Failure {
         Failure { code: code.0, text }
     }
 
-    /// The code.
     pub fn code(&self) -> DocaError {
         DocaError(self.code)
     }
