@@ -33,7 +33,7 @@ const CPUS_VARIABLE: &str = "UROM_CPUS";
 /// The options of an embedded service.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedOptions {
-    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`. When neither is set, the service looks
+    /// Where plugins lie, instead of `UROM_PLUGIN_PATH`. When neither is set, the service looks
     /// beside the running program (in the folder above when that is cargo's `deps` or `examples`).
     pub plugin_path: Option<OsString>,
     /// The message limit in bytes; 4096 by default.
@@ -64,7 +64,6 @@ pub struct Embedded {
     running: Mutex<Option<Running>>,
 }
 
-/// The daemon's thread.
 #[derive(Debug)]
 struct Running {
     stop: oneshot::Sender<()>,
@@ -75,10 +74,8 @@ struct Running {
 /// it exit.
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
-/// The services that programs share, and how they were started.
 static SHARED: Mutex<Vec<(Sharing, Weak<Embedded>)>> = Mutex::new(Vec::new());
 
-/// The options that services must have in common to be shared.
 type Sharing = (Option<OsString>, usize, Option<CpuSet>);
 
 impl Embedded {
@@ -116,7 +113,6 @@ impl Embedded {
             let _alive = alive;
             let _log = Log::embedded().install_if_none();
             let stopped = async {
-                // Dropping the sender stops it too.
                 let _ = stopped.await;
             };
             let served = runtime.block_on(async {
@@ -178,10 +174,7 @@ impl Embedded {
     pub fn key(&self) -> &Key {
         &self.key
     }
-}
 
-impl Embedded {
-    /// Its thread, once.
     fn take_running(&self) -> Option<Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -191,7 +184,6 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         if let Some(Running { stop, thread }) = self.take_running() {
             drop(stop);
-            // A panic there has been printed.
             let _ = thread.join();
         }
     }
@@ -235,11 +227,6 @@ const LOG: &str = "the service's log says which files it found and does not serv
 /// [`EmbeddedOptions`].
 ///
 /// For error messages: the service itself says it in its log.
-///
-/// ```
-/// let (why, hint) = urom_service::embedded::not_served("worker_graph", Some("/nowhere".as_ref()));
-/// assert!(why.contains("/nowhere") && hint.contains("UROM_PLUGIN_PATH"));
-/// ```
 pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String) {
     let places = places(plugin_path);
     let names = [format!("{plugin}.so"), format!("lib{plugin}.so")];
@@ -276,14 +263,6 @@ fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
 /// `target/debug`: the program's own, or, for a program that lies where cargo builds, the one that
 /// `LD_LIBRARY_PATH` names. Cargo sets that variable, whose value is `libraries`, for what it
 /// starts.
-///
-/// ```
-/// use std::path::Path;
-/// use urom_service::embedded::beside;
-///
-/// let directory = beside(Path::new("/w/target/debug/deps/test-0123"), "".as_ref());
-/// assert_eq!(directory.as_deref(), Some(Path::new("/w/target/debug")));
-/// ```
 pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
     let directory = program.parent()?;
     // Where cargo builds, which may be elsewhere than where it leaves what is finished:
@@ -301,7 +280,6 @@ pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
         .or_else(|| Some(profile.to_owned()))
 }
 
-/// Reads `UROM_CPUS`; nothing when it is not set, or empty.
 fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let wrong = |why: &str| {

@@ -22,7 +22,6 @@ const SEND_BUFFER: usize = 128 << 10;
 /// How many connections may wait to be accepted, as far as the system allows.
 const BACKLOG: i32 = 4096;
 
-/// How long to wait before accepting again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Enlarges the backlog to as many connections as may come at once: the standard library's is 128.
@@ -31,7 +30,6 @@ pub(crate) fn let_wait(listener: &TcpListener) {
     let _ = rustix::net::listen(listener, BACKLOG);
 }
 
-/// A listener.
 #[derive(Debug)]
 pub(crate) struct Entrance {
     listener: TcpListener,

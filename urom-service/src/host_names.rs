@@ -19,7 +19,6 @@ pub(crate) struct HostName {
 }
 
 impl HostName {
-    /// Names the host of a connection on this thread.
     pub(crate) fn new(dest_id: u64, name: &str) -> HostName {
         let name: Rc<str> = name.into();
         NAMES.with_borrow_mut(|names| names.insert(dest_id, Rc::clone(&name)));
@@ -35,12 +34,10 @@ impl fmt::Display for HostName {
 
 impl Drop for HostName {
     fn drop(&mut self) {
-        // A thread that ends forgets them all.
         let _ = NAMES.try_with(|names| names.borrow_mut().remove(&self.dest_id));
     }
 }
 
-/// The name of a connection's host, if this thread knows it.
 pub(crate) fn find(dest_id: u64) -> Option<Rc<str>> {
     NAMES.try_with(|names| names.borrow().get(&dest_id).cloned()).ok().flatten()
 }

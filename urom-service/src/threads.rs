@@ -28,7 +28,6 @@ impl Drop for Alive {
     }
 }
 
-/// Waits until there is none, but no longer than that.
 pub(crate) fn wait_for_all(longest: Duration) {
     // Whether they have ended or not.
     drop(ALIVE.1.wait_timeout_while(alive(), longest, |alive| *alive > 0));

@@ -113,7 +113,6 @@ pub struct DaemonArgs {
     worker_env_allow: Vec<AllowedVariables>,
 }
 
-/// A command line, taken apart.
 #[derive(Debug, Clone)]
 struct Words(Vec<OsString>);
 
@@ -125,12 +124,10 @@ fn words(text: &str) -> Result<Words, String> {
     Ok(Words(words.into_iter().map(OsString::from).collect()))
 }
 
-/// A number of things of which there has to be one.
 fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
-/// A time that has to be some.
 fn seconds() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
 }
@@ -242,7 +239,6 @@ impl DaemonArgs {
             worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
         };
         let served = crate::daemon::run(config, self.sdk_log_level, ready);
-        // The program may end the process now.
         Log::flush();
         served
     }

@@ -7,14 +7,12 @@ use urom_wire::awake;
 
 use crate::aside::on_thread;
 
-/// Work that was begun, and is waited for once.
 #[derive(Debug)]
 pub(super) struct Background<T> {
     pub(super) result: Receiver<T>,
     awaited: bool,
 }
 
-/// How far it has come.
 #[derive(Debug)]
 pub(super) enum Outcome<T> {
     Done(T),
@@ -24,9 +22,6 @@ pub(super) enum Outcome<T> {
 
 impl<T: Send + 'static> Background<T> {
     /// Begins, and logs where this thread does.
-    ///
-    /// # Errors
-    /// Why there is no thread.
     pub(super) fn begin(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Background<T>, String> {

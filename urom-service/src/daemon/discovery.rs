@@ -1,10 +1,8 @@
-//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, what lies there, and which id
-//! each plugin has.
+//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, and the id of each plugin.
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as
-//! long as the daemon runs. A file is looked at before it is loaded: one that has not a plugin's
-//! symbols, or is for another machine, is passed over. It is loaded where the [`Examiner`] says,
-//! and once, as long as it stays the same.
+//! long as the daemon runs. A file that lacks a plugin's symbols, or is for another machine, is
+//! never loaded; any other is loaded once by the [`Examiner`], as long as it stays the same.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -40,10 +38,8 @@ pub(crate) struct Found {
     pub(crate) description: Option<Arc<[u8]>>,
 }
 
-/// Everything the daemon knows of plugins.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    /// The entries of the path; nothing when there is no path.
     places: Option<Vec<Place>>,
     /// Bit numbers by name, in the order of first discovery.
     bits: BTreeMap<String, usize>,
@@ -51,14 +47,12 @@ pub(crate) struct Catalogue {
     complaints: HashSet<String>,
 }
 
-/// The directories and files that `UROM_PLUGIN_PATH` names; nothing when it is not set, or empty.
 pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
     let path = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
     path.map(|path| entries(&path))
 }
 
 impl Catalogue {
-    /// Knows nothing yet of the directories and files of `path`.
     pub(crate) fn new(path: Option<Vec<PathBuf>>, examiner: &Examiner) -> Catalogue {
         let place = |entry| Place::new(entry, examiner.clone());
         let places = path.map(|path| path.into_iter().map(place).collect());
@@ -109,7 +103,6 @@ impl Catalogue {
     }
 }
 
-/// The plugin that a candidate is, unless there is one of its name.
 fn take_in(
     place: &mut Place,
     file: &Path,
@@ -142,7 +135,6 @@ fn take_in(
     Ok(Found { entry, file: known.spelling().to_owned(), description: known.shown() })
 }
 
-/// The problems with files and directories.
 struct Complaints {
     last: HashSet<String>,
     now: HashSet<String>,

@@ -40,7 +40,6 @@ pub(super) fn of_host(
     }
 }
 
-/// The description of one of these plugins, as it travels.
 fn describe(plugins: &[Found], plugin: u64) -> Result<Arc<[u8]>, Failure> {
     let found = plugins.iter().find(|found| found.entry.id == plugin).ok_or_else(|| {
         let text = format!("{plugin:#x} is no plugin's id: take one from the plugin list");

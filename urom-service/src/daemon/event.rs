@@ -22,13 +22,11 @@ pub(crate) enum Event {
     Expired { serial: Serial, ticket: u128 },
 }
 
-/// A host that was greeted.
 #[derive(Debug)]
 pub(crate) struct HostLink {
     pub(crate) outbox: mpsc::Sender<DaemonToHost>,
     /// Ends its stream at once, without writing what is queued.
     pub(crate) give_up: oneshot::Sender<()>,
     pub(crate) plugins: Arc<[Found]>,
-    /// Its name in log lines.
     pub(crate) peer: SocketAddr,
 }

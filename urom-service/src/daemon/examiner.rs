@@ -14,7 +14,6 @@ use crate::examine::{DEADLINE, Examined, KILLED, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;
 
-/// Where files are loaded to be asked.
 #[derive(Debug, Clone)]
 pub(crate) enum Examiner {
     /// In a process each, with these variables.
@@ -33,7 +32,6 @@ pub(crate) enum Refusal {
     Daemon(String),
 }
 
-/// The answer of a plugin that can be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) version: u64,
@@ -42,10 +40,6 @@ pub(crate) struct Answer {
 }
 
 impl Examiner {
-    /// Asks a plugin. Blocks, but not for ever.
-    ///
-    /// # Errors
-    /// Why it cannot be served.
     fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, Refusal> {
         let in_process =
             |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
@@ -116,7 +110,6 @@ fn served(examined: &Examined) -> Result<Answer, Refusal> {
     Ok(Answer { version, api_version: Some(word) })
 }
 
-/// A file that is examined, or was.
 #[derive(Debug)]
 pub(crate) enum Question {
     Open(Background<Result<Answer, Refusal>>),
@@ -124,7 +117,6 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// Has a file examined that shows this.
     pub(crate) fn ask(examiner: &Examiner, file: &Path, shown: &PluginElf) -> Question {
         let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
         match Background::begin(move || examiner.ask(&path, &shown)) {

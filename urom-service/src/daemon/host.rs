@@ -30,24 +30,19 @@ const SEARCH: Duration = Duration::from_secs(3);
 const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
     plugin path and the files that it waits for";
 
-/// Shared by the tasks of all hosts.
 #[derive(Debug)]
 pub(crate) struct Reception {
     pub(crate) search: Search,
-    /// The secret that hosts must know, if any.
     pub(crate) secret: Option<Secret>,
     /// For the hosts that there may be, which are so many.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) limit: usize,
-    /// Lines about hosts that were turned away or lost.
     pub(crate) lines: Mutex<LineBudget>,
-    /// The CPUs hosts are told of, as text.
     pub(crate) cpus: String,
     pub(crate) max_message: usize,
     pub(crate) patience: Patience,
 }
 
-/// Greets a host, tells it what there is, and passes its requests on until it goes.
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
@@ -99,7 +94,6 @@ pub(crate) async fn serve(
         cpus: reception.cpus.clone(),
         max_message: reception.max_message as u64,
     };
-    // The queue is new and has room.
     let _ = outbox.try_send(welcome);
     let (give_up, given_up) = oneshot::channel();
     let host = HostLink { outbox, give_up, plugins, peer };
@@ -122,7 +116,6 @@ pub(crate) async fn serve(
             }
         }
     }
-    // The receiver is gone when the daemon ends.
     let _ = events.send(Event::HostGone { key }).await;
 }
 
@@ -134,12 +127,10 @@ async fn closed(stream: &TcpStream) {
 }
 
 impl Reception {
-    /// Whether there is room in the log for a line about a host.
     fn line(&self) -> Option<LeftOut> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).line()
     }
 
-    /// Tells a host why it cannot stay.
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
         if let Some(more) = self.line() {
             warn!("refused host {peer}: {failure}{more}");

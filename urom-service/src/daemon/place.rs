@@ -27,7 +27,6 @@ use crate::plugin_file::PluginFileError;
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
-/// An entry, which may be looked at at this moment.
 #[derive(Debug)]
 pub(super) struct Place {
     entry: PathBuf,
@@ -44,7 +43,6 @@ enum State {
 /// The files looked at before, as long as they are unchanged.
 pub(super) type Files = HashMap<PathBuf, Known>;
 
-/// The result of a look.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
     /// Files that may be plugins, by the names that these would have. They are being examined.
@@ -53,21 +51,17 @@ pub(super) struct Sight {
     pub(super) complaints: Vec<String>,
 }
 
-/// A file that was looked at.
 #[derive(Debug)]
 pub(super) struct Known {
     identity: Identity,
     /// What it shows without being loaded; or why it cannot be a plugin.
     looked: Result<PluginElf, String>,
-    /// The path it is loaded by.
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// The question to it, if it was examined.
     question: Option<Question>,
 }
 
-/// Why a file is not served.
 pub(super) enum PassedOver {
     /// An answer will be wanted.
     Because(String),
@@ -86,7 +80,6 @@ impl Place {
         Place { entry, examiner, state: State::Idle(Files::new()) }
     }
 
-    /// Begins a look, unless one goes on.
     pub(super) fn look(&mut self) -> Result<(), String> {
         if let State::Idle(files) = &mut self.state {
             let (files, entry, examiner) =
@@ -96,10 +89,6 @@ impl Place {
         Ok(())
     }
 
-    /// The result of the look. Waits for it once, until `until` at most.
-    ///
-    /// # Errors
-    /// Why nothing is known.
     pub(super) fn sight(&mut self, left: &mut Duration) -> Result<Sight, String> {
         let State::Looking(look) = &mut self.state else { return Ok(Sight::default()) };
         match look.outcome(left) {
@@ -118,10 +107,6 @@ impl Place {
         }
     }
 
-    /// What a candidate of the last look is, once its answer is known.
-    ///
-    /// # Errors
-    /// Why it is not served.
     pub(super) fn plugin(
         &mut self,
         file: &Path,
@@ -136,7 +121,6 @@ impl Place {
     }
 }
 
-/// Looks at an entry, with what was known of its files. Blocks for as long as its file system does.
 fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) {
     let (mut files, mut sight) = (Files::new(), Sight::default());
     let paths = match files_at(entry) {
@@ -160,10 +144,6 @@ fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) 
     (files, sight)
 }
 
-/// The file that an entry is, or those that lie in the directory.
-///
-/// # Errors
-/// Why the directory is skipped.
 fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
     if entry.is_file() {
         // The loader looks for a bare name elsewhere.
@@ -187,7 +167,6 @@ fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(names.iter().map(|name| entry.join(name)).collect())
 }
 
-/// The `*.so` of a directory, sorted.
 fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -200,13 +179,11 @@ fn plugin_files(directory: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Whether a file is named as linkers want libraries named.
 fn is_library(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.as_bytes().starts_with(b"lib"))
 }
 
 impl PassedOver {
-    /// The problem with it, if any.
     pub(super) fn complaint(self, file: &Path) -> Option<String> {
         match self {
             PassedOver::Because(reason) => {
@@ -221,7 +198,6 @@ impl PassedOver {
 }
 
 impl Known {
-    /// Looks at a file, unless it is one that was looked at `before`.
     fn of(file: &Path, before: Option<Known>) -> Result<Known, PassedOver> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let identity = Identity::of(file).map_err(|error| error.to_string())?;
@@ -266,7 +242,6 @@ impl Known {
         Ok(name)
     }
 
-    /// Its answer, once known.
     fn answer(&mut self, file: &Path, left: &mut Duration) -> Option<Result<Answer, String>> {
         let question = self.question.as_mut()?;
         let is_new = question.is_open();

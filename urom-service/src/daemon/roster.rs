@@ -1,9 +1,8 @@
 //! The roster: the workers, the hosts that wait for them, and the hosts on the way to them.
 //!
-//! A state machine without input or output: each event gives the actions it asks for. A worker is
-//! known by its id as long as hosts can be sent to it, and by its *serial*, which is never used
-//! twice, as long as its process lives: an id is free again the moment its worker was told to
-//! leave.
+//! A state machine without input or output: each event returns actions. A worker's *id* is free
+//! again when the worker is told to leave; its *serial* identifies its process and is never used
+//! twice.
 
 mod entry;
 mod host;
@@ -19,37 +18,33 @@ use self::entry::{Entry, Pending, State, Visitor, Waiting};
 use self::host::Host;
 use super::config::Limits;
 
-/// A host's stream.
 pub(crate) type HostKey = u64;
-/// One worker process.
 pub(crate) type Serial = u64;
 
 /// How many requests may wait for one worker that starts. When it is ready each is a message to it,
 /// all at once, and its queue has to have room for others besides.
 const MOST_WAITING: usize = BACKLOG / 2;
 
-/// The action that an event asks for.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Start a process.
-    Spawn { serial: Serial, id: u64, host: HostKey, worker: StartWorker },
-    /// Tell a worker.
+    Spawn {
+        serial: Serial,
+        id: u64,
+        host: HostKey,
+        worker: StartWorker,
+    },
     ToWorker(Serial, DaemonToWorker),
     /// End the stream to a worker, and the worker with it.
     Abandon(Serial),
-    /// Tell a host.
     ToHost(HostKey, DaemonToHost),
-    /// Let a ticket run out in a while.
     Expire(Serial, u128),
 }
 
-/// The workers hosts can be sent to.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     limits: Limits,
     /// By id; in order, because a group's ids are told in order.
     workers: BTreeMap<u64, Entry>,
-    /// The id of each worker that is in `workers`.
     ids: HashMap<Serial, u64>,
     /// The hosts that asked for workers and are still connected.
     hosts: HashMap<HostKey, Host>,
@@ -59,7 +54,6 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Nobody yet.
     pub(crate) fn new(limits: Limits) -> Roster {
         Roster { limits, ..Roster::default() }
     }
@@ -94,14 +88,12 @@ impl Roster {
         actions
     }
 
-    /// Notes where to look for a host.
     fn comes_to(&mut self, host: HostKey, serial: Serial) {
         if let Some(host) = self.hosts.get_mut(&host) {
             host.comes_to(serial, |known| self.ids.contains_key(&known));
         }
     }
 
-    /// A worker that there is not.
     fn spawn(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
         let (id, host) = (worker.id, waiting.host);
         self.last_serial += 1;
@@ -159,7 +151,6 @@ impl Roster {
         Ok(())
     }
 
-    /// Whether a host may go to one more worker.
     fn has_room(&self, host: HostKey, id: u64) -> Result<(), Failure> {
         let full = |text: String| Err(Failure::new(DocaError::FULL, text));
         let Limits { workers, workers_per_host, .. } = self.limits;
@@ -190,7 +181,6 @@ impl Roster {
         }
     }
 
-    /// The ids of a group's workers that hosts can use, rising.
     pub(crate) fn group(&self, gid: u32) -> Vec<u64> {
         let usable = |entry: &Entry| {
             entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.given_up
@@ -217,7 +207,6 @@ impl Roster {
         actions
     }
 
-    /// A worker has opened its plugins and listens.
     pub(crate) fn ready(
         &mut self,
         serial: Serial,
@@ -237,7 +226,6 @@ impl Roster {
         actions
     }
 
-    /// A worker waits for the host with this ticket.
     pub(crate) fn expected(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
         let (State::Ready(address), Some(visitor)) = (&entry.state, entry.tickets.get_mut(&ticket))
@@ -251,12 +239,11 @@ impl Roster {
 
     /// A worker cannot work, or did not get ready in time.
     pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        let mut actions = self.remove(serial, failure);
+        let mut actions = self.gone(serial, failure);
         actions.push(Action::Abandon(serial));
         actions
     }
 
-    /// A worker is not ready, and its time is up.
     pub(crate) fn overdue(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         match self.find(serial) {
             Some((_, Entry { state: State::Starting(_), .. })) => self.failed(serial, failure),
@@ -264,19 +251,12 @@ impl Roster {
         }
     }
 
-    /// A worker was silent for too long: it will be gone soon, whether it speaks again or not.
     pub(crate) fn silent(&mut self, serial: Serial) {
         if let Some((_, entry)) = self.find(serial) {
             entry.given_up = true;
         }
     }
 
-    /// A worker is gone; `failure` is for the hosts that wait for it.
-    pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        self.remove(serial, failure)
-    }
-
-    /// A host came to a worker.
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
         // A host that was not told of its ticket cannot have come with it; its request waits for an
         // answer.
@@ -294,7 +274,6 @@ impl Roster {
         }
     }
 
-    /// A host left a worker.
     pub(crate) fn departed(&mut self, serial: Serial, ticket: u128) {
         // One that never came cannot leave.
         if let Some((_, entry)) = self.find(serial)
@@ -304,7 +283,6 @@ impl Roster {
         }
     }
 
-    /// A host has not come for long.
     pub(crate) fn expired(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
         let Some(visitor) = entry.tickets.get_mut(&ticket).filter(|visitor| !visitor.there) else {
@@ -343,7 +321,6 @@ impl Roster {
         }
     }
 
-    /// The daemon ends: no new workers, and those that are there stop.
     pub(crate) fn stop(&mut self) -> Vec<Action> {
         self.stopping = true;
         let failure = Failure::new(DocaError::SHUTDOWN, "the daemon is shutting down");
@@ -351,7 +328,7 @@ impl Roster {
         let mut actions = Vec::new();
         for serial in serials {
             actions.push(Action::ToWorker(serial, DaemonToWorker::Stop));
-            actions.extend(self.remove(serial, &failure));
+            actions.extend(self.gone(serial, &failure));
             actions.push(Action::Abandon(serial));
         }
         actions
@@ -362,7 +339,6 @@ impl Roster {
         Some((id, self.workers.get_mut(&id)?))
     }
 
-    /// Sends a worker home, and forgets it.
     fn dismiss(&mut self, serial: Serial) -> Vec<Action> {
         if let Some(id) = self.ids.remove(&serial) {
             self.workers.remove(&id);
@@ -372,7 +348,7 @@ impl Roster {
 
     /// Forgets a worker. The hosts that wait for it are told; those that wanted to join it get
     /// another.
-    fn remove(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
+    pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let Some(id) = self.ids.remove(&serial) else { return Vec::new() };
         let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else {
             return Vec::new();
@@ -419,7 +395,6 @@ impl Roster {
     }
 }
 
-/// Makes a request wait for a worker that starts, up to a limit.
 fn wait(others: &mut Vec<Waiting>, id: u64, waiting: Waiting) -> Vec<Action> {
     if others.len() >= MOST_WAITING {
         let text = format!(

@@ -7,10 +7,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::discovery::Found;
 use crate::aside::on_thread;
 
-/// The tasks that wait for a look.
 type Asked = oneshot::Sender<Arc<[Found]>>;
 
-/// Asks for looks.
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
     ask: mpsc::UnboundedSender<Asked>,
@@ -20,9 +18,6 @@ pub(crate) struct Search {
 impl Search {
     /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files and
     /// directories. It is there before any host comes, when there may be no thread.
-    ///
-    /// # Errors
-    /// There is no thread.
     pub(crate) fn begin(
         look: impl FnMut() -> Vec<Found> + Send + 'static,
     ) -> Result<Search, String> {
@@ -40,7 +35,6 @@ impl Search {
         answered.await.ok()
     }
 
-    /// What the last look has shown; nothing before the end of the first.
     pub(crate) fn latest(&self) -> Option<Arc<[Found]>> {
         self.latest.borrow().clone()
     }
@@ -51,7 +45,6 @@ fn serve(
     mut asked: mpsc::UnboundedReceiver<Asked>,
     latest: watch::Sender<Option<Arc<[Found]>>>,
 ) {
-    // Before any host comes: what hangs or crashes is known by then.
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
         // After a panic, which is reported, the tasks that wait notice that the thread is gone.

@@ -33,7 +33,7 @@ use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
 use super::supervisor::{self, GRACE};
 use super::turns::{self, measured};
-use super::{tickets, words};
+use super::{dispatch, tickets};
 use crate::entrance::Entrance;
 
 /// How long a host may take to come to its worker.
@@ -48,21 +48,16 @@ struct Server {
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
     events: mpsc::Sender<Event>,
-    /// Lines about workers that hosts asked for and that cannot be.
     not_started: LineBudget,
 }
 
 struct WorkerLink {
     id: WorkerId,
-    /// The names of its plugins.
     plugins: String,
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
 /// Serves until `stop` is ready, then stops everything in order.
-///
-/// # Errors
-/// The listener's address cannot be had.
 pub(crate) async fn serve(
     listener: TcpListener,
     config: DaemonConfig,
@@ -186,7 +181,7 @@ impl Server {
 
     fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
         let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-        words::of_host(&mut self.roster, key, plugins, message, tickets::draw)
+        dispatch::of_host(&mut self.roster, key, plugins, message, tickets::draw)
     }
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
@@ -194,7 +189,7 @@ impl Server {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        words::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
+        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
@@ -235,7 +230,6 @@ impl Server {
         let names: Vec<&str> = plugins.iter().map(|found| &found.entry.name[..]).collect();
         let names = names.join(", ");
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
-        // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
         self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
         let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
@@ -269,7 +263,6 @@ impl Server {
         self.roster.failed(serial, failure)
     }
 
-    /// How long a worker may take to open its plugins.
     fn ready_within(&self) -> Patience {
         self.config.patience.at_least(self.launcher.ready_deadline())
     }
@@ -278,7 +271,6 @@ impl Server {
         let events = self.events.clone();
         let timer = async move {
             delay.run_out().await;
-            // The receiver is gone when the daemon ends.
             let _ = events.send(event).await;
         };
         tokio::spawn(measured("a timer", timer));

@@ -38,7 +38,6 @@ pub(crate) const KILLED: &str = "signal 9 (SIGKILL)";
 /// How many characters of what a plugin prints are told.
 const SAID: usize = 400;
 
-/// How many bytes of it are looked at.
 const READ: u64 = 1 << 16;
 
 /// How many bytes it may write to one file: what it prints is kept in memory.
@@ -135,7 +134,6 @@ impl Examined {
     }
 }
 
-/// The messages of the child.
 #[derive(Debug, Serialize, Deserialize)]
 enum Step {
     Loaded,
@@ -188,7 +186,6 @@ pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result
     Ok(judge(&read(&mut told)?, status, limit, &String::from_utf8_lossy(&read(&mut said)?)))
 }
 
-/// A file that lies in memory alone.
 fn memory(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
 }

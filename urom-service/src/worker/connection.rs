@@ -13,22 +13,16 @@ use super::outgoing::{Outgoing, Pool};
 use super::slot::{NOBODY, Slot, SlotError, Token};
 use crate::host_names::HostName;
 
-/// A connection of a host.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Its control stream.
     pub(crate) link: LinkKey,
     /// What plugins know it by; never used twice in a worker's life.
     pub(crate) dest_id: u64,
-    /// What log lines call the host.
     pub(crate) host: HostName,
-    /// The message limit in bytes.
     pub(crate) limit: usize,
     /// The longest payload of a notification within that limit, in bytes.
     pub(crate) longest: u64,
-    /// What its messages begin with, both ways.
     pub(crate) pass: Pass,
-    /// The host's number for it.
     peer_channel: u16,
     slots: Box<[Slot]>,
     /// Frames that UCX has not sent: those in `open` and in `sending`.
@@ -51,15 +45,11 @@ pub(crate) struct Connection {
     pub(crate) counted: usize,
 }
 
-/// How a host is reached.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Its number for the connection.
     pub(crate) channel: u16,
     pub(crate) endpoint: Endpoint,
-    /// What messages begin with, both ways.
     pub(crate) pass: Pass,
-    /// What log lines call it.
     pub(crate) name: HostName,
 }
 
@@ -71,7 +61,6 @@ const MOST_UNFILLED: usize = 8;
 /// Why a notification is not on its way.
 #[derive(Debug)]
 pub(crate) enum NotifyError {
-    /// The plugin did not pack it.
     Pack(PackError),
     /// UCX did not make room for it: the connection is of no more use.
     Send(Status),
@@ -123,7 +112,6 @@ impl Connection {
             .filter(|state| state.plugin == NOBODY && self.unsent <= most)
     }
 
-    /// Why a slot is not to be had.
     #[cold]
     pub(crate) fn misuse(&self, slot: u16) -> SlotError {
         match self.slots.get(usize::from(slot)) {
@@ -166,26 +154,20 @@ impl Connection {
         })
     }
 
-    /// Whether UCX is not done with a message.
     #[inline]
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
     }
 
-    /// How many messages UCX is not done with.
     pub(crate) fn unread(&self) -> usize {
         self.sending.len()
     }
 
-    /// Whether these are more than the host may leave unread.
     pub(crate) fn is_over(&self) -> bool {
         self.unread() > self.most_unread
     }
 
     /// Adds a notification that a plugin packs; `len` is how long its payload should be.
-    ///
-    /// # Errors
-    /// That of `pack`, or UCX's while making room.
     #[inline(always)]
     pub(crate) fn notify(
         &mut self,
@@ -202,10 +184,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Adds a notification of the worker's own.
-    ///
-    /// # Errors
-    /// UCX's, while making room.
     pub(crate) fn refuse(
         &mut self,
         pool: &mut Pool,
@@ -245,9 +223,6 @@ impl Connection {
 
     /// Sends what was written, unless UCX has so much unsent that it can wait: then
     /// [`collect`](Connection::collect) sends it, or the next frame for which there is no room.
-    ///
-    /// # Errors
-    /// UCX's: the connection is of no more use.
     #[inline(always)]
     pub(crate) fn flush(&mut self) -> Result<(), Status> {
         if self.sending.len() >= MOST_UNFILLED {
@@ -280,9 +255,6 @@ impl Connection {
     }
 
     /// Collects what UCX is done with, and sends what waited for that. Whether there was anything.
-    ///
-    /// # Errors
-    /// UCX's: the connection is of no more use.
     pub(crate) fn collect(&mut self, pool: &mut Pool) -> Result<bool, Status> {
         let mut any = false;
         while let Some((request, frames)) = self.sending.pop_front() {
@@ -319,7 +291,6 @@ impl Connection {
         for (request, _) in self.sending {
             request.detach();
         }
-        // Goes on by itself: nothing waits for it.
         drop(self.endpoint.close(CloseMode::Force));
         last.map(|(request, _)| request)
     }
@@ -366,7 +337,6 @@ mod tests {
             ours.progress();
             connection.collect(&mut pool).unwrap();
         };
-        // Until the two have found each other.
         turn(&mut connection, 1);
         while got.get() == 0 {
             theirs.progress();

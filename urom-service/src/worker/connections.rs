@@ -1,5 +1,3 @@
-//! The table of connections, by the channel number that commands carry.
-
 use super::connection::Connection;
 use super::messages::LinkKey;
 
@@ -8,7 +6,6 @@ use super::messages::LinkKey;
 pub(crate) struct Connections {
     /// The place in `all` of each channel number; 0 for those that nobody has.
     places: Box<[u16; NUMBERS]>,
-    /// Nobody is at place 0.
     all: Vec<Option<Box<(u16, Connection)>>>,
     next: u16,
     count: usize,
@@ -19,7 +16,7 @@ pub(crate) struct Connections {
 const NUMBERS: usize = 1 << 16;
 
 impl Connections {
-    /// Numbers begin with this one, or with 1 in place of 0.
+    /// Numbers begin with this one, or with 1 instead of 0.
     pub(crate) fn new(first: u16) -> Connections {
         // Fresh zeroed memory from the system is not touched before it is used.
         let places = vec![0; NUMBERS].into_boxed_slice().try_into();
@@ -27,7 +24,6 @@ impl Connections {
         Connections { places, all: vec![None], next: first.max(1), count: 0 }
     }
 
-    /// A number that is free; `None` when none is.
     pub(crate) fn free_number(&mut self) -> Option<u16> {
         if self.count >= NUMBERS - 2 {
             return None;
@@ -40,7 +36,6 @@ impl Connections {
         Some(number)
     }
 
-    /// Enters a connection under a free number.
     pub(crate) fn insert(&mut self, number: u16, connection: Connection) {
         let place = match self.all.iter().skip(1).position(Option::is_none) {
             Some(free) => free + 1,
@@ -55,14 +50,12 @@ impl Connections {
         self.count += 1;
     }
 
-    /// The connection of a number.
     #[inline]
     pub(crate) fn get(&mut self, number: u16) -> Option<&mut Connection> {
         let place = usize::from(self.places[usize::from(number)]);
         self.all.get_mut(place)?.as_deref_mut().map(|(_, connection)| connection)
     }
 
-    /// Takes a connection out.
     pub(crate) fn remove(&mut self, number: u16) -> Option<Connection> {
         let place = usize::from(std::mem::take(&mut self.places[usize::from(number)]));
         let (_, connection) = *self.all.get_mut(place)?.take()?;
@@ -75,7 +68,6 @@ impl Connections {
         self.all.iter().flatten().find(|entry| entry.1.link == link).map(|entry| entry.0)
     }
 
-    /// All of them, with their numbers.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut Connection)> {
         self.all.iter_mut().flatten().map(|entry| (entry.0, &mut entry.1))
     }

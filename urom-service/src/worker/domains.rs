@@ -29,7 +29,6 @@ pub(crate) type Key = (LinkKey, u64);
 #[derive(Debug)]
 pub(crate) struct Domains {
     names: RwLock<HashMap<u64, Entry>>,
-    /// Taken by one event of the control streams at a time.
     registry: Mutex<Registry>,
 }
 
@@ -40,7 +39,6 @@ struct Entry {
     domains: usize,
 }
 
-/// What is known of a member.
 #[derive(Debug)]
 struct Member {
     /// Address by plugin, in the order of the names.
@@ -48,7 +46,6 @@ struct Member {
     segments: Arc<[Segment]>,
 }
 
-/// A buffer of a member's process.
 #[derive(Debug)]
 struct Segment {
     va: u64,
@@ -65,7 +62,6 @@ struct Registry {
     most_entries: usize,
 }
 
-/// A domain that runs.
 #[derive(Debug)]
 struct Running {
     ids: Vec<u64>,
@@ -116,7 +112,6 @@ impl Domains {
         Ok(())
     }
 
-    /// Ends a domain, if it runs: from now on plugins find nothing of it.
     pub(crate) fn end(&self, key: Key) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = registry.running.remove(&key) {
@@ -124,7 +119,6 @@ impl Domains {
         }
     }
 
-    /// Ends every domain of a host that is gone.
     pub(crate) fn end_all(&self, link: LinkKey) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let over: Vec<Running> = registry
@@ -150,7 +144,6 @@ impl Domains {
         }
     }
 
-    /// How many run: of one host, or of all.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn count(&self, of: Option<LinkKey>) -> usize {
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,12 +171,10 @@ impl Domains {
         self.find(id, |member| member.segments.iter().position(has))
     }
 
-    /// The memory handle of a member's buffer.
     pub(crate) fn memh(&self, id: u64, segment: usize) -> Option<*const [u8]> {
         self.find(id, |member| some_bytes(&member.segments.get(segment)?.memh))
     }
 
-    /// The remote key of a member's buffer.
     pub(crate) fn mkey(&self, id: u64, segment: usize) -> Option<*const [u8]> {
         self.find(id, |member| some_bytes(&member.segments.get(segment)?.mkey))
     }
@@ -195,7 +186,6 @@ fn some_bytes(bytes: &Stored) -> Option<*const [u8]> {
 }
 
 impl Registry {
-    /// Whether there is room for a domain.
     fn admit(&self, (link, domain): Key, entries: usize, table: &Table<'_>) -> Result<(), Failure> {
         if self.running.contains_key(&(link, domain)) {
             return Err(Failure::new(DocaError::BAD_STATE, "the domain runs here already"));
@@ -253,9 +243,6 @@ impl Registry {
 }
 
 /// The buffers of a participant, if one of its members is known with them from another domain.
-///
-/// # Errors
-/// `ALREADY_EXIST` for a member that is known otherwise.
 fn known_segments(
     participant: &Participant<'_>,
     names: &HashMap<u64, Entry>,
@@ -297,7 +284,6 @@ fn are_equal(segments: &[domain::Segment<'_>], there: &[Segment]) -> bool {
     segments.len() == there.len() && segments.iter().zip(there).all(equals)
 }
 
-/// Every byte string of a participant.
 fn strings<'a>(participant: &'a Participant<'a>) -> impl Iterator<Item = &'a [u8]> {
     let addresses = participant.members.iter().flat_map(|member| &member.addresses);
     let addresses = addresses.flat_map(|address| [address.plugin.as_bytes(), address.address]);

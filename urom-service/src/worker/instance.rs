@@ -24,26 +24,16 @@ use urom_log::LineBudget;
 /// Real ones have some hundred.
 const LONGEST_ADDRESS: usize = 15 << 10;
 
-/// Why a notification is not packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PackError {
-    /// The plugin says so.
     #[error("notif_pack failed: {0}")]
     Failed(DocaError),
-    /// What the plugin says it wrote cannot be.
     #[error(
         "notif_pack gave a length of {packed} bytes for a notification of {len}: it must be {header} for the header and at \
          most {len} more, {room} in all",
         header = NOTIFICATION_HEADER
     )]
-    Length {
-        /// What it gave.
-        packed: usize,
-        /// The notification's own length, without a header.
-        len: u64,
-        /// How much there was room for.
-        room: usize,
-    },
+    Length { packed: usize, len: u64, room: usize },
 }
 
 impl PackError {
@@ -61,10 +51,8 @@ impl PackError {
 pub(crate) struct Instance {
     /// Its id: a single bit.
     pub(crate) id: u64,
-    /// Its name.
     pub(crate) name: String,
     build: PluginBuild,
-    /// Commands it was given and has not answered.
     outstanding: usize,
     methods: Methods,
     /// Told of each call before it is made.
@@ -81,10 +69,6 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Loads and opens a plugin and asks for its address.
-    ///
-    /// # Errors
-    /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
     pub(crate) fn open(
         item: &PluginItem,
         domains: Arc<Domains>,
@@ -111,7 +95,6 @@ impl Instance {
         Instance::begin(item.id, name, fingerprint, file, domains, calls)
     }
 
-    /// Opens a plugin that is loaded.
     pub(crate) fn begin(
         id: u64,
         name: String,
@@ -191,19 +174,16 @@ impl Instance {
         Ok(bytes)
     }
 
-    /// Where it is reached.
     pub(crate) fn address(&self) -> PluginAddress {
         PluginAddress { name: self.name.clone(), build: self.build, address: self.address.clone() }
     }
 
-    /// Hangs a command into the plugin's list.
     #[inline]
     pub(crate) fn push(&mut self, command: CommandDesc) {
         self.commands.push_back(command);
         self.outstanding += 1;
     }
 
-    /// Whether commands wait to be handed over.
     #[inline]
     pub(crate) fn has_commands(&self) -> bool {
         !self.commands.is_empty()
@@ -211,9 +191,6 @@ impl Instance {
 
     /// Hands the list over. A plugin stops at the first command that fails, so it is called again
     /// while that moves anything.
-    ///
-    /// # Errors
-    /// The plugin's, when it leaves commands behind: [`take_back`](Instance::take_back) has them.
     #[inline]
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         let first = self.first_command();
@@ -248,20 +225,17 @@ impl Instance {
         Ok(())
     }
 
-    /// The next command that the plugin left behind.
     pub(crate) fn take_back(&mut self) -> Option<CommandDesc> {
         let command = self.commands.pop_front()?;
         self.outstanding = self.outstanding.saturating_sub(1);
         Some(command)
     }
 
-    /// Whether it has commands that it has not answered.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.outstanding > 0
     }
 
-    /// Notes that a command is answered.
     #[inline]
     pub(crate) fn answered(&mut self) {
         self.outstanding = self.outstanding.saturating_sub(1);
@@ -278,7 +252,6 @@ impl Instance {
         self.calls.over();
     }
 
-    /// Lets the plugin work, and collects what it finished. Whether there is anything.
     #[inline]
     pub(crate) fn progress(&mut self) -> bool {
         self.calls.begin(Method::Progress);
@@ -302,7 +275,6 @@ impl Instance {
         }
     }
 
-    /// The next finished notification.
     #[inline]
     pub(crate) fn finished(&mut self) -> Option<NotificationDesc> {
         self.notifications.pop_front()

@@ -26,23 +26,23 @@ const WHOLE_WITHIN: u32 = 16;
 /// What there is to do with the domains, in the order in which hosts asked for it.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// A host's domain starts or ends.
-    Turn { key: Key, word: Asked, answer: Answer },
+    Turn {
+        key: Key,
+        word: Asked,
+        answer: Answer,
+    },
     /// A host is gone, and all its domains with it.
     Over(LinkKey),
 }
 
-/// What a host wants of a domain.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// It starts, if the table is one.
     Start(Table),
     /// It would start, but there was no room for its table.
     StartWithoutRoom,
     End,
 }
 
-/// A domain's table that has come in, or does.
 #[derive(Debug)]
 pub(crate) struct Table {
     bytes: Vec<u8>,
@@ -51,7 +51,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// With more bytes; nothing when there is no room for them.
     fn with(mut self, bytes: &[u8], room: &Arc<Semaphore>) -> Option<Table> {
         // No message has more bytes than such a number tells.
         let more = Arc::clone(room).try_acquire_many_owned(bytes.len() as u32).ok()?;
@@ -72,7 +71,6 @@ pub(crate) struct TableInbox {
 }
 
 impl TableInbox {
-    /// An inbox, and what [`read_tables`] has to do.
     pub(crate) fn new() -> (TableInbox, mpsc::UnboundedReceiver<Job>) {
         let (jobs, to_do) = mpsc::unbounded_channel();
         (TableInbox { jobs, room: Arc::new(Semaphore::new(ROOM)) }, to_do)
@@ -101,7 +99,6 @@ pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
     let (key, word, Answer { outbox, turn }) = match job {
         Job::Turn { key, word, answer } => (key, word, answer),
         Job::Over(link) => {
-            // There is nobody to tell that it failed.
             let _ = apart(move || domains.end_all(link)).await;
             return;
         }
@@ -155,7 +152,6 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     }
 }
 
-/// A host's domains. Dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Intake {
     link: LinkKey,
@@ -167,9 +163,7 @@ pub(crate) struct Intake {
 #[derive(Debug)]
 struct Partial {
     domain: u64,
-    /// Its bytes so far; nothing when there was no room for them.
     table: Option<Table>,
-    /// How many are to come.
     missing: usize,
     rounds: u32,
 }
@@ -181,9 +175,6 @@ impl Intake {
 
     /// Takes what the host says. What has to be done for that is a job of [`read_tables`], which
     /// answers.
-    ///
-    /// # Errors
-    /// Why the host must go: it does not keep to the order of things.
     pub(crate) fn hear(
         &mut self,
         domain: u64,
@@ -242,7 +233,6 @@ impl Intake {
         Some(Failure::new(DocaError::TIME_OUT, text))
     }
 
-    /// Adds a piece; what is to be done if the table is whole.
     fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<Asked>, Failure> {
         let fits = |table: &&mut Partial| {
             table.domain == domain && bytes.len() <= table.missing && !bytes.is_empty()
@@ -357,7 +347,6 @@ mod tests {
         for intake in &mut holders {
             assert!(intake.piece(1, &nearly_all).unwrap().is_none());
         }
-        // Its bytes go nowhere.
         scene.sends(&blob(100));
         scene.works().await;
         match scene.told.try_recv() {

@@ -17,13 +17,11 @@ use super::domains::Domains;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PluginCtx {
-    /// What the plugin sees, and may write to.
     ctx: WorkerCtx,
     domains: Arc<Domains>,
     plugin: String,
 }
 
-/// All four, as every plugin gets them.
 const LOOKUPS: DomainLookups = DomainLookups {
     addr_lookup: Some(addr),
     seg_lookup: Some(seg),
@@ -42,12 +40,6 @@ impl PluginCtx {
         NonNull::from(Box::leak(Box::new(PluginCtx { ctx, domains, plugin }))).cast()
     }
 
-    /// Takes it back.
-    ///
-    /// # Safety
-    ///
-    /// `ctx` is from [`leak`](PluginCtx::leak), is given back once, and the plugin does not use it
-    /// any more.
     pub(crate) unsafe fn free(ctx: NonNull<WorkerCtx>) {
         // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
         // promise.
@@ -138,11 +130,6 @@ unsafe extern "C" fn mkey(
     unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(domain_id, seg)) }
 }
 
-/// Answers with a handle and its length.
-///
-/// # Safety
-///
-/// As [`answer`]; `len` and `handle` are NULL or places that can be written to.
 unsafe fn handle(
     ctx: *mut WorkerCtx,
     seg: c_int,

@@ -1,10 +1,8 @@
-//! Outgoing messages: notification frames that travel together, and the buffers they are written
-//! into.
+//! Outgoing messages: notification frames that travel together, and their buffers.
 //!
-//! A plugin's `notif_pack` writes a 32-byte header and the notification behind it; the frame wants
-//! its own header of 8 (or 12) bytes and the same bytes behind it. So the plugin packs 32 bytes
-//! *before* the place of the payload, over the end of the previous frame, whose bytes are saved
-//! before and put back afterwards. Nothing is copied twice.
+//! A plugin's `notif_pack` writes a 32-byte header and the notification; a frame has a header of 8
+//! or 12 bytes. So the plugin packs over the end of the previous frame, whose bytes are saved
+//! before and restored afterwards. Nothing is copied twice.
 
 use ucx::Buffer;
 use urom_abi::DocaError;
@@ -15,7 +13,6 @@ use urom_wire::frame::{
 };
 use urom_wire::pass::Pass;
 
-/// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
 
 /// Room before the first frame, for the header that `notif_pack` writes there.
@@ -29,7 +26,6 @@ pub(crate) struct Outgoing(Box<Frames>);
 struct Frames {
     /// How many bytes the connection's pass and the frames take; they begin behind the headroom.
     len: usize,
-    /// How many there are.
     count: usize,
     bytes: Box<[u8]>,
 }
@@ -50,7 +46,6 @@ unsafe impl Buffer for Outgoing {
 }
 
 impl Outgoing {
-    /// An empty message for notifications of up to `limit` bytes, their 32-byte header included.
     pub(crate) fn new(limit: usize) -> Outgoing {
         let room = Outgoing::room_for(limit);
         // Fresh zeroed memory from the system is not touched before it is used, however large the
@@ -62,18 +57,15 @@ impl Outgoing {
         }))
     }
 
-    /// Has it begin with this pass.
     pub(crate) fn begin_with(mut self, pass: Pass) -> Outgoing {
         self.0.bytes[HEADROOM..][..Pass::LEN].copy_from_slice(pass.as_bytes());
         self
     }
 
-    /// How many bytes a message for notifications of up to `limit` bytes takes.
     pub(crate) fn room_for(limit: usize) -> usize {
         HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit
     }
 
-    /// How many frames there are.
     #[inline]
     pub(crate) fn frames(&self) -> usize {
         self.0.count
@@ -88,9 +80,6 @@ impl Outgoing {
     /// Adds a notification that `pack` writes: its header of 32 bytes, then the payload, into a
     /// place of `limit` bytes, at least the header's. It says how many bytes the payload has. There
     /// must be [room](Outgoing::has_room).
-    ///
-    /// # Errors
-    /// That of `pack`; nothing is added then.
     #[inline]
     pub(crate) fn add_packed<E>(
         &mut self,
@@ -158,7 +147,6 @@ impl Outgoing {
         frames.count += 1;
     }
 
-    /// Makes it empty again, but for the pass.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.0.len = Pass::LEN;
@@ -166,7 +154,6 @@ impl Outgoing {
     }
 }
 
-/// The place of the header that `notif_pack` writes.
 #[inline]
 fn overlap(place: &mut [u8]) -> &mut [u8; NOTIFICATION_HEADER] {
     match place.first_chunk_mut() {
@@ -175,29 +162,24 @@ fn overlap(place: &mut [u8]) -> &mut [u8; NOTIFICATION_HEADER] {
     }
 }
 
-/// Buffers that wait to be used again.
 #[derive(Debug)]
 pub(crate) struct Pool {
     spares: Vec<Outgoing>,
     limit: usize,
 }
 
-/// How many buffers are kept.
 const SPARES: usize = 64;
 
 impl Pool {
-    /// A pool of buffers for notifications of up to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Pool {
         Pool { spares: Vec::with_capacity(SPARES), limit }
     }
 
-    /// An empty buffer.
     #[cold]
     pub(crate) fn take(&mut self) -> Outgoing {
         self.spares.pop().unwrap_or_else(|| Outgoing::new(self.limit))
     }
 
-    /// Keeps a buffer for later.
     pub(crate) fn give(&mut self, mut buffer: Outgoing) {
         if self.spares.len() < SPARES {
             buffer.clear();
@@ -217,7 +199,6 @@ mod tests {
         &outgoing.0.bytes[HEADROOM..HEADROOM + outgoing.0.len]
     }
 
-    /// Its frames.
     fn message(outgoing: &Outgoing) -> &[u8] {
         &whole(outgoing)[Pass::LEN..]
     }

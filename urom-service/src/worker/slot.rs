@@ -1,6 +1,5 @@
 //! A host's task slots in the data loop, and how an answer finds its own again.
 
-/// One of a host's task slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// Counts the slot's commands, so that an old answer is not taken for a new one.
@@ -9,25 +8,21 @@ pub(crate) struct Slot {
     pub(super) plugin: u32,
 }
 
-/// Above every plugin's place.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 impl Slot {
     pub(super) const NEW: Slot = Slot { generation: 0, plugin: NOBODY };
 
-    /// The generation of the slot's next command.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.generation.wrapping_add(1)
     }
 
-    /// Takes the slot for its next command, to the plugin at place `plugin`.
     #[inline]
     pub(crate) fn occupy(&mut self, plugin: u8) {
         *self = Slot { generation: self.next(), plugin: plugin.into() };
     }
 
-    /// The place of the plugin that is at work for it.
     pub(super) fn owner(self) -> Option<u8> {
         u8::try_from(self.plugin).ok()
     }
@@ -57,7 +52,6 @@ impl Token {
     }
 }
 
-/// Why a host's command is no command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SlotError {
     #[error("task slot {slot} is beyond the {limit} it asked for")]

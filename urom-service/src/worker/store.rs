@@ -13,10 +13,8 @@ pub(crate) const CAPACITY: usize = 256 << 20;
 /// What a string costs besides its bytes, about.
 const OVERHEAD: usize = 64;
 
-/// A string that is stored.
 pub(crate) type Stored = Arc<[u8]>;
 
-/// A set of byte strings that only grows.
 #[derive(Debug)]
 pub(crate) struct Store {
     strings: HashSet<Stored>,
@@ -25,18 +23,15 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// An empty store that takes so many bytes.
     pub(crate) fn new(capacity: usize) -> Store {
         Store { strings: HashSet::new(), used: 0, capacity }
     }
 
-    /// How much of the capacity is taken.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used
     }
 
-    /// Whether these strings fit, together with those that are there.
     pub(crate) fn has_room<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut seen = HashSet::new();
         let mut left = self.capacity.saturating_sub(self.used);

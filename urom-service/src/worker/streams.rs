@@ -16,7 +16,6 @@ use super::control::Event;
 use super::messages::LinkKey;
 use crate::lobby::Seat;
 
-/// The stream to the daemon.
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
@@ -28,11 +27,9 @@ pub(super) async fn daemon_stream(
         Ok(()) => relay::run(stream, outgoing, &events, patience, Event::Daemon).await,
         Err(error) => Some(error),
     };
-    // Nobody listens when the worker ends.
     let _ = events.send(Event::DaemonGone(end)).await;
 }
 
-/// The stream of a host.
 pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,
@@ -55,9 +52,11 @@ pub(super) async fn host_stream(
     if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
         return;
     }
-    let relayed =
-        relay::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
+    let relayed = relay::run(stream, outgoing, &events, patience, |message| Event::Host {
+        link,
+        message,
+        turn: None,
+    });
     let end = relayed.await;
-    // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;
 }

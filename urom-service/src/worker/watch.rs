@@ -16,18 +16,15 @@ pub(crate) const LOOK: Duration = Duration::from_secs(1);
 /// How many seconds a call may take before everybody is told.
 pub(crate) const LONG: u32 = 5;
 
-/// What the two threads share.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     turn: AtomicU64,
     /// The call that the data thread is in, as [`Calls`] writes it; 0 outside of plugins.
     call: AtomicU32,
-    /// The plugins, by place.
     names: Mutex<Vec<String>>,
 }
 
 impl Watch {
-    /// Counts a turn of the data thread.
     #[inline]
     pub(crate) fn next_turn(&self) {
         // Nobody else writes it, so this needs no atomic addition.
@@ -58,7 +55,6 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// A call begins.
     #[inline]
     pub(crate) fn begin(&self, method: Method) {
         self.watch.call.store(self.plugin | method as u32, Ordering::Relaxed);
@@ -71,7 +67,6 @@ impl Calls {
     }
 }
 
-/// What the control thread has seen of a [`Watch`].
 #[derive(Debug)]
 pub(crate) struct Observer {
     watch: Arc<Watch>,
@@ -82,12 +77,10 @@ pub(crate) struct Observer {
     seconds: u32,
 }
 
-/// What a look found out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// A plugin has kept the data thread for [`LONG`] seconds now.
     Stuck(Stuck),
-    /// It does no more, after this.
     Returned(Stuck),
 }
 
@@ -96,7 +89,6 @@ impl Observer {
         Observer { watch, turn: 0, call: 0, seconds: 0 }
     }
 
-    /// Looks, which is to be done every [`LOOK`].
     pub(crate) fn look(&mut self) -> Option<News> {
         let call = self.watch.call.load(Ordering::Relaxed);
         let turn = self.watch.turn.load(Ordering::Relaxed);

@@ -21,11 +21,9 @@ pub(super) struct Entry {
     pub(super) tickets: HashMap<u128, Visitor>,
 }
 
-/// A host with a ticket.
 #[derive(Debug)]
 pub(super) struct Visitor {
     pub(super) host: HostKey,
-    /// The worker has seen it.
     pub(super) there: bool,
     /// The worker was told to expect it no more, and may just have let it in.
     pub(super) late: bool,
@@ -51,7 +49,6 @@ pub(super) enum State {
     Ready(SocketAddr),
 }
 
-/// A request that waits for a worker that starts.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) host: HostKey,

@@ -7,12 +7,8 @@ use super::Serial;
 
 /// One of a host's places: it is at a worker, on the way to one, or waits for one. There are as
 /// many of a host's as were handed out and not dropped.
-#[derive(Debug)]
-pub(super) struct Place {
-    _one: Arc<()>,
-}
+pub(super) type Place = Arc<()>;
 
-/// A host that asked for workers.
 #[derive(Debug, Default)]
 pub(super) struct Host {
     places: Arc<()>,
@@ -23,14 +19,12 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// How many places it has.
     pub(super) fn count(&self) -> usize {
         Arc::strong_count(&self.places) - 1
     }
 
-    /// One more.
     pub(super) fn place(&self) -> Place {
-        Place { _one: Arc::clone(&self.places) }
+        Arc::clone(&self.places)
     }
 
     /// Notes a worker that it comes to, or waits for; `lives` says whether another is still there.

@@ -38,16 +38,13 @@ use crate::worker::watch::{LOOK, Observer, Watch};
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
 
-/// How the control thread ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Everything was closed.
     Orderly,
     /// A plugin holds the data thread, which was to end, or has held it for too long.
     Stuck,
 }
 
-/// What the control thread starts with.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) id: WorkerId,
@@ -56,23 +53,17 @@ pub(crate) struct Setup {
     /// After how many seconds a plugin that does not return ends the worker.
     pub(crate) plugin_timeout: Option<u32>,
     pub(crate) place: Place,
-    /// Where hosts connect.
     pub(crate) listener: std::net::TcpListener,
     pub(crate) daemon: StdUnixStream,
     pub(crate) mailbox: Arc<Mailbox<ToData>>,
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
-    /// What plugins look up.
     pub(crate) domains: Arc<Domains>,
-    /// The data thread's.
     pub(crate) watch: Arc<Watch>,
 }
 
 /// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the
 /// loader's lock, which a thread takes for the first use of some variables of its own, and this one
 /// has to end the worker then.
-///
-/// # Errors
-/// The operating system's.
 pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     setup.listener.set_nonblocking(true)?;
     setup.daemon.set_nonblocking(true)?;
@@ -186,7 +177,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             _ = look.tick() => if !control.look() { break End::Stuck },
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
-                let secret = door.as_ref().and_then(|door| door.secret.clone());
+                let secret = door.flatten();
                 let (says, heard) = mpsc::channel(1);
                 control.streams.spawn(host_stream(last_link, stream, (peer, seat), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
@@ -228,20 +219,13 @@ impl Stop {
     async fn asked(&mut self) -> &'static str {
         loop {
             let name = tokio::select! {
-                () = next(&mut self.terminate) => "SIGTERM",
-                () = next(&mut self.hangup) => "SIGHUP",
+                () = hangup::received(&mut self.terminate) => "SIGTERM",
+                () = hangup::received(&mut self.hangup) => "SIGHUP",
             };
             if getppid() == self.parent {
                 return name;
             }
         }
-    }
-}
-
-async fn next(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
     }
 }
 
