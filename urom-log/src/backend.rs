@@ -59,7 +59,8 @@ impl Backend {
     }
 }
 
-/// All backends of a process, and the limits that hold for all.
+/// All backends of a process, and the limits that hold for all. A setter fails with `INVALID_VALUE`
+/// for a level outside 10 to 70, or a backend that is unknown or of the other kind.
 #[derive(Debug)]
 pub struct Backends {
     first: OnceLock<&'static Backend>,
@@ -161,9 +162,6 @@ impl Backends {
 
     /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a backend of the program's
     /// lines.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no such backend, or one for SDK messages, or no level from 10 to 70.
     pub fn set_limit(
         &'static self,
         backend: *const Backend,
@@ -177,9 +175,6 @@ impl Backends {
     }
 
     /// `doca_log_backend_set_sdk_level`, for a backend of SDK messages.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no such backend, or one for the program's lines, or no level from 10 to 70.
     pub fn set_sdk_level(
         &'static self,
         backend: *const Backend,
@@ -192,9 +187,6 @@ impl Backends {
     }
 
     /// `doca_log_level_set_global_{lower,upper}_limit`.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no level from 10 to 70.
     pub fn set_global_limit(&self, end: End, level: u32) -> Result<(), DocaError> {
         self.limits[end as usize].store(checked(level)?, Relaxed);
         Ok(())
@@ -206,9 +198,6 @@ impl Backends {
     }
 
     /// `doca_log_level_set_global_sdk_limit`: for the SDK backends there are, and those to come.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no level from 10 to 70.
     pub fn set_global_sdk_limit(&'static self, level: u32) -> Result<(), DocaError> {
         self.sdk.store(checked(level)?, Relaxed);
         self.all()

@@ -26,7 +26,6 @@ static PROCESS: OnceLock<&'static dyn Output> = OnceLock::new();
 /// From now on the lines of `doca_log` go to `log`, as those of daemon and workers do, and not to
 /// the backends. The first call wins.
 pub fn set_process_log(log: &'static dyn Output) {
-    // A second log in one process is no reason to fail: the first one goes on.
     let _ = PROCESS.set(log);
 }
 

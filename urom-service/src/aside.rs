@@ -1,5 +1,5 @@
-//! Threads for work that a loop must not wait for. tokio has such threads too, but panics when there
-//! can be none at that moment.
+//! Threads for work that a loop must not wait for. tokio has such threads too, but panics when
+//! there can be none at that moment.
 
 use std::thread::Builder;
 

@@ -139,8 +139,7 @@ fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
-/// Why a file is not served: it is older than one of its sources, or one is gone. With what to do
-/// about it.
+/// Why a file is stale, and what to do: it is older than one of its sources, or one is gone.
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let why = match old_by(library)? {
         Source::Newer(source) => format!("older than its source {}", source.display()),

@@ -34,8 +34,8 @@ impl<T: Send + 'static> Background<T> {
         Ok(Background { result, awaited: false })
     }
 
-    /// Waits for the end, the first time, as long as there is time left. Time in which this process does
-    /// not run is none.
+    /// Waits for the end, the first time, as long as there is time left. Time in which this process
+    /// does not run is none.
     pub(super) fn outcome(&mut self, left: &mut Duration) -> Outcome<T> {
         let limit = if std::mem::replace(&mut self.awaited, true) { Duration::ZERO } else { *left };
         // What is there is taken in any case.

@@ -16,8 +16,8 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files and
-    /// directories. It is there before any host comes, when there may be no thread.
+    /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files
+    /// and directories. It is there before any host comes, when there may be no thread.
     pub(crate) fn begin(
         look: impl FnMut() -> Vec<Found> + Send + 'static,
     ) -> Result<Search, String> {

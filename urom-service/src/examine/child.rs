@@ -18,7 +18,6 @@ pub(crate) fn run(file: &Path) -> Result<()> {
     // No core dump of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
-    // The plugin's output must not come between the steps.
     let mut out = crate::take_stdout()?;
     match ask(file, &mut out) {
         Ok(()) => Ok(()),

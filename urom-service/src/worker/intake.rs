@@ -147,7 +147,8 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     match result_of("urom-domain", move || take(&theirs).map(|work| work())).await {
         Ok(Some(done)) => Ok(done),
         Ok(None) => Err("its work was done already".to_owned()),
-        // Where there is no thread it is still there, and is done here: late is better than not at all.
+        // Where there is no thread it is still there, and is done here: late is better than not at
+        // all.
         Err(why) => take(&work).map(|work| work()).ok_or(why),
     }
 }

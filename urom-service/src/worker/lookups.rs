@@ -1,5 +1,4 @@
-//! The domain look-ups a plugin may call, from any of its threads, at any time from `open` to
-//! `close`.
+//! The domain look-ups, which a plugin may call from any thread between `open` and `close`.
 //!
 //! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a
 //! [`PluginCtx`], which has the rest: what the worker knows of domains, and which plugin asks.

@@ -28,7 +28,6 @@ impl Slot {
     }
 }
 
-/// What stands in a command's `urom_context`: where its notification belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) channel: u16,

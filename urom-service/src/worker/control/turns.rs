@@ -13,10 +13,8 @@ pub(super) async fn pass_on(mut heard: mpsc::Receiver<Event>, events: mpsc::Send
     let turns = Arc::new(Semaphore::new(1));
     while let Some(mut event) = heard.recv().await {
         if let Event::Host { turn, .. } = &mut event {
-            // Nobody closes the semaphore.
             *turn = Arc::clone(&turns).acquire_owned().await.ok();
         }
-        // Nobody listens when the worker ends.
         if events.send(event).await.is_err() {
             return;
         }
