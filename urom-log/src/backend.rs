@@ -1,16 +1,8 @@
-//! Backends: where lines go, and up to which level.
+//! Backends: where lines go, and up to which level. A backend stays until the process ends.
 //!
-//! There are two kinds: for what the *program* logs with `doca_log`, and for the library's own
-//! messages (*SDK*). A backend stays until the process ends. What DOCA leaves open is decided like
-//! this:
-//!
-//! - The global limits narrow those of a program's backend, unless its own were set strictly.
-//! - A level set for one SDK backend and the global one override each other; the last one set
-//!   counts.
-//! - As long as there is no backend of a kind, its warnings and what is graver go to standard
-//!   error, within the global limits: a program that set nothing up shall not fail without a word.
-//! - A second `doca_log_backend_create_standard` changes nothing, so that lines do not appear
-//!   twice.
+//! Global limits narrow those of a program's backend, unless its own are strict. Of the level of an
+//! SDK backend and the global one, the last one set counts. Without a backend of a kind, its
+//! warnings go to standard error. A second `doca_log_backend_create_standard` changes nothing.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -46,12 +38,10 @@ pub enum End {
 pub struct Backend {
     kind: Kind,
     sink: Sink,
-    /// The numbers of the levels it can ever take.
     from: u32,
     to: u32,
     /// Its own limits; 0 while none is set, with [`STRICT`] when the global one does not count.
-    lower: AtomicU32,
-    upper: AtomicU32,
+    limits: [AtomicU32; 2],
     next: OnceLock<&'static Backend>,
 }
 
@@ -60,15 +50,8 @@ const STRICT: u32 = 1 << 31;
 impl Backend {
     const fn new(kind: Kind, sink: Sink, from: Level, to: Level) -> Backend {
         let (from, to) = (from.number(), to.number());
-        let (lower, upper) = (AtomicU32::new(0), AtomicU32::new(0));
-        Backend { kind, sink, from, to, lower, upper, next: OnceLock::new() }
-    }
-
-    fn limit(&self, end: End) -> &AtomicU32 {
-        match end {
-            End::Lower => &self.lower,
-            End::Upper => &self.upper,
-        }
+        let limits = [AtomicU32::new(0), AtomicU32::new(0)];
+        Backend { kind, sink, from, to, limits, next: OnceLock::new() }
     }
 
     pub(super) fn write(&self, line: &str) {
@@ -76,15 +59,15 @@ impl Backend {
     }
 }
 
-/// All backends of a process, and the limits that hold for all.
+/// All backends of a process, and the limits that hold for all. A setter fails with `INVALID_VALUE`
+/// for a level outside 10 to 70, or a backend that is unknown or of the other kind.
 #[derive(Debug)]
 pub struct Backends {
     first: OnceLock<&'static Backend>,
     standard: OnceLock<()>,
-    lower: AtomicU32,
-    upper: AtomicU32,
+    /// By [`End`].
+    limits: [AtomicU32; 2],
     sdk: AtomicU32,
-    /// What takes lines of a kind that has no backend.
     otherwise: [Backend; 2],
 }
 
@@ -100,8 +83,7 @@ impl Backends {
         Backends {
             first: OnceLock::new(),
             standard: OnceLock::new(),
-            lower: AtomicU32::new(Level::Info.number()),
-            upper: AtomicU32::new(Level::Crit.number()),
+            limits: [AtomicU32::new(Level::Info.number()), AtomicU32::new(Level::Crit.number())],
             sdk: AtomicU32::new(Level::Info.number()),
             otherwise,
         }
@@ -160,16 +142,17 @@ impl Backends {
     }
 
     fn takes(&self, backend: &Backend, level: Level) -> bool {
-        let (lower, upper) = match backend.kind {
-            Kind::Program => (self.lower.load(Relaxed), self.upper.load(Relaxed)),
-            Kind::Sdk => (self.sdk.load(Relaxed), DISABLE),
+        let [lower, upper] = match backend.kind {
+            Kind::Program => self.limits.each_ref().map(|limit| limit.load(Relaxed)),
+            Kind::Sdk => [self.sdk.load(Relaxed), DISABLE],
         };
-        let lower = match backend.lower.load(Relaxed) {
+        let [own_lower, own_upper] = backend.limits.each_ref().map(|limit| limit.load(Relaxed));
+        let lower = match own_lower {
             0 => lower,
             own if own & STRICT != 0 => own & !STRICT,
             own => own.min(lower),
         };
-        let upper = match backend.upper.load(Relaxed) {
+        let upper = match own_upper {
             own if own & STRICT != 0 => own & !STRICT,
             own => own.max(upper),
         };
@@ -179,9 +162,6 @@ impl Backends {
 
     /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a backend of the program's
     /// lines.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no such backend, or one for SDK messages, or no level from 10 to 70.
     pub fn set_limit(
         &'static self,
         backend: *const Backend,
@@ -190,55 +170,39 @@ impl Backends {
         strict: bool,
     ) -> Result<(), DocaError> {
         let level = checked(level)? | if strict { STRICT } else { 0 };
-        self.find(backend, Kind::Program)?.limit(end).store(level, Relaxed);
+        self.find(backend, Kind::Program)?.limits[end as usize].store(level, Relaxed);
         Ok(())
     }
 
     /// `doca_log_backend_set_sdk_level`, for a backend of SDK messages.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no such backend, or one for the program's lines, or no level from 10 to 70.
     pub fn set_sdk_level(
         &'static self,
         backend: *const Backend,
         level: u32,
     ) -> Result<(), DocaError> {
         let level = checked(level)?;
-        self.find(backend, Kind::Sdk)?.lower.store(level | STRICT, Relaxed);
+        self.find(backend, Kind::Sdk)?.limits[End::Lower as usize].store(level | STRICT, Relaxed);
         crate::changes::tell_all();
         Ok(())
     }
 
     /// `doca_log_level_set_global_{lower,upper}_limit`.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no level from 10 to 70.
     pub fn set_global_limit(&self, end: End, level: u32) -> Result<(), DocaError> {
-        self.global(end).store(checked(level)?, Relaxed);
+        self.limits[end as usize].store(checked(level)?, Relaxed);
         Ok(())
     }
 
     /// `doca_log_level_get_global_{lower,upper}_limit`.
     pub fn global_limit(&self, end: End) -> u32 {
-        self.global(end).load(Relaxed)
-    }
-
-    fn global(&self, end: End) -> &AtomicU32 {
-        match end {
-            End::Lower => &self.lower,
-            End::Upper => &self.upper,
-        }
+        self.limits[end as usize].load(Relaxed)
     }
 
     /// `doca_log_level_set_global_sdk_limit`: for the SDK backends there are, and those to come.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`: no level from 10 to 70.
     pub fn set_global_sdk_limit(&'static self, level: u32) -> Result<(), DocaError> {
         self.sdk.store(checked(level)?, Relaxed);
         self.all()
             .filter(|backend| backend.kind == Kind::Sdk)
-            .for_each(|backend| backend.lower.store(0, Relaxed));
+            .for_each(|backend| backend.limits[End::Lower as usize].store(0, Relaxed));
         crate::changes::tell_all();
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 const BURST: u32 = 16;
 
-/// How long it takes until there is one more.
 const PACE: Duration = Duration::from_secs(10);
 
 /// Lines of one kind.

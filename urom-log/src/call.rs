@@ -26,7 +26,6 @@ static PROCESS: OnceLock<&'static dyn Output> = OnceLock::new();
 /// From now on the lines of `doca_log` go to `log`, as those of daemon and workers do, and not to
 /// the backends. The first call wins.
 pub fn set_process_log(log: &'static dyn Output) {
-    // A second log in one process is no reason to fail: the first one goes on.
     let _ = PROCESS.set(log);
 }
 
@@ -50,27 +49,19 @@ unsafe extern "C" {
 // The names under which the C file finds the two functions. An attribute would give them the same,
 // but also export them from every C library with this crate in it.
 #[cfg(target_arch = "x86_64")]
-global_asm!(
-    ".hidden urom_doca_log_wanted",
-    ".globl urom_doca_log_wanted",
-    "urom_doca_log_wanted: jmp {}",
-    ".hidden urom_doca_log_line",
-    ".globl urom_doca_log_line",
-    "urom_doca_log_line: jmp {}",
-    sym wanted,
-    sym line,
-);
+macro_rules! jump_to {
+    ($name:literal) => {
+        concat!(".hidden ", $name, "\n.globl ", $name, "\n", $name, ": jmp {}")
+    };
+}
 #[cfg(target_arch = "aarch64")]
-global_asm!(
-    ".hidden urom_doca_log_wanted",
-    ".globl urom_doca_log_wanted",
-    "urom_doca_log_wanted: b {}",
-    ".hidden urom_doca_log_line",
-    ".globl urom_doca_log_line",
-    "urom_doca_log_line: b {}",
-    sym wanted,
-    sym line,
-);
+macro_rules! jump_to {
+    ($name:literal) => {
+        concat!(".hidden ", $name, "\n.globl ", $name, "\n", $name, ": b {}")
+    };
+}
+global_asm!(jump_to!("urom_doca_log_wanted"), sym wanted);
+global_asm!(jump_to!("urom_doca_log_line"), sym line);
 
 /// Whether to format a line; if not, `why_not` is what `doca_log` returns.
 unsafe extern "C" fn wanted(

@@ -1,16 +1,5 @@
 //! DOCA's logging: `doca_log`, and where its lines go. Needs no UCX.
 //!
-//! | part | holds | DOCA's counterpart |
-//! | --- | --- | --- |
-//! | `call` | the way of one line from C into this crate | `doca_log` |
-//! | `source` | ids of those who log | `doca_log_register_source`, `doca_log_unregister_source` |
-//! | [`backend`] | where lines go, and up to which level | `doca_log_backend_*`, `doca_log_level_*` |
-//! | `sink` | how a line gets there | - |
-//! | `line` | the form of a line | - |
-//! | [`sdk`] | what a library itself has to say | the SDK's messages |
-//! | `budget` | a limit on lines that others cause | - |
-//! | `guard` | no panic of a function that C calls leaves it | - |
-//!
 //! `libdoca_common.so` exports `doca_log` to host programs: lines go to the program's
 //! [backends](backend::BACKENDS). `uromd` exports it to the plugins of its workers: lines go to
 //! [the log of the process](set_process_log).

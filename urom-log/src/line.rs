@@ -58,7 +58,6 @@ impl<'a> Origin<'a> {
         for part in [self.place().as_deref(), self.function].into_iter().flatten() {
             line.extend(["[", part, "]"]);
         }
-        // The line end that a message brings along is not a second one.
         line.extend([" ", text.trim_end_matches(['\n', '\r'])]);
         // What came from outside stays on its line.
         let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -90,7 +89,6 @@ pub fn text_of(event: &Event<'_>) -> String {
 
     impl Visit for Fields {
         fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-            // Writing to a string cannot fail.
             let _ = if field.name() == "message" {
                 write!(self.0, "{value:?}")
             } else {

@@ -1,9 +1,7 @@
-//! What a library itself has to say, in a host program in C: its `tracing` events go to the SDK
-//! backends.
+//! A library's own messages, in a host program in C: its `tracing` events go to the SDK backends.
 //!
-//! `libdoca_common.so` has the backends. `libdoca_urom.so` has a copy of `tracing` of its own, and
-//! hands its events over. A Rust host that has the service built in has a subscriber of its own,
-//! and none of this.
+//! `libdoca_common.so` has the backends; `libdoca_urom.so` has its own copy of `tracing`, and hands
+//! its events over. A Rust host with the service built in has its own subscriber instead.
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};

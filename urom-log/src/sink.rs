@@ -42,7 +42,6 @@ impl Sink {
         NonNull::new(stream).map(|stream| Sink(Kind::Stream(stream)))
     }
 
-    /// What C calls `stdout` now.
     pub(super) fn stdout() -> Option<Sink> {
         // SAFETY: the C library has set it before any code of a program ran.
         let stream = unsafe { STDOUT };
@@ -51,7 +50,6 @@ impl Sink {
         unsafe { Sink::stream(stream) }
     }
 
-    /// What C calls `stderr` now.
     pub(super) fn stderr() -> Option<Sink> {
         // SAFETY: as above.
         let stream = unsafe { STDERR };

@@ -23,9 +23,8 @@ fn sources() -> MutexGuard<'static, Sources> {
     SOURCES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `doca_log_register_source`: writes a new id to `*source`. The name is not kept. From any thread,
-/// at any time, in a constructor too. `INVALID_VALUE` for a null pointer; `FULL` once 2^31 ids were
-/// given.
+/// `doca_log_register_source`: writes a new id to `*source`. `INVALID_VALUE` for a null pointer;
+/// `FULL` once 2^31 ids were given.
 ///
 /// # Safety
 /// `source` is null or points to an `int` that may be written.
@@ -44,8 +43,7 @@ pub unsafe fn register(name: *const c_char, source: *mut c_int) -> DocaError {
     })
 }
 
-/// `doca_log_unregister_source`: takes an id back. `INVALID_VALUE` for one that is not taken. It is
-/// not given again.
+/// `doca_log_unregister_source`: takes an id back for good; `INVALID_VALUE` if it is not taken.
 pub fn unregister(source: c_int) -> DocaError {
     guard(|| if sources().taken.remove(&source) { Ok(()) } else { Err(DocaError::INVALID_VALUE) })
 }

@@ -8,9 +8,6 @@ use tokio::sync::oneshot;
 use tracing::dispatcher;
 
 /// Starts a thread that logs where this one does.
-///
-/// # Errors
-/// Why there is no thread.
 pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let log = dispatcher::get_default(Clone::clone);
     let work = move || dispatcher::with_default(&log, work);
@@ -20,9 +17,6 @@ pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Res
 }
 
 /// The result of work that may block, done on a thread of its own inside this runtime.
-///
-/// # Errors
-/// There is no thread, or the work panicked.
 pub(crate) async fn result_of<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -33,7 +33,7 @@ const CPUS_VARIABLE: &str = "UROM_CPUS";
 /// The options of an embedded service.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedOptions {
-    /// Where plugins lie, in place of `UROM_PLUGIN_PATH`. When neither is set, the service looks
+    /// Where plugins lie, instead of `UROM_PLUGIN_PATH`. When neither is set, the service looks
     /// beside the running program (in the folder above when that is cargo's `deps` or `examples`).
     pub plugin_path: Option<OsString>,
     /// The message limit in bytes; 4096 by default.
@@ -74,10 +74,8 @@ struct Running {
 /// it exit.
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
-/// The services that programs share, and how they were started.
 static SHARED: Mutex<Vec<(Sharing, Weak<Embedded>)>> = Mutex::new(Vec::new());
 
-/// The options that services must have in common to be shared.
 type Sharing = (Option<OsString>, usize, Option<CpuSet>);
 
 impl Embedded {
@@ -115,7 +113,6 @@ impl Embedded {
             let _alive = alive;
             let _log = Log::embedded().install_if_none();
             let stopped = async {
-                // Dropping the sender stops it too.
                 let _ = stopped.await;
             };
             let served = runtime.block_on(async {
@@ -177,9 +174,7 @@ impl Embedded {
     pub fn key(&self) -> &Key {
         &self.key
     }
-}
 
-impl Embedded {
     fn take_running(&self) -> Option<Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -189,7 +184,6 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         if let Some(Running { stop, thread }) = self.take_running() {
             drop(stop);
-            // A panic there has been printed.
             let _ = thread.join();
         }
     }
@@ -226,6 +220,7 @@ extern "C" fn at_exit() {
     drop(stopped);
 }
 
+/// Where to look for the reason that a plugin is not served.
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
 /// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for
@@ -285,7 +280,6 @@ pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
         .or_else(|| Some(profile.to_owned()))
 }
 
-/// Reads `UROM_CPUS`; nothing when it is not set, or empty.
 fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let wrong = |why: &str| {

@@ -1,28 +1,30 @@
 //! Whether a plugin that lies where cargo put it is older than its sources.
 //!
 //! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left
-//! behind. Cargo writes a list of sources, `libNAME.d`, beside each library that it builds: those
-//! of the package, and of every other package that was found by its path. `cargo urom build` writes
-//! such a list beside its copy of a library, too: [`list_of_copy`].
+//! behind. Cargo writes a list of sources, `libNAME.d`, beside each library; `cargo urom build`
+//! writes one beside its copies ([`list_of_copy`]).
+
+mod sources;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
+
+pub use self::sources::list_of_copy;
+use self::sources::sources;
 
 /// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
 pub const COPIES: &str = "urom";
 
 #[derive(Debug, PartialEq, Eq)]
 enum Source {
-    /// It was changed after the build began.
     Newer(PathBuf),
-    /// It was there when the build began.
     Gone(PathBuf),
 }
 
@@ -106,67 +108,6 @@ fn look_for_begin(library: &Path, built: SystemTime) -> Option<SystemTime> {
         .max()
 }
 
-/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources,
-/// for the copy. `None` where cargo wrote no list.
-///
-/// Give the copy the library's time of modification: a source may have been changed between the
-/// two.
-pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
-    let library = library.canonicalize().ok()?;
-    let list = fs::read(library.with_extension("d")).ok()?;
-    let sources = sources(&list, &library)?;
-    let mut list = escaped(&std::path::absolute(copy).ok()?);
-    list.push(b':');
-    for source in sources {
-        list.push(b' ');
-        list.extend(escaped(&source));
-    }
-    list.push(b'\n');
-    Some(list)
-}
-
-fn escaped(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_bytes().iter().fold(Vec::new(), |mut name, byte| {
-        name.extend((*byte == b' ').then_some(b'\\'));
-        name.push(*byte);
-        name
-    })
-}
-
-/// The files that a list names for a library: a rule of make, in which spaces within names are
-/// escaped.
-fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
-    let rule = list.split(|byte| *byte == b'\n').next()?;
-    let mut names = vec![Vec::new()];
-    let mut bytes = rule.iter();
-    while let Some(&byte) = bytes.next() {
-        match byte {
-            b'\\' if bytes.as_slice().first() == Some(&b' ') => {
-                bytes.next();
-                names.last_mut()?.push(b' ');
-            }
-            b' ' => names.push(Vec::new()),
-            _ => names.last_mut()?.push(byte),
-        }
-    }
-    let mut names = names.into_iter();
-    let target = names.next()?;
-    let target = target.strip_suffix(b":").map(OsStr::from_bytes).map(Path::new)?;
-    let base = base_of(target, library)?;
-    Some(names.map(OsString::from_vec).map(|name| base.join(name)).collect())
-}
-
-/// The directory by which the names of a list for `target` are meant, if that is the list of
-/// `library`: cargo writes them without the directory that `build.dep-info-basedir` names.
-fn base_of<'a>(target: &Path, library: &'a Path) -> Option<&'a Path> {
-    // One list is for all kinds of the library, and names one of them, such as `libNAME.rlib`.
-    let is_library = |target: &Path| target.with_extension("") == library.with_extension("");
-    if target.is_absolute() {
-        return is_library(&target.canonicalize().ok()?).then_some(library.parent()?);
-    }
-    library.ancestors().skip(1).find(|base| is_library(&base.join(target)))
-}
-
 /// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence
 /// that begins with `run`. `None` where there is no workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
@@ -175,7 +116,6 @@ pub(crate) fn command_for(directory: &Path) -> Option<String> {
     command_in(package.as_deref().unwrap_or(directory), directory)
 }
 
-/// The same for the workspace around `place`.
 fn command_in(place: &Path, directory: &Path) -> Option<String> {
     let root = place.ancestors().find(|place| place.join("Cargo.lock").is_file())?;
     let copies = directory.parent().filter(|_| directory.ends_with(COPIES));
@@ -199,8 +139,7 @@ fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
-/// Why a file is not served: it is older than one of its sources, or one is gone. With what to do
-/// about it.
+/// Why a file is stale, and what to do: it is older than one of its sources, or one is gone.
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let why = match old_by(library)? {
         Source::Newer(source) => format!("older than its source {}", source.display()),

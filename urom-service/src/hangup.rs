@@ -7,6 +7,8 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::signal::unix::Signal;
+
 static IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// UCX takes the signal for a wish to be debugged where this names it.
@@ -27,7 +29,6 @@ macro_rules! remember_hangup {
     };
 }
 
-/// For [`remember_hangup!`].
 #[doc(hidden)]
 pub extern "C" fn remember_hangup_now() {
     let mut now = MaybeUninit::<libc::sigaction>::zeroed();
@@ -51,4 +52,12 @@ pub(crate) fn ends_the_program() -> bool {
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
     !is_ignored
+}
+
+/// Waits for a signal; for ever without one.
+pub(crate) async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }

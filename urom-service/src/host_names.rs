@@ -34,7 +34,6 @@ impl fmt::Display for HostName {
 
 impl Drop for HostName {
     fn drop(&mut self) {
-        // A thread that ends forgets them all.
         let _ = NAMES.try_with(|names| names.borrow_mut().remove(&self.dest_id));
     }
 }

@@ -15,7 +15,6 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::plugin_elf::PluginElf;
 
-/// Tells one file from another at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -27,8 +26,6 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// # Errors
-    /// There is no regular file.
     pub(crate) fn of(file: &Path) -> io::Result<Identity> {
         let metadata = fs::metadata(file)?;
         if !metadata.is_file() {
@@ -64,9 +61,6 @@ fn files() -> MutexGuard<'static, HashMap<OsString, File>> {
 }
 
 /// The path by which `file` is loaded, which is noted as loaded by it.
-///
-/// # Errors
-/// Why it must not be loaded, and what to do.
 pub(crate) fn spelling(
     file: &Path,
     identity: Identity,
@@ -95,7 +89,6 @@ pub(crate) fn forget(spelling: &Path) {
     files().remove(spelling.as_os_str());
 }
 
-/// What the file that this process loaded with a path showed of itself.
 pub(crate) fn shown(spelling: &Path) -> Option<PluginElf> {
     files().get(spelling.as_os_str()).map(|file| file.elf.clone())
 }

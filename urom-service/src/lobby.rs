@@ -1,10 +1,8 @@
-//! The connections that have proven nothing yet: so many at a time, and no more.
+//! The connections that have proven nothing yet: a limited number at a time.
 //!
-//! Further ones wait in the kernel's backlog for a place. A connection that had time to greet and
-//! did not may lose its place to one that waits: the oldest silent one of the address that has the
-//! most. A host that is about to greet never does. A stranger with as many addresses as there are
-//! places can push out all silent connections; an IPv6 network counts as one address. Strangers
-//! cannot fill the log: each kind of refusal has a limit on lines.
+//! Further ones wait in the kernel's backlog. A connection that had time to greet and did not may
+//! lose its place: the oldest silent one of the address that has the most. An IPv6 network counts
+//! as one address. Each kind of refusal has its own limit on log lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -32,7 +30,6 @@ pub(crate) struct Lobby(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     guests: Mutex<Guests>,
-    /// A place is free, or can be taken.
     changed: Notify,
     most: usize,
 }
@@ -50,9 +47,7 @@ struct Guests {
 struct Guest {
     number: u64,
     from: IpAddr,
-    /// It had time to greet, and has not.
     is_silent: bool,
-    /// Dropped to hang up.
     _line: oneshot::Sender<Infallible>,
 }
 
@@ -134,7 +129,6 @@ fn who_goes(silent: impl Iterator<Item = (u64, IpAddr)> + Clone) -> Option<u64> 
 }
 
 impl Seat {
-    /// Whether a connection has greeted correctly. If not, logs why.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,

@@ -134,7 +134,6 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A file of which no piece is read that is too large to be held.
 #[derive(Clone, Copy)]
 struct InPieces<'a>(&'a ReadCache<File>);
 

@@ -44,7 +44,6 @@ pub enum PluginFileError {
     Method(&'static str),
 }
 
-/// The remedy when a plugin in C does not find its log.
 fn lookup_hint(text: &str) -> &'static str {
     if missing_of_doca(text).is_some() {
         ": add the lib directory of the installed prefix to LD_LIBRARY_PATH, or start the prefix's own uromd, which knows it"
@@ -81,22 +80,18 @@ fn load_from_prefix(library: &str) -> bool {
 pub(crate) struct PluginFile {
     pub(crate) version: u64,
     pub(crate) iface: PluginIface,
-    /// The methods in it, all of which are there.
     pub(crate) methods: Methods,
 }
 
 macro_rules! methods {
     ($($name:ident: $type:ty),* $(,)?) => {
-        /// The names of an interface's methods.
         pub(crate) const METHODS: [&str; 6] = [$(stringify!($name)),*];
 
-        /// Which of [`METHODS`] an interface does not have.
         pub(crate) fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
             let none = [$(iface.$name.is_none()),*];
             none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
         }
 
-        /// A plugin's methods.
         #[derive(Debug, Clone, Copy)]
         pub(crate) struct Methods {
             $(pub(crate) $name: $type,)*
@@ -204,10 +199,6 @@ impl Loaded {
 }
 
 impl PluginFile {
-    /// Opens `path` and asks it what it is, as [`Loaded`] does.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub(crate) fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
         let loaded = Loaded::load(path)?;
         let (version, iface) = (loaded.version()?, loaded.iface()?);

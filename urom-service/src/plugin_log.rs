@@ -1,11 +1,8 @@
-//! The log that workers give to plugins of the kit: where the service's own lines go, theirs go
-//! too.
+//! The log that workers give to plugins of the kit.
 //!
-//! | the process | its plugins' lines |
-//! | --- | --- |
-//! | `uromd` or one of its workers | lines of the process's log |
-//! | a host in Rust with an embedded service | events of the target `urom_plugin`, or lines of the service's own log where the program has no subscriber |
-//! | a host in C with an embedded service | lines of the program's `doca_log`, which plugins find by themselves |
+//! In `uromd` and its workers, lines go to the process's log. In a Rust host with an embedded
+//! service, they are events of the target `urom_plugin`, or lines of the service's log without a
+//! subscriber. In a C host, plugins find the program's `doca_log` by themselves.
 
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
@@ -67,7 +64,6 @@ unsafe extern "C" fn write(line: *const Line) {
     });
 }
 
-/// Events are made of constants, so there is one for each level.
 fn to_subscriber(origin: &Origin<'_>, text: &str) {
     let (source, place) = (origin.function.unwrap_or_default(), origin.place());
     macro_rules! line {

@@ -10,7 +10,6 @@ fn alive() -> MutexGuard<'static, usize> {
     ALIVE.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One of them: made before the thread, and dropped by it.
 #[derive(Debug)]
 pub(crate) struct Alive(());
 
@@ -28,8 +27,6 @@ impl Drop for Alive {
     }
 }
 
-/// Waits until there is none, but no longer than that.
 pub(crate) fn wait_for_all(longest: Duration) {
-    // Whether they have ended or not.
     drop(ALIVE.1.wait_timeout_while(alive(), longest, |alive| *alive > 0));
 }

@@ -239,7 +239,6 @@ impl DaemonArgs {
             worker_launcher: self.worker_launcher.clone().map_or_else(Vec::new, |words| words.0),
         };
         let served = crate::daemon::run(config, self.sdk_log_level, ready);
-        // The program may end the process now.
         Log::flush();
         served
     }

@@ -7,49 +7,16 @@ mod compile;
 #[allow(dead_code, reason = "most of it is for the tests beside this one")]
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use urom_abi::DocaError;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_wire::control::StartWorker;
+use urom_wire::fuzzing::Counting;
+use urom_wire::fuzzing::memory::{watch, watched_calls};
 
 use support::client::{Client, any, op};
 use support::plugins::Plugins;
-
-/// Counts what one thread allocates.
-struct Counting;
-
-static WATCHED: AtomicI32 = AtomicI32::new(0);
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-fn note() {
-    let watched = WATCHED.load(Ordering::Relaxed);
-    if watched != 0 && rustix::thread::gettid().as_raw_nonzero().get() == watched {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: everything is the system's allocator's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note();
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -83,12 +50,12 @@ fn commands_in_steady_state_allocate_nothing() {
         round();
         single();
     }
-    WATCHED.store(thread_named("urom-worker-1"), Ordering::Relaxed);
+    watch(thread_named("urom-worker-1"));
     for _ in 0..500 {
         round();
         single();
     }
-    assert_eq!(COUNT.load(Ordering::Relaxed), 0, "for 33,000 commands");
+    assert_eq!(watched_calls(), 0, "for 33,000 commands");
     let _another = client.attach(StartWorker { id: 1, ..any() }, 64);
-    assert_ne!(COUNT.load(Ordering::Relaxed), 0, "a new connection does, and is counted");
+    assert_ne!(watched_calls(), 0, "a new connection does, and is counted");
 }

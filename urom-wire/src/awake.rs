@@ -12,7 +12,6 @@ use tokio::time;
 /// The most of a deadline that a pause uses up.
 const STEP: Duration = Duration::from_millis(500);
 
-/// A deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
@@ -49,7 +48,6 @@ pub fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutE
     Err(RecvTimeoutError::Timeout)
 }
 
-/// The steps of a deadline.
 pub fn steps(mut left: Duration) -> impl Iterator<Item = Duration> {
     std::iter::from_fn(move || {
         let step = left.min(STEP);

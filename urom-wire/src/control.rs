@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use urom_abi::MAX_PLUGINS;
-use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 
 pub use super::failure::{Failure, LONGEST_TEXT};
+pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;
 
@@ -36,77 +36,12 @@ pub const MAX_UCX_ADDRESS: usize = 65 << 10;
 /// The TCP port of the daemon when nothing names another.
 pub const DEFAULT_PORT: u16 = 18700;
 
-/// How long the name of a program may be, in bytes.
 pub const LONGEST_PROGRAM: usize = 128;
 
-/// A method of a plugin, or loading it, which runs the plugin's code as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "they are those of DOCA's plugin interface")]
-pub enum Method {
-    Load = 1,
-    Open,
-    Addr,
-    WorkerCmd,
-    Progress,
-    NotifPack,
-    Close,
-}
-
-impl Method {
-    const ALL: [Method; 7] = [
-        Method::Load,
-        Method::Open,
-        Method::Addr,
-        Method::WorkerCmd,
-        Method::Progress,
-        Method::NotifPack,
-        Method::Close,
-    ];
-
-    /// The method of a number, which is `method as u8`.
-    pub fn of_number(number: u8) -> Option<Method> {
-        Method::ALL.get(usize::from(number).checked_sub(1)?).copied()
-    }
-
-    /// The name in C: the field of `struct urom_plugin_iface`, or `dlopen`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Load => "dlopen",
-            Method::Open => "open",
-            Method::Addr => "addr",
-            Method::WorkerCmd => "worker_cmd",
-            Method::Progress => "progress",
-            Method::NotifPack => "notif_pack",
-            Method::Close => "close",
-        }
-    }
-}
-
-/// A call into a plugin that does not return. Its worker does nothing else meanwhile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stuck {
-    /// The plugin's name.
-    #[serde(deserialize_with = "bounded::text::<_, PLUGIN_NAME_CAPACITY>")]
-    pub plugin: String,
-    /// What was called.
-    pub method: Method,
-    /// For how many seconds the call has gone on.
-    pub seconds: u32,
-}
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stuck { plugin, method, seconds } = self;
-        write!(f, "plugin `{plugin}` has not returned from `{}` for {seconds} s", method.name())
-    }
-}
-
-/// One plugin the daemon found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginEntry {
     /// A single bit.
     pub id: u64,
-    /// Which build of the plugin it is.
     pub build: PluginBuild,
     /// The file's name without `.so`.
     pub name: String,
@@ -121,42 +56,30 @@ pub struct PluginBuild {
     pub fingerprint: Option<u64>,
 }
 
-/// Where a plugin of a worker is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginAddress {
-    /// The plugin's name.
     pub name: String,
-    /// Which build of it the worker loaded.
     pub build: PluginBuild,
     /// What its `addr` gave; empty for a plugin that cannot be reached.
     #[serde(with = "bytes")]
     pub address: Vec<u8>,
 }
 
-/// Host to daemon.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum HostToDaemon {
-    /// The heartbeat.
     Ping,
     /// Spawn a worker, or join the one that has this id.
     Start {
-        /// Comes back in the answer.
         request: u64,
-        /// What to start.
         worker: StartWorker,
     },
-    /// Which workers are in a group?
     Group {
-        /// Comes back in the answer.
         request: u64,
-        /// The group.
         gid: u32,
     },
     /// What does a plugin's file say of its commands and notifications?
     Describe {
-        /// Comes back in the answer.
         request: u64,
-        /// The plugin's id.
         plugin: u64,
     },
 }
@@ -166,9 +89,7 @@ pub enum HostToDaemon {
 pub struct StartWorker {
     /// The id, or `u64::MAX` for a new one.
     pub id: u64,
-    /// Or-ed plugin ids.
     pub plugins: u64,
-    /// The group.
     pub gid: u32,
     /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error
     /// (`ALREADY_EXIST`).
@@ -189,14 +110,11 @@ impl fmt::Debug for StartWorker {
     }
 }
 
-/// Daemon to host.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToHost {
-    /// The heartbeat.
     Ping,
     /// The first message: what there is.
     Welcome {
-        /// The plugins, found just now.
         #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginEntry>,
         /// The CPUs workers may be given, as text.
@@ -206,25 +124,19 @@ pub enum DaemonToHost {
     },
     /// A worker runs and expects the host.
     Started {
-        /// The request this answers.
         request: u64,
-        /// The worker's id.
         id: u64,
         /// Where its control stream is. An unspecified address stands for the daemon's own.
         address: SocketAddr,
         /// What the host shows the worker; good for one connection.
         ticket: u128,
     },
-    /// The workers of a group, in rising order of id.
     Group {
-        /// The request this answers.
         request: u64,
-        /// Their ids.
         ids: Vec<u64>,
     },
     /// A plugin's description, without documentation.
     Description {
-        /// The request this answers.
         request: u64,
         /// As `urom_abi::describe::section` has it.
         #[serde(with = "bytes")]
@@ -232,11 +144,8 @@ pub enum DaemonToHost {
     },
     /// The first message to a host that may not stay.
     Refused(Failure),
-    /// A request failed.
     Failed {
-        /// The request this answers.
         request: u64,
-        /// How.
         failure: Failure,
     },
 }
@@ -256,42 +165,31 @@ impl DaemonToHost {
     }
 }
 
-/// Host to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum HostToWorker {
-    /// The heartbeat.
     Ping,
     /// The first message: let me in.
     Attach(Attach),
-    /// Something about a domain.
     Domain {
-        /// The host's number for it.
         domain: u64,
-        /// What.
         word: DomainWord,
     },
 }
 
-/// What a host tells a worker of a domain.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DomainWord {
     /// It starts. Its table follows, and no other table before this one is complete.
     Start {
-        /// How long the table is, in bytes.
         len: u64,
     },
-    /// The next bytes of the table.
     Piece(#[serde(with = "bytes")] Vec<u8>),
     /// It is over, or its table will not be completed.
     End,
 }
 
-/// What a host shows a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Attach {
-    /// From the daemon.
     pub ticket: u128,
-    /// The host's UCX worker address.
     #[serde(
         serialize_with = "bytes::serialize",
         deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
@@ -301,21 +199,17 @@ pub struct Attach {
     pub channel: u16,
     /// The most tasks the host has in flight at a time; slots are below it. At most 65536.
     pub max_inflight: u32,
-    /// The host's message limit in bytes.
     pub max_message: u64,
     /// The program and its process, for log lines.
     #[serde(deserialize_with = "bounded::text::<_, LONGEST_PROGRAM>")]
     pub program: String,
 }
 
-/// Worker to host.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerToHost {
-    /// The heartbeat.
     Ping,
     /// The host is in: it may connect UCX and send commands.
     Attached {
-        /// The worker's UCX worker address.
         #[serde(
             serialize_with = "bytes::serialize",
             deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
@@ -325,20 +219,15 @@ pub enum WorkerToHost {
         channel: u16,
         /// The limit in bytes that now holds for both.
         max_message: u64,
-        /// Where the worker's plugins are reached.
         #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginAddress>,
     },
     /// A domain's table is complete, and plugins find its workers from now on; or this failed.
     DomainStarted {
-        /// Which.
         domain: u64,
-        /// Why not.
         result: Result<(), Failure>,
     },
-    /// Plugins find nothing of a domain any more.
     DomainEnded {
-        /// Which.
         domain: u64,
     },
     /// The host is not let in, or no longer.
@@ -351,7 +240,6 @@ pub enum WorkerToHost {
 /// a worker on a thread.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
-    /// The heartbeat.
     Ping,
     /// The first message: the secret that hosts must know, if any. The worker accepts no connection
     /// before it.
@@ -361,12 +249,10 @@ pub enum DaemonToWorker {
     },
     /// A host will come with this ticket, once the worker has confirmed it.
     Expect {
-        /// The ticket.
         ticket: u128,
     },
     /// The host with this ticket is no longer expected. It may just have come in.
     Forget {
-        /// The ticket.
         ticket: u128,
     },
     /// Answers [`WorkerToDaemon::Empty`]: no host is on the way, end.
@@ -375,31 +261,22 @@ pub enum DaemonToWorker {
     Stop,
 }
 
-/// Worker to daemon.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerToDaemon {
-    /// The heartbeat.
     Ping,
     /// All plugins are open, and hosts can come.
     Ready {
-        /// Where the worker's control stream listens.
         port: u16,
     },
-    /// The worker cannot work; it ends.
     Failed(Failure),
     /// Answers [`DaemonToWorker::Expect`]: the host can come.
     Expected {
-        /// The ticket.
         ticket: u128,
     },
-    /// A host came with this ticket.
     Arrived {
-        /// The ticket, now used up.
         ticket: u128,
     },
-    /// The host that came with this ticket left.
     Departed {
-        /// The ticket.
         ticket: u128,
     },
     /// The last host left. The daemon answers `Leave`, unless it has promised the worker to another
@@ -424,14 +301,6 @@ mod tests {
     fn is_read<T: Serialize + serde::de::DeserializeOwned>(message: &T) -> bool {
         let bytes = postcard::to_extend(message, Vec::new()).unwrap();
         within(256 << 10, || postcard::from_bytes::<T>(&bytes).is_ok())
-    }
-
-    #[test]
-    fn a_method_is_found_by_its_number() {
-        for method in Method::ALL {
-            assert_eq!(Method::of_number(method as u8), Some(method));
-        }
-        assert_eq!((Method::of_number(0), Method::of_number(8)), (None, None));
     }
 
     #[test]

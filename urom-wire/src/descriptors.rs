@@ -6,10 +6,6 @@ use rustix::process::{Resource, getrlimit};
 /// spare ones.
 pub const LEAST: u64 = 64;
 
-/// Checks the process's limit.
-///
-/// # Errors
-/// A sentence that says what to do.
 pub fn require() -> Result<(), String> {
     judge(getrlimit(Resource::Nofile).current)
 }

@@ -1,10 +1,9 @@
 //! What the processes of a domain tell each other, and what each tells its workers.
 //!
-//! Every process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
-//! the blobs to all processes: first a round of [`Size`]s, then the blobs, padded to the longest.
-//! The concatenated blobs are the *table*, which each process sends to its own workers in pieces of
-//! [`PIECE`] bytes. A last round of [`Verdict`]s tells whether that succeeded. [`Table`] checks
-//! every blob that is read.
+//! Each process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
+//! [`Size`]s, then the blobs, padded to the longest. The concatenated blobs are the *table*, which
+//! each process sends to its workers in pieces of [`PIECE`] bytes. A last round carries
+//! [`Verdict`]s.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,7 +29,6 @@ pub const PIECE: usize = 32 << 10;
 /// What one process brings into a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant<'a> {
-    /// Its workers: at least one.
     #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_MEMBERS>")]
     pub members: Vec<Member<'a>>,
     /// Its buffers, in the order in which they were added.
@@ -38,43 +36,32 @@ pub struct Participant<'a> {
     pub segments: Vec<Segment<'a>>,
 }
 
-/// A worker of a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member<'a> {
     /// The id it has in the domain.
     pub id: u64,
-    /// Where its plugins are reached.
     #[serde(borrow, deserialize_with = "bounded::list::<_, _, { urom_abi::MAX_PLUGINS }>")]
     pub addresses: Vec<Address<'a>>,
 }
 
-/// Where a plugin is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address<'a> {
-    /// The plugin's name.
     pub plugin: &'a str,
-    /// What its `addr` gave.
     #[serde(borrow, serialize_with = "bytes::serialize")]
     pub address: &'a [u8],
 }
 
-/// A buffer of a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment<'a> {
-    /// Where it begins in its process.
     pub va: u64,
-    /// How long it is, in bytes.
     pub len: u64,
-    /// The packed memory handle.
     #[serde(borrow, serialize_with = "bytes::serialize")]
     pub memh: &'a [u8],
-    /// The packed remote key.
     #[serde(borrow, serialize_with = "bytes::serialize")]
     pub mkey: &'a [u8],
 }
 
 impl Participant<'_> {
-    /// The blob.
     pub fn encode(&self) -> Vec<u8> {
         // A vector takes everything there is to write.
         postcard::to_stdvec(self).unwrap_or_default()
@@ -93,7 +80,6 @@ pub struct Size {
 const MAGIC: [u8; 8] = *b"uromdom1";
 
 impl Size {
-    /// The size of a blob.
     pub fn new(len: usize) -> Size {
         Size { magic: MAGIC, len: U64::new(len as u64) }
     }
@@ -111,7 +97,6 @@ pub struct Verdict {
     magic: [u8; 8],
     /// 0 when they have.
     code: U32,
-    /// How much of the text says why not.
     len: U32,
     text: [u8; VERDICT_TEXT],
 }
@@ -152,7 +137,6 @@ impl Verdict {
 /// A table under construction: its participants were checked, each alone and against the others.
 #[derive(Debug, Default)]
 pub struct Table<'a> {
-    /// The participants so far, in their order.
     pub participants: Vec<Participant<'a>>,
     owners: HashMap<u64, usize>,
     addresses: usize,
@@ -175,17 +159,14 @@ impl<'a> Table<'a> {
         Ok(table)
     }
 
-    /// How many workers there are so far.
     pub fn members(&self) -> usize {
         self.owners.len()
     }
 
-    /// How many addresses of plugins its workers have so far.
     pub fn addresses(&self) -> usize {
         self.addresses
     }
 
-    /// How many buffers there are so far.
     pub fn segments(&self) -> usize {
         self.segments
     }

@@ -42,7 +42,6 @@ impl Failure {
         Failure { code: code.0, text }
     }
 
-    /// The code.
     pub fn code(&self) -> DocaError {
         DocaError(self.code)
     }

@@ -1,13 +1,9 @@
 //! Frames: commands and notifications as they travel between host and worker.
 //!
-//! An active message holds its connection's [pass](super::pass), then one or more frames without
-//! padding between them. A frame is an 8-byte header and the plugin's bytes, so that a small
-//! command fits the transport's first cache line together with UCX's own header. The 24 and 32 byte
-//! headers of DOCA's interface exist only at the two ends: a frame's header holds only what the
-//! other end cannot know.
-//!
-//! Messages are sent with `AmFlags::EAGER`: however long a payload is, it arrives whole and in
-//! order.
+//! An active message holds its connection's [pass](super::pass), then frames without padding: an
+//! 8-byte header and the plugin's bytes, so that a small command fits the transport's first cache
+//! line with UCX's header. DOCA's 24 and 32 byte headers exist only at the two ends. Messages are
+//! sent with `AmFlags::EAGER`: they arrive whole and in order.
 
 use urom_abi::DocaError;
 
@@ -91,34 +87,26 @@ impl Header {
     }
 }
 
-/// A command in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// The connection, by the receiver's number for it.
     pub channel: u16,
     /// The host's task slot: it comes back in the notification.
     pub slot: u16,
     /// Which bit the plugin's id is.
     pub plugin_bit: u8,
-    /// The plugin's bytes.
     pub payload: &'a [u8],
 }
 
-/// A notification in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification<'a> {
-    /// The connection, by the receiver's number for it.
     pub channel: u16,
-    /// The host's task slot.
     pub slot: u16,
-    /// The task's status.
     pub status: DocaError,
     /// The plugin's bytes. A notification that the worker itself made has no payload, and its task
     /// no response.
     pub payload: Option<Payload<'a>>,
 }
 
-/// A plugin's bytes for a host, as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'a> {
     bytes: &'a [u8],
@@ -127,7 +115,6 @@ pub struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// A payload that travelled whole.
     #[inline]
     pub const fn whole(bytes: &'a [u8]) -> Payload<'a> {
         Payload { bytes, zeros: 0 }
@@ -147,7 +134,6 @@ impl<'a> Payload<'a> {
         self.bytes
     }
 
-    /// How many bytes the plugin wrote.
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub const fn len(&self) -> usize {
@@ -155,7 +141,6 @@ impl<'a> Payload<'a> {
         self.bytes.len() + self.zeros
     }
 
-    /// What the plugin wrote.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut all = self.bytes.to_vec();
         all.resize(self.len(), 0);
@@ -169,7 +154,6 @@ impl<'a> Payload<'a> {
 pub struct Broken {
     /// Where the frame that does not fit begins.
     pub at: usize,
-    /// How long the message is.
     pub total: usize,
 }
 
@@ -302,7 +286,6 @@ pub fn notifications(message: &[u8]) -> impl Iterator<Item = Result<Notification
     })
 }
 
-/// The four bytes of a long status, and what follows them.
 #[cold]
 fn long_status(behind: &[u8]) -> Option<(u32, &[u8])> {
     let (status, behind) = behind.split_first_chunk()?;

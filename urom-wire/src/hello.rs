@@ -15,18 +15,13 @@ pub const PROTOCOL: u16 = 10;
 
 const MAGIC: [u8; 4] = *b"UROM";
 
-/// How many bytes a hello takes.
 pub const HELLO_LEN: usize = size_of::<Hello>();
 
-/// The role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
-    /// A host library.
-    Host,
-    /// The daemon.
+    Host = 1,
     Daemon,
-    /// A worker.
     Worker,
 }
 
@@ -50,44 +45,22 @@ pub struct Hello {
     ucx: [U32; 3],
 }
 
-/// Why two ends cannot talk to each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HelloError {
-    /// The other end is no service of this kit.
     #[error("what answers there is not a UROM service of this kit (no `UROM` greeting)")]
     NotUrom,
-    /// Another release.
     #[error(
         "the {role} speaks protocol {theirs}, this side {PROTOCOL}: use the same release of the kit on both"
     )]
-    Protocol {
-        /// Who the other end is.
-        role: Role,
-        /// What it speaks.
-        theirs: u16,
-    },
-    /// The other end has another role than expected.
+    Protocol { role: Role, theirs: u16 },
     #[error("expected a {expected} there, found a {found}")]
-    Role {
-        /// Who was expected.
-        expected: Role,
-        /// Who is there.
-        found: Role,
-    },
-    /// The two UCX releases are incompatible.
+    Role { expected: Role, found: Role },
     #[error(
         "the {role} runs UCX {theirs}, this side runs UCX {ours}: these do not talk to each other; \
          install the same UCX release on both (1.16 to 1.18 talk to each other, later ones only to their own minor release)"
     )]
-    Ucx {
-        /// Who the other end is.
-        role: Role,
-        /// Its UCX.
-        theirs: Version,
-        /// This side's UCX.
-        ours: Version,
-    },
+    Ucx { role: Role, theirs: Version, ours: Version },
 }
 
 impl Hello {
@@ -98,15 +71,10 @@ impl Hello {
 
     /// A hello with a UCX version of the caller's choice.
     pub fn with_ucx(role: Role, ucx: Version) -> Hello {
-        let role = match role {
-            Role::Host => 1,
-            Role::Daemon => 2,
-            Role::Worker => 3,
-        };
         Hello {
             magic: MAGIC,
             protocol: PROTOCOL.into(),
-            role: U16::new(role),
+            role: U16::new(role as u16),
             ucx: [ucx.major.into(), ucx.minor.into(), ucx.patch.into()],
         }
     }

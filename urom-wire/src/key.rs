@@ -1,10 +1,8 @@
-//! The key that a service and its hosts share. It is read from a file that nobody else can read,
-//! and never shown.
+//! The key that a service and its hosts share: the bytes of a file that nobody else can read.
 //!
-//! The file's bytes are the key: host and service have copies of one file. No stream is opened with
-//! the key itself. Each kind of stream has a [`Secret`] derived from it, and a worker's depends on
-//! its id. So a worker, which runs plugins, cannot pass for the daemon or for a worker of another
-//! id. The next worker of its own id has the same secret.
+//! Each kind of stream has a [`Secret`] derived from the key, and a worker's depends on its id. So
+//! a worker, which runs plugins, cannot pass for the daemon or for a worker of another id. The next
+//! worker of its own id has the same secret.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -50,49 +48,34 @@ pub struct KeyFileError {
     problem: KeyProblem,
 }
 
-/// What is wrong with a key file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyProblem {
-    /// The operating system refuses to read it.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// It is a link, which another user may have made.
     #[error("is a symbolic link: name the file itself")]
     Link,
-    /// It is a directory, a pipe or a device.
     #[error("is not a regular file")]
     NotAFile,
     /// Somebody else owns it, and can read and change it.
     #[error(
         "belongs to user {owner} and not to user {user}, who runs this program: make a copy of that user's own"
     )]
-    Owner {
-        /// Whose it is.
-        owner: u32,
-        /// Who runs this program.
-        user: u32,
-    },
-    /// Others may read or change it.
+    Owner { owner: u32, user: u32 },
     #[error(
         "has mode {mode:04o}, and a key must have {MODE:04o}: run `chmod 600` on it, and make a new key if others could read it"
     )]
-    Mode {
-        /// Its mode.
-        mode: u32,
-    },
-    /// It is too short to be hard to guess.
+    Mode { mode: u32 },
     #[error(
         "has {0} bytes, and a key has at least {MIN_KEY}: make one with `(umask 077; head -c 32 /dev/urandom > FILE)`"
     )]
     Short(usize),
-    /// It is too long to be a key.
     #[error("has more than {MAX_KEY} bytes, and is something else than a key")]
     Long,
 }
 
 impl KeyFileError {
-    /// What is wrong with the file.
     pub fn problem(&self) -> &KeyProblem {
         &self.problem
     }
@@ -117,12 +100,10 @@ impl Key {
         Ok(Key { bytes: Arc::from(bytes) })
     }
 
-    /// The secret of streams between hosts and the daemon.
     pub fn daemon_secret(&self) -> Secret {
         self.derive(b"urom: host and daemon", &[])
     }
 
-    /// The secret of streams between hosts and the worker with this id.
     pub fn worker_secret(&self, id: u64) -> Secret {
         self.derive(b"urom: host and worker", &id.to_le_bytes())
     }
@@ -152,7 +133,6 @@ fn mac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
     mac
 }
 
-/// Fills bytes with the system's random numbers.
 pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {

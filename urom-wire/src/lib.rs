@@ -20,6 +20,8 @@
 //! | [`queue_probe`] | whether a shared receive queue still moves after a peer was lost |
 //! | [`ucx_context`], [`descriptors`] | what a process needs before it uses UCX |
 
+#![allow(missing_docs, reason = "the protocol is private to the kit")]
+
 pub mod awake;
 mod bounded;
 mod bytes;
@@ -40,6 +42,7 @@ pub mod proof;
 pub mod queue_probe;
 pub mod relay;
 pub mod stream;
+mod stuck;
 mod sync;
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]

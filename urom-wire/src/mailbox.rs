@@ -5,7 +5,6 @@ use std::io;
 
 use crate::sync::{AtomicBool, Mutex, Ordering, PoisonError, Wake};
 
-/// Messages of type `T`, oldest first.
 #[derive(Debug)]
 pub struct Mailbox<T> {
     /// Whether there is a message: the one load that an idle turn pays.
@@ -38,13 +37,11 @@ impl<T> Mailbox<T> {
         self.wake.raise();
     }
 
-    /// Whether [`take`](Mailbox::take) would return a message.
     #[inline]
     pub fn has_post(&self) -> bool {
         self.posted.load(Ordering::Acquire)
     }
 
-    /// Every message.
     pub fn take(&self) -> Vec<T> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.wake.lower();
@@ -52,7 +49,6 @@ impl<T> Mailbox<T> {
         std::mem::take(&mut *queue)
     }
 
-    /// What a sleeper polls.
     pub fn wake(&self) -> &Wake {
         &self.wake
     }

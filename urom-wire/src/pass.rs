@@ -1,13 +1,10 @@
 //! Passes: the first bytes of each message with commands or notifications.
 //!
-//! UCX accepts messages from anyone who reaches its port, and delivers those of a connection that
-//! has ended. Only the two ends of a connection and the daemon know the ticket that control streams
-//! carry. So a message that begins with a part of the ticket belongs to this connection. A stranger
-//! has to guess 48 random bits: 32 of the pass, and a channel's number.
-//!
-//! A pass is no UCX header and has only four bytes, so that the smallest commands and notifications
-//! still fit the first cache line of a message over shared memory. With four more bytes a round
-//! trip takes nearly twice as long.
+//! UCX accepts messages from anyone who reaches its port. The two ends of a connection and the
+//! daemon alone know its ticket, so a message that begins with a part of it belongs to the
+//! connection. A stranger has to guess 48 bits: the pass and a channel's number. A pass has only
+//! four bytes, so that the smallest frames still fit the first cache line of a message over shared
+//! memory.
 
 use std::fmt;
 
@@ -29,10 +26,8 @@ pub fn first_channel() -> u16 {
 pub struct Pass([u8; Pass::LEN]);
 
 impl Pass {
-    /// How many bytes a pass has.
     pub const LEN: usize = 4;
 
-    /// The pass of the connection with this ticket.
     #[must_use]
     pub fn new(ticket: u128) -> Pass {
         Pass((ticket as u32).to_le_bytes())
@@ -46,7 +41,6 @@ impl Pass {
         Some((Pass(*pass), frames))
     }
 
-    /// The bytes that a message begins with.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Pass::LEN] {

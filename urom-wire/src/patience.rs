@@ -15,7 +15,6 @@ pub const PATIENCE_VARIABLE: &str = "UROM_PATIENCE";
 /// The least patience: a slow peer has a heartbeat to spare.
 const LEAST: Duration = HEARTBEAT.saturating_mul(3);
 
-/// The most. `off` stands for longer.
 const MOST: Duration = Duration::from_secs(24 * 3600);
 
 /// How long an end of a control stream waits for a sign of its peer. Only time in which this
@@ -43,10 +42,6 @@ impl Patience {
         Patience(self.0.map(|limit| limit.max(usual)))
     }
 
-    /// Waits for a future.
-    ///
-    /// # Errors
-    /// Patience has run out.
     pub async fn wait<T>(self, future: impl Future<Output = T>) -> Result<T, Elapsed> {
         match self.0 {
             Some(limit) => awake::timeout(limit, future).await,
@@ -54,7 +49,6 @@ impl Patience {
         }
     }
 
-    /// Waits until patience has run out.
     pub async fn run_out(self) {
         match self.0 {
             Some(limit) => awake::sleep(limit).await,
@@ -78,7 +72,6 @@ impl fmt::Display for Patience {
     }
 }
 
-/// A text that is no patience.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "patience is a number of seconds from {} to {}, or `off`; below three heartbeats a peer that is only slow would count \

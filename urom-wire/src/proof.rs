@@ -1,11 +1,8 @@
 //! How two ends of a control stream prove to each other that they hold the key.
 //!
-//! After its hello, each end sends an [`Opening`]: whether it holds a key, and 32 random bytes. If
-//! neither does, messages follow. If both do, the host proves it first and the service afterwards,
-//! so a host without the key learns nothing made with it. If only one end has a key, the stream
-//! ends. A proof is an HMAC-SHA-256 over both hellos, both openings and a word for the prover. So
-//! it is valid for one stream, one side and one kind of stream, and nobody on the way can change a
-//! release or the use of a key.
+//! After its hello, each end sends an [`Opening`]. If only one end has a key, the stream ends; if
+//! both do, the host proves it first, so a host without the key learns nothing made with it. A
+//! proof is an HMAC-SHA-256 over both hellos, both openings and a word for the prover.
 
 use std::io;
 
@@ -14,10 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::hello::{HELLO_LEN, Role};
 use crate::key::{Secret, fill_random};
 
-/// How many bytes an opening takes.
 pub const OPENING_LEN: usize = size_of::<Opening>();
 
-/// How many bytes a proof takes.
 pub const PROOF_LEN: usize = 32;
 
 /// Whether an end holds a key, and the challenge for the other end's proof.
@@ -26,7 +21,6 @@ pub const PROOF_LEN: usize = 32;
 )]
 #[repr(C)]
 pub struct Opening {
-    /// 1 with a key, else 0.
     pub keyed: u8,
     /// Never used twice.
     pub challenge: [u8; 32],
@@ -50,68 +44,46 @@ impl Opening {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// This host has no key.
     #[error(
         "the {0} asks for a key, and this program has none: name a copy of the service's key file with UROM_KEY_FILE, \
          ServiceBuilder::key_file, or an option such as --key-file if it has one"
     )]
     Missing(Role),
-    /// This host has a key, and the other end does not ask for one.
     #[error(
         "the {0} asks for no key, and this program was given one: it may be another service than was meant; start uromd \
          with --key-file, or name no key file (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
     )]
     NotAsked(Role),
-    /// The other end says that this host's proof is wrong.
     #[error("the {0} has another key than this program: use a copy of the service's key file")]
     NotTaken(Role),
-    /// The other end's proof is wrong.
     #[error(
         "the {0} does not hold this program's key: something else than the service may be listening there; use a copy of \
          the service's key file"
     )]
     Impostor(Role),
-    /// The host has no key.
     #[error(
         "it has no key: name a copy of this service's key file there (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
     )]
     HostHasNone,
-    /// The host has a key, and this service has none.
     #[error(
         "it has a key, and this service has none: start uromd with --key-file, or unset UROM_KEY_FILE there"
     )]
     HostHasOne,
-    /// The host's proof is wrong.
     #[error("its key is another one: use a copy of this service's key file there")]
     HostHasAnother,
 }
 
-/// Everything that was sent on a stream before the proofs.
 #[derive(Debug)]
 pub struct Transcript {
     bytes: [u8; 2 * (HELLO_LEN + OPENING_LEN)],
 }
 
-/// Whose proof it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prover {
-    /// The host's.
-    Host,
-    /// The daemon's or the worker's.
-    Service,
-}
-
-impl Prover {
-    fn word(self) -> &'static [u8] {
-        match self {
-            Prover::Host => b"urom: the host's proof",
-            Prover::Service => b"urom: the service's proof",
-        }
-    }
-}
+/// What marks the host's proof.
+pub const HOST: &[u8] = b"urom: the host's proof";
+/// What marks the proof of a daemon or a worker.
+pub const SERVICE: &[u8] = b"urom: the service's proof";
 
 impl Transcript {
-    /// Of the hello and the opening of both ends.
     pub fn new(
         host: (&[u8; HELLO_LEN], &Opening),
         service: (&[u8; HELLO_LEN], &Opening),
@@ -126,13 +98,11 @@ impl Transcript {
         Transcript { bytes }
     }
 
-    /// The proof of `prover`.
-    pub fn prove(&self, secret: &Secret, prover: Prover) -> [u8; PROOF_LEN] {
-        secret.sign(&[prover.word(), &self.bytes])
+    pub fn prove(&self, secret: &Secret, prover: &[u8]) -> [u8; PROOF_LEN] {
+        secret.sign(&[prover, &self.bytes])
     }
 
-    /// Whether a proof is right.
-    pub fn verify(&self, secret: &Secret, prover: Prover, proof: &[u8; PROOF_LEN]) -> bool {
-        secret.verify(&[prover.word(), &self.bytes], proof)
+    pub fn verify(&self, secret: &Secret, prover: &[u8], proof: &[u8; PROOF_LEN]) -> bool {
+        secret.verify(&[prover, &self.bytes], proof)
     }
 }

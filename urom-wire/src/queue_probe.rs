@@ -1,10 +1,8 @@
 //! Tests whether a receive queue still works after a peer died, fell silent or left.
 //!
-//! Over shared memory a UCX worker has one receive queue, which all its peers share: a sender takes
-//! the next place and then fills it. A process that is killed or stopped between the two leaves a
-//! place that nobody fills, and all later messages wait behind it. UCX does not notice, and
-//! heartbeats, which take another way, go on. So after a loss a thread sends a message into this
-//! process's own queue, as another process would, and the queue's owner checks whether it comes
+//! Over shared memory all peers of a UCX worker share one receive queue. A process that is killed
+//! between taking a place and filling it blocks the queue, and UCX does not notice. So after a loss
+//! a thread sends a message into this process's own queue, and the owner checks whether it comes
 //! out.
 
 mod state;
@@ -56,7 +54,6 @@ const SHARED: &str = "posix";
 pub const BLOCKED: &str = "nothing can be received any more: a process on the same machine was killed or stopped while it \
     sent, which blocks UCX's receive queue for all others; start the worker again";
 
-/// What is known of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Not enough to judge.
@@ -67,7 +64,6 @@ pub enum Verdict {
     Blocked,
 }
 
-/// Settings for UCX.
 pub type Config = &'static [(&'static str, &'static str)];
 
 /// The header of a message with the id [`AM_PROBE`].
@@ -82,13 +78,11 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Waits for another nonce.
     pub fn set(&self, nonce: Nonce) {
         self.nonce.set(nonce);
         self.came.set(false);
     }
 
-    /// Whether the nonce came out.
     pub fn came(&self) -> bool {
         self.came.get()
     }
@@ -114,11 +108,9 @@ pub fn listen(worker: &Worker) -> ucx::Result<Rc<Awaited>> {
 /// The queue that is tested.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// The UCX address of its owner.
     pub address: Vec<u8>,
     /// The settings with which UCX reaches it.
     pub config: Config,
-    /// The receiver at its end.
     pub awaited: Rc<Awaited>,
 }
 
@@ -157,7 +149,6 @@ impl QueueProbe {
         Ok(())
     }
 
-    /// Whether a test runs.
     #[inline]
     pub fn is_running(&self) -> bool {
         self.probe.is_some()
@@ -225,9 +216,6 @@ struct Probe {
 
 impl Probe {
     /// Begins to send a message into the queue.
-    ///
-    /// # Errors
-    /// The system has no random numbers, or no thread.
     fn begin(Queue { address, config, awaited }: Queue) -> io::Result<Probe> {
         let mut nonce = Nonce::default();
         // A peer must not be able to forge the answer.
@@ -259,7 +247,6 @@ impl Probe {
         })
     }
 
-    /// Tells the thread to end, and returns it.
     fn end(&mut self) -> Option<Thread> {
         self.state.abandon();
         self.thread.take()

@@ -17,11 +17,8 @@ use crate::control::{
 use crate::patience::Patience;
 use crate::stream::{self, StreamError};
 
-/// A message of a control stream.
 pub trait Message {
-    /// The heartbeat.
     const PING: Self;
-    /// Whether this is it.
     fn is_ping(&self) -> bool;
 }
 

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use zerocopy::IntoBytes;
 
 use super::hello::{HELLO_LEN, Hello, HelloError, Role};
-use super::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN, Prover, Transcript};
+use super::proof::{self, KeyError, OPENING_LEN, Opening, PROOF_LEN, Transcript};
 use crate::awake;
 use crate::key::Secret;
 use crate::patience::Patience;
@@ -22,7 +22,6 @@ const MAX_MESSAGE: u32 = 1 << 20;
 /// The longest description of a plugin that one message holds, in bytes.
 pub const LONGEST_DESCRIPTION: usize = MAX_MESSAGE as usize - 64;
 
-/// Why a stream ended.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     /// The peer closed it: it ended, or it died.
@@ -31,16 +30,12 @@ pub enum StreamError {
     /// Nothing came before this end's patience ran out: the peer was stopped, or the link was cut.
     #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
     Silent(Patience),
-    /// An error of the operating system.
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
-    /// The peer sent bytes that are no message.
     #[error("the other side sent what is no message: {0}")]
     Garbage(String),
-    /// The two ends are incompatible.
     #[error(transparent)]
     Hello(#[from] HelloError),
-    /// The two ends do not hold the same key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The service hung up on this host in the middle of the greeting.
@@ -132,23 +127,23 @@ where
     let mut proof = [0; PROOF_LEN];
     if is_host {
         let said = Transcript::new((&ours, &opening), (&hello, &theirs));
-        stream.write_all(&said.prove(secret, Prover::Host)).await?;
+        stream.write_all(&said.prove(secret, proof::HOST)).await?;
         hear(stream, &mut proof, StreamError::Closed).await?;
         if proof == NOT_TAKEN {
             return Err(KeyError::NotTaken(expected).into());
         }
-        if !said.verify(secret, Prover::Service, &proof) {
+        if !said.verify(secret, proof::SERVICE, &proof) {
             return Err(KeyError::Impostor(expected).into());
         }
         Ok(())
     } else {
         let said = Transcript::new((&hello, &theirs), (&ours, &opening));
         hear(stream, &mut proof, StreamError::Closed).await?;
-        if !said.verify(secret, Prover::Host, &proof) {
+        if !said.verify(secret, proof::HOST, &proof) {
             stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
         }
-        Ok(stream.write_all(&said.prove(secret, Prover::Service)).await?)
+        Ok(stream.write_all(&said.prove(secret, proof::SERVICE)).await?)
     }
 }
 
@@ -164,10 +159,6 @@ async fn hear(
     }
 }
 
-/// Sends one message.
-///
-/// # Errors
-/// The operating system's, or `InvalidData` for a message over the limit.
 pub async fn send<T: Serialize>(
     stream: &mut (impl AsyncWrite + Unpin),
     message: &T,

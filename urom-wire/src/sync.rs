@@ -14,23 +14,17 @@ use rustix::event::{EventfdFlags, eventfd};
 pub struct Wake(OwnedFd);
 
 impl Wake {
-    /// One that is not readable.
-    ///
-    /// # Errors
-    /// The system has no descriptor left.
     pub fn new() -> io::Result<Wake> {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map(Wake)
             .map_err(io::Error::from)
     }
 
-    /// Makes it readable.
     pub fn raise(&self) {
         // Fails only when the counter is full: then the descriptor is readable already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Makes it wait again.
     pub fn lower(&self) {
         // Fails only when it is not readable.
         let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);

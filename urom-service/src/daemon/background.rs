@@ -22,9 +22,6 @@ pub(super) enum Outcome<T> {
 
 impl<T: Send + 'static> Background<T> {
     /// Begins, and logs where this thread does.
-    ///
-    /// # Errors
-    /// Why there is no thread.
     pub(super) fn begin(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Background<T>, String> {

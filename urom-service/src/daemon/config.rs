@@ -39,7 +39,7 @@ pub struct DaemonConfig {
     pub cpus: CpuSet,
     /// Whether a worker without CPUs of its own is held to these.
     pub limit_workers_to_cpus: bool,
-    /// The directories and files where plugins lie, in place of those of `UROM_PLUGIN_PATH`.
+    /// The directories and files where plugins lie, instead of those of `UROM_PLUGIN_PATH`.
     pub plugin_path: Option<Vec<PathBuf>>,
     /// How long hosts and workers may be silent; the workers' own, too.
     pub patience: Patience,

@@ -1,9 +1,6 @@
 //! How many files the daemon and its workers may have open: as many as their limits on hosts and
-//! workers ask for.
-//!
-//! A process usually starts with a soft limit of 1024, for the sake of programs that call `select`,
-//! and may raise it to the hard one. Workers inherit what the daemon has: each may have as many
-//! hosts.
+//! workers need. A process usually starts with a soft limit of 1024 and may raise it to the hard
+//! one; workers inherit the daemon's.
 
 use std::fs::File;
 
@@ -26,7 +23,6 @@ const FOR_A_HOST: usize = 4;
 /// to start it.
 const FOR_A_WORKER: usize = 3;
 
-/// Raises the soft limit to what `limits` may come to need, as far as the hard one goes.
 pub(crate) fn allow(limits: Limits) {
     let needed = needed(limits);
     raise(limits, needed);

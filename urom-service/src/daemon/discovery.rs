@@ -1,10 +1,8 @@
-//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, what lies there, and which id
-//! each plugin has.
+//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, and the id of each plugin.
 //!
 //! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as
-//! long as the daemon runs. A file is looked at before it is loaded: one that has not a plugin's
-//! symbols, or is for another machine, is passed over. It is loaded where the [`Examiner`] says,
-//! and once, as long as it stays the same.
+//! long as the daemon runs. A file that lacks a plugin's symbols, or is for another machine, is
+//! never loaded; any other is loaded once by the [`Examiner`], as long as it stays the same.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -48,7 +46,6 @@ pub(crate) struct Catalogue {
     complaints: HashSet<String>,
 }
 
-/// The directories and files that `UROM_PLUGIN_PATH` names; nothing when it is not set, or empty.
 pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
     let path = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
     path.map(|path| entries(&path))
@@ -105,7 +102,6 @@ impl Catalogue {
     }
 }
 
-/// The plugin that a candidate is, unless there is one of its name.
 fn take_in(
     place: &mut Place,
     file: &Path,

@@ -63,22 +63,20 @@ impl AllowedVariables {
     }
 }
 
-/// An argument that names no variables.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("what hosts may set is given as NAME, or as PREFIX* for all names that begin so")]
-pub struct ParseAllowedError;
+const NO_VARIABLES: &str =
+    "what hosts may set is given as NAME, or as PREFIX* for all names that begin so";
 
 impl TryFrom<OsString> for AllowedVariables {
-    type Error = ParseAllowedError;
+    type Error = &'static str;
 
-    fn try_from(text: OsString) -> Result<AllowedVariables, ParseAllowedError> {
+    fn try_from(text: OsString) -> Result<AllowedVariables, &'static str> {
         let bytes = text.as_bytes();
         let (name, is_prefix) = match bytes.strip_suffix(b"*") {
             Some(prefix) => (prefix, true),
             None => (bytes, false),
         };
         if name.is_empty() || name.iter().any(|byte| matches!(byte, b'=' | b'*' | 0)) {
-            return Err(ParseAllowedError);
+            return Err(NO_VARIABLES);
         }
         Ok(AllowedVariables { name: OsStr::from_bytes(name).to_owned(), is_prefix })
     }
@@ -91,24 +89,20 @@ pub struct WorkerVariable {
     value: Option<OsString>,
 }
 
-/// An argument that is no variable.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a variable for workers is given as NAME, which is then the daemon's own, or as NAME=VALUE"
-)]
-pub struct ParseVariableError;
+const NO_VARIABLE: &str =
+    "a variable for workers is given as NAME, which is then the daemon's own, or as NAME=VALUE";
 
 impl TryFrom<OsString> for WorkerVariable {
-    type Error = ParseVariableError;
+    type Error = &'static str;
 
-    fn try_from(text: OsString) -> Result<WorkerVariable, ParseVariableError> {
+    fn try_from(text: OsString) -> Result<WorkerVariable, &'static str> {
         let bytes = text.as_bytes();
         let (name, value) = match bytes.iter().position(|byte| *byte == b'=') {
             Some(at) => (&bytes[..at], Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned())),
             None => (bytes, None),
         };
         if name.is_empty() {
-            return Err(ParseVariableError);
+            return Err(NO_VARIABLE);
         }
         Ok(WorkerVariable { name: OsStr::from_bytes(name).to_owned(), value })
     }
@@ -147,7 +141,6 @@ pub(crate) struct Wishes<'a> {
     pub(crate) inherited: &'a [(OsString, OsString)],
     /// The variables that the daemon's owner gives to workers. Hosts may change their values.
     pub(crate) given: &'a [WorkerVariable],
-    /// The variables that hosts may set besides.
     pub(crate) allowed: &'a [AllowedVariables],
 }
 
@@ -228,7 +221,7 @@ mod tests {
         for text in ["", "=", "=value"] {
             assert_eq!(
                 WorkerVariable::try_from(OsString::from(text)),
-                Err(ParseVariableError),
+                Err(NO_VARIABLE),
                 "{text:?}"
             );
         }
@@ -247,7 +240,7 @@ mod tests {
         wishes.grant(OsStr::new(name), OsStr::new(value))
     }
 
-    fn allowed_by(text: &str) -> Result<AllowedVariables, ParseAllowedError> {
+    fn allowed_by(text: &str) -> Result<AllowedVariables, &'static str> {
         AllowedVariables::try_from(OsString::from(text))
     }
 
@@ -300,7 +293,7 @@ mod tests {
     #[test]
     fn what_names_no_variables_is_refused() {
         for text in ["", "*", "A=b", "A*B", "**", "A=*"] {
-            assert_eq!(allowed_by(text), Err(ParseAllowedError), "{text:?}");
+            assert_eq!(allowed_by(text), Err(NO_VARIABLES), "{text:?}");
         }
     }
 }

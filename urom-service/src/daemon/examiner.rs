@@ -39,10 +39,6 @@ pub(crate) struct Answer {
 }
 
 impl Examiner {
-    /// Asks a plugin. Blocks, but not for ever.
-    ///
-    /// # Errors
-    /// Why it cannot be served.
     fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, Refusal> {
         let in_process =
             |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
@@ -113,7 +109,6 @@ fn served(examined: &Examined) -> Result<Answer, Refusal> {
     Ok(Answer { version, api_version: Some(word) })
 }
 
-/// A file that is examined, or was.
 #[derive(Debug)]
 pub(crate) enum Question {
     Open(Background<Result<Answer, Refusal>>),
@@ -121,7 +116,6 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// Has a file examined that shows this.
     pub(crate) fn ask(examiner: &Examiner, file: &Path, shown: &PluginElf) -> Question {
         let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
         match Background::begin(move || examiner.ask(&path, &shown)) {

@@ -11,9 +11,9 @@ use urom_wire::fuzzing::program::Program;
 
 use super::config::DaemonConfig;
 use super::discovery::Found;
+use super::dispatch;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
-use super::words;
 use urom_abi::{DocaError, WorkerId};
 
 const HOSTS: u8 = 4;
@@ -115,7 +115,8 @@ impl Daemon {
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
         let (roster, tickets) = (&mut self.roster, &mut self.tickets);
-        let actions = words::of_host(roster, host, Some(&self.plugins), message, || draw(tickets));
+        let actions =
+            dispatch::of_host(roster, host, Some(&self.plugins), message, || draw(tickets));
         self.act(actions);
         assert_eq!(self.asked, None, "a group is answered at once");
     }
@@ -128,7 +129,7 @@ impl Daemon {
             process.ready = true;
         }
         let (roster, tickets) = (&mut self.roster, &mut self.tickets);
-        let actions = words::of_worker(roster, serial, LISTEN, message, || draw(tickets));
+        let actions = dispatch::of_worker(roster, serial, LISTEN, message, || draw(tickets));
         self.act(actions);
     }
 

@@ -43,7 +43,6 @@ pub(crate) struct Reception {
     pub(crate) patience: Patience,
 }
 
-/// Greets a host, tells it what there is, and passes its requests on until it goes.
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
@@ -95,7 +94,6 @@ pub(crate) async fn serve(
         cpus: reception.cpus.clone(),
         max_message: reception.max_message as u64,
     };
-    // The queue is new and has room.
     let _ = outbox.try_send(welcome);
     let (give_up, given_up) = oneshot::channel();
     let host = HostLink { outbox, give_up, plugins, peer };
@@ -118,7 +116,6 @@ pub(crate) async fn serve(
             }
         }
     }
-    // The receiver is gone when the daemon ends.
     let _ = events.send(Event::HostGone { key }).await;
 }
 
@@ -134,7 +131,6 @@ impl Reception {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).line()
     }
 
-    /// Tells a host why it cannot stay.
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
         if let Some(more) = self.line() {
             warn!("refused host {peer}: {failure}{more}");

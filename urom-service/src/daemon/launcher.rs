@@ -29,11 +29,9 @@ const SLOW_START: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub(crate) enum Launcher {
-    /// Each one a process.
     Process {
         /// The program that starts it, with arguments; empty when the daemon starts it itself.
         launcher: Vec<OsString>,
-        /// Its first arguments, before `worker`.
         words: Vec<OsString>,
         /// Variables for workers, besides those that they always have.
         given: Vec<WorkerVariable>,
@@ -47,9 +45,7 @@ pub(crate) enum Launcher {
 
 #[derive(Debug)]
 pub(crate) struct Launched {
-    /// The stream to it, before any hello.
     pub(crate) stream: UnixStream,
-    /// How long it may take to say hello.
     pub(crate) first_word: Duration,
     pub(crate) body: Body,
 }
@@ -62,18 +58,14 @@ pub(crate) enum Body {
 }
 
 impl Launcher {
-    /// How long a worker may take to say hello, and to open its plugins.
     pub(crate) fn ready_deadline(&self) -> Duration {
-        if self.is_slow() { SLOW_START } else { READY_DEADLINE }
+        match self {
+            // An emulator or a memory checker makes it many times slower.
+            Launcher::Process { launcher, .. } if !launcher.is_empty() => SLOW_START,
+            _ => READY_DEADLINE,
+        }
     }
 
-    /// Whether workers may be many times slower than this program, as under an emulator or a memory
-    /// checker.
-    fn is_slow(&self) -> bool {
-        matches!(self, Launcher::Process { launcher, .. } if !launcher.is_empty())
-    }
-
-    /// How plugins are examined. Their process has what workers have in their environment.
     pub(crate) fn examiner(&self, listen: IpAddr) -> Examiner {
         match self {
             Launcher::Process { launcher, words, given, .. } => {
@@ -84,10 +76,6 @@ impl Launcher {
         }
     }
 
-    /// Starts a worker with `NAME=value`s in its environment.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(crate) fn launch(
         &self,
         config: WorkerConfig,
@@ -194,9 +182,8 @@ impl Body {
 
     /// Ends a process by force; a thread cannot be.
     pub(crate) fn kill(&self) {
-        match self {
-            Body::Process(process) => process.kill(),
-            Body::Thread(_) => {}
+        if let Body::Process(process) = self {
+            process.kill();
         }
     }
 }

@@ -14,23 +14,19 @@ use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tracing::warn;
 
-/// The message once hosts can connect.
 const READY: &str = "READY=1";
 
 /// The manager's socket: a path, or `@` and an abstract name.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// How many microseconds may pass between two signs of life.
 const WATCHDOG: &str = "WATCHDOG_USEC";
 
-/// The process that they are expected of, if not any.
 const WATCHED: &str = "WATCHDOG_PID";
 
 /// The time between two signs of life. A shorter one would take a processor, a longer one is no
 /// time that can be computed with.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
-/// How long to wait before a manager that was not reached is told again that the daemon is ready.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// The service manager, or none. Nothing here blocks, and nothing fails when the manager does not
@@ -39,12 +35,10 @@ const AGAIN: Duration = Duration::from_millis(100);
 pub(crate) struct Manager {
     socket: Option<(UnixDatagram, SocketAddr)>,
     signs_of_life: Option<Interval>,
-    /// Until it has learned that the daemon is ready.
     again: Option<Interval>,
 }
 
 impl Manager {
-    /// The one that the environment names. Called inside a runtime.
     pub(crate) fn of_environment() -> Manager {
         let Some(name) = std::env::var_os(SOCKET) else { return Manager::default() };
         let socket = match connect(&name) {

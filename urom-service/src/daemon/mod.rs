@@ -4,6 +4,7 @@ mod background;
 pub mod config;
 mod descriptors;
 pub(crate) mod discovery;
+mod dispatch;
 mod environment;
 mod event;
 mod examiner;
@@ -22,7 +23,6 @@ mod supervisor;
 mod tickets;
 mod trust;
 mod turns;
-mod words;
 
 use std::net::SocketAddr;
 
@@ -33,7 +33,7 @@ use tracing::info;
 
 pub use config::DaemonConfig;
 pub use discovery::entries as plugin_path_entries;
-pub use environment::{AllowedVariables, ParseAllowedError, ParseVariableError, WorkerVariable};
+pub use environment::{AllowedVariables, WorkerVariable};
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
 pub use place::PLUGIN_PATH_VARIABLE;
@@ -82,16 +82,10 @@ pub fn run(
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;
         let stop = async move {
-            let hangup = async {
-                match &mut hangup {
-                    Some(hangup) => hangup.recv().await,
-                    None => std::future::pending().await,
-                }
-            };
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
-                _ = hangup => "SIGHUP",
+                () = hangup::received(&mut hangup) => "SIGHUP",
             };
             info!("received {name}");
         };

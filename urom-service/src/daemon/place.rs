@@ -27,7 +27,6 @@ use crate::plugin_file::PluginFileError;
 /// Where a daemon looks for plugins: directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
-/// An entry, which may be looked at at this moment.
 #[derive(Debug)]
 pub(super) struct Place {
     entry: PathBuf,
@@ -51,17 +50,14 @@ pub(super) struct Sight {
     pub(super) complaints: Vec<String>,
 }
 
-/// A file that was looked at.
 #[derive(Debug)]
 pub(super) struct Known {
     identity: Identity,
     /// What it shows without being loaded; or why it cannot be a plugin.
     looked: Result<PluginElf, String>,
-    /// The path it is loaded by.
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    /// The question to it, if it was examined.
     question: Option<Question>,
 }
 
@@ -91,10 +87,6 @@ impl Place {
         Ok(())
     }
 
-    /// The result of the look. Waits for it once, until `until` at most.
-    ///
-    /// # Errors
-    /// Why nothing is known.
     pub(super) fn sight(&mut self, left: &mut Duration) -> Result<Sight, String> {
         let State::Looking(look) = &mut self.state else { return Ok(Sight::default()) };
         match look.outcome(left) {
@@ -113,10 +105,6 @@ impl Place {
         }
     }
 
-    /// What a candidate of the last look is, once its answer is known.
-    ///
-    /// # Errors
-    /// Why it is not served.
     pub(super) fn plugin(
         &mut self,
         file: &Path,
@@ -131,7 +119,6 @@ impl Place {
     }
 }
 
-/// Looks at an entry, with what was known of its files. Blocks for as long as its file system does.
 fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) {
     let (mut files, mut sight) = (Files::new(), Sight::default());
     let paths = match files_at(entry) {
@@ -155,10 +142,6 @@ fn look(mut before: Files, entry: &Path, examiner: &Examiner) -> (Files, Sight) 
     (files, sight)
 }
 
-/// The file that an entry is, or those that lie in the directory.
-///
-/// # Errors
-/// Why the directory is skipped.
 fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
     if entry.is_file() {
         // The loader looks for a bare name elsewhere.
@@ -213,7 +196,6 @@ impl PassedOver {
 }
 
 impl Known {
-    /// Looks at a file, unless it is one that was looked at `before`.
     fn of(file: &Path, before: Option<Known>) -> Result<Known, PassedOver> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let identity = Identity::of(file).map_err(|error| error.to_string())?;

@@ -31,16 +31,11 @@ pub(crate) fn command(launcher: &[OsString], words: &[OsString]) -> io::Result<C
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
-    /// Its pidfd, which is readable once it has ended.
     end: AsyncFd<OwnedFd>,
     reaper: Reaper,
 }
 
 impl Process {
-    /// Starts a program.
-    ///
-    /// # Errors
-    /// The operating system's; nothing runs then.
     pub(crate) fn start(command: &mut Command, reaper: &Reaper) -> io::Result<Process> {
         let mut child = command.spawn()?;
         let pid = Pid::from_child(&child);
@@ -94,7 +89,6 @@ fn watch(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     Ok(unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }?)
 }
 
-/// As the standard library has it.
 fn status(end: &WaitIdStatus) -> ExitStatus {
     const CORE: i32 = 0x80;
     let raw = match (end.exit_status(), end.terminating_signal()) {
@@ -114,9 +108,6 @@ pub(crate) struct Reaper(Sender<Pid>);
 
 impl Reaper {
     /// Starts the thread, which ends some time after the last process is dropped.
-    ///
-    /// # Errors
-    /// There is no thread.
     pub(crate) fn start() -> io::Result<Reaper> {
         let (sender, done) = mpsc::channel();
         std::thread::Builder::new().name("urom-reaper".to_owned()).spawn(move || {

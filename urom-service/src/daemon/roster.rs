@@ -1,9 +1,8 @@
 //! The roster: the workers, the hosts that wait for them, and the hosts on the way to them.
 //!
-//! A state machine without input or output: each event gives the actions it asks for. A worker is
-//! known by its id as long as hosts can be sent to it, and by its *serial*, which is never used
-//! twice, as long as its process lives: an id is free again the moment its worker was told to
-//! leave.
+//! A state machine without input or output: each event returns actions. A worker's *id* is free
+//! again when the worker is told to leave; its *serial* identifies its process and is never used
+//! twice.
 
 mod entry;
 mod host;
@@ -38,7 +37,6 @@ pub(crate) enum Action {
     /// End the stream to a worker, and the worker with it.
     Abandon(Serial),
     ToHost(HostKey, DaemonToHost),
-    /// Let a ticket run out in a while.
     Expire(Serial, u128),
 }
 
@@ -47,7 +45,6 @@ pub(crate) struct Roster {
     limits: Limits,
     /// By id; in order, because a group's ids are told in order.
     workers: BTreeMap<u64, Entry>,
-    /// The id of each worker that is in `workers`.
     ids: HashMap<Serial, u64>,
     /// The hosts that asked for workers and are still connected.
     hosts: HashMap<HostKey, Host>,
@@ -97,7 +94,6 @@ impl Roster {
         }
     }
 
-    /// A worker that there is not.
     fn spawn(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
         let (id, host) = (worker.id, waiting.host);
         self.last_serial += 1;
@@ -185,7 +181,6 @@ impl Roster {
         }
     }
 
-    /// The ids of a group's workers that hosts can use, rising.
     pub(crate) fn group(&self, gid: u32) -> Vec<u64> {
         let usable = |entry: &Entry| {
             entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.given_up
@@ -242,8 +237,9 @@ impl Roster {
         vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, ticket })]
     }
 
+    /// A worker cannot work, or did not get ready in time.
     pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        let mut actions = self.remove(serial, failure);
+        let mut actions = self.gone(serial, failure);
         actions.push(Action::Abandon(serial));
         actions
     }
@@ -255,16 +251,10 @@ impl Roster {
         }
     }
 
-    /// A worker was silent for too long: it will be gone soon, whether it speaks again or not.
     pub(crate) fn silent(&mut self, serial: Serial) {
         if let Some((_, entry)) = self.find(serial) {
             entry.given_up = true;
         }
-    }
-
-    /// A worker is gone; `failure` is for the hosts that wait for it.
-    pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        self.remove(serial, failure)
     }
 
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
@@ -293,7 +283,6 @@ impl Roster {
         }
     }
 
-    /// A host has not come for long.
     pub(crate) fn expired(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
         let Some((id, entry)) = self.find(serial) else { return Vec::new() };
         let Some(visitor) = entry.tickets.get_mut(&ticket).filter(|visitor| !visitor.there) else {
@@ -332,7 +321,6 @@ impl Roster {
         }
     }
 
-    /// The daemon ends: no new workers, and those that are there stop.
     pub(crate) fn stop(&mut self) -> Vec<Action> {
         self.stopping = true;
         let failure = Failure::new(DocaError::SHUTDOWN, "the daemon is shutting down");
@@ -340,7 +328,7 @@ impl Roster {
         let mut actions = Vec::new();
         for serial in serials {
             actions.push(Action::ToWorker(serial, DaemonToWorker::Stop));
-            actions.extend(self.remove(serial, &failure));
+            actions.extend(self.gone(serial, &failure));
             actions.push(Action::Abandon(serial));
         }
         actions
@@ -351,7 +339,6 @@ impl Roster {
         Some((id, self.workers.get_mut(&id)?))
     }
 
-    /// Sends a worker home, and forgets it.
     fn dismiss(&mut self, serial: Serial) -> Vec<Action> {
         if let Some(id) = self.ids.remove(&serial) {
             self.workers.remove(&id);
@@ -361,7 +348,7 @@ impl Roster {
 
     /// Forgets a worker. The hosts that wait for it are told; those that wanted to join it get
     /// another.
-    fn remove(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
+    pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let Some(id) = self.ids.remove(&serial) else { return Vec::new() };
         let Some(Entry { state, tickets, .. }) = self.workers.remove(&id) else {
             return Vec::new();
@@ -408,7 +395,6 @@ impl Roster {
     }
 }
 
-/// Makes a request wait for a worker that starts, up to a limit.
 fn wait(others: &mut Vec<Waiting>, id: u64, waiting: Waiting) -> Vec<Action> {
     if others.len() >= MOST_WAITING {
         let text = format!(

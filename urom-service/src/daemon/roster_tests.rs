@@ -23,6 +23,21 @@ struct Fixture {
 }
 
 impl Fixture {
+    /// Worker 7 is ready and told of host 1.
+    fn ready_for_one() -> Fixture {
+        let mut fixture = Fixture::default();
+        fixture.start(1, wish(7));
+        fixture.ready(1);
+        fixture
+    }
+
+    /// Host 1 is on its way there.
+    fn told() -> Fixture {
+        let mut fixture = Fixture::ready_for_one();
+        fixture.roster.expected(1, 1);
+        fixture
+    }
+
     fn start(&mut self, host: HostKey, worker: StartWorker) -> Vec<String> {
         let tickets = &mut self.tickets;
         texts(self.roster.start(host, host * 10, worker, KNOWN, || {
@@ -94,10 +109,7 @@ fn a_host_is_told_when_its_worker_expects_it() {
 
 #[test]
 fn a_host_that_wants_a_worker_that_has_just_died_gets_a_new_one() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
+    let mut fixture = Fixture::told();
     fixture.roster.arrived(1, 1);
     assert_eq!(fixture.start(1, wish(7)), promised(1, 2));
     assert_eq!(texts(fixture.roster.gone(1, &lost())), ["spawn 2 as 7 for 1"]);
@@ -121,9 +133,7 @@ fn several_hosts_that_want_a_worker_that_has_just_died_share_the_new_one() {
 
 #[test]
 fn a_worker_that_dies_as_soon_as_it_is_ready_fails_those_who_had_it_started() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
+    let mut fixture = Fixture::ready_for_one();
     assert_eq!(
         texts(fixture.roster.gone(1, &lost())),
         ["host 1: 10 failed CONNECTION_RESET"],
@@ -133,9 +143,7 @@ fn a_worker_that_dies_as_soon_as_it_is_ready_fails_those_who_had_it_started() {
 
 #[test]
 fn a_worker_that_does_not_confirm_in_time_fails_the_request() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
+    let mut fixture = Fixture::ready_for_one();
     assert_eq!(
         texts(fixture.roster.expired(1, 1)),
         ["worker 1: forget 1", "host 1: 10 failed TIME_OUT"]
@@ -179,10 +187,7 @@ fn only_a_worker_that_is_not_ready_can_be_overdue() {
 
 #[test]
 fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
+    let mut fixture = Fixture::told();
     fixture.roster.arrived(1, 1);
     fixture.start(2, wish(7));
     fixture.roster.arrived(1, 2);
@@ -219,9 +224,7 @@ fn tickets_of_a_host_that_is_gone_are_forgotten() {
 
 #[test]
 fn no_worker_is_started_for_a_host_that_was_given_up() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
+    let mut fixture = Fixture::ready_for_one();
     fixture.start(2, wish(7));
     fixture.start(3, wish(7));
     // One that does not read is gone before anybody asks for its plugins, and again when its stream
@@ -238,9 +241,7 @@ fn no_worker_is_started_for_a_host_that_was_given_up() {
 
 #[test]
 fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
+    let mut fixture = Fixture::ready_for_one();
     let with_env = StartWorker { env: Some(vec!["MARK=kept".to_owned()]), ..wish(7) };
     assert_eq!(fixture.start(2, with_env.clone()), ["host 2: 20 failed ALREADY_EXIST"], "it runs");
     fixture.roster.silent(1);
@@ -314,19 +315,14 @@ fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
 
 #[test]
 fn who_was_given_up_keeps_no_worker_that_its_last_host_left() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
-    fixture.roster.expected(1, 1);
+    let mut fixture = Fixture::told();
     texts(fixture.roster.expired(1, 1));
     assert_eq!(texts(fixture.roster.empty(1)), ["worker 1: leave", "abandon 1"]);
 }
 
 #[test]
 fn a_wish_that_does_not_fit_is_refused() {
-    let mut fixture = Fixture::default();
-    fixture.start(1, wish(7));
-    fixture.ready(1);
+    let mut fixture = Fixture::ready_for_one();
     let with_env = StartWorker { env: Some(Vec::new()), ..wish(7) };
     assert_eq!(fixture.start(2, with_env), ["host 2: 20 failed ALREADY_EXIST"]);
     for plugins in [0b11, 0, 0b1001] {

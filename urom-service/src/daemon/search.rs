@@ -16,11 +16,8 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files and
-    /// directories. It is there before any host comes, when there may be no thread.
-    ///
-    /// # Errors
-    /// There is no thread.
+    /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files
+    /// and directories. It is there before any host comes, when there may be no thread.
     pub(crate) fn begin(
         look: impl FnMut() -> Vec<Found> + Send + 'static,
     ) -> Result<Search, String> {
@@ -37,7 +34,6 @@ impl Search {
         answered.await.ok()
     }
 
-    /// What the last look has shown; nothing before the end of the first.
     pub(crate) fn latest(&self) -> Option<Arc<[Found]>> {
         self.latest.borrow().clone()
     }
@@ -48,7 +44,6 @@ fn serve(
     mut asked: mpsc::UnboundedReceiver<Asked>,
     latest: watch::Sender<Option<Arc<[Found]>>>,
 ) {
-    // Before any host comes: what hangs or crashes is known by then.
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
         // After a panic, which is reported, the tasks that wait notice that the thread is gone.

@@ -33,7 +33,7 @@ use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
 use super::supervisor::{self, GRACE};
 use super::turns::{self, measured};
-use super::{tickets, words};
+use super::{dispatch, tickets};
 use crate::entrance::Entrance;
 
 const TICKET_LIFE: Duration = Duration::from_secs(10);
@@ -47,7 +47,6 @@ struct Server {
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
     events: mpsc::Sender<Event>,
-    /// Lines about workers that hosts asked for and that cannot be.
     not_started: LineBudget,
 }
 
@@ -58,9 +57,6 @@ struct WorkerLink {
 }
 
 /// Serves until `stop` is ready, then stops everything in order.
-///
-/// # Errors
-/// The listener's address cannot be had.
 pub(crate) async fn serve(
     listener: TcpListener,
     config: DaemonConfig,
@@ -184,7 +180,7 @@ impl Server {
 
     fn host_says(&mut self, key: HostKey, message: HostToDaemon) -> Vec<Action> {
         let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-        words::of_host(&mut self.roster, key, plugins, message, tickets::draw)
+        dispatch::of_host(&mut self.roster, key, plugins, message, tickets::draw)
     }
 
     fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
@@ -192,7 +188,7 @@ impl Server {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        words::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
+        dispatch::of_worker(&mut self.roster, serial, self.address.ip(), message, tickets::draw)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
@@ -233,7 +229,6 @@ impl Server {
         let names: Vec<&str> = plugins.iter().map(|found| &found.entry.name[..]).collect();
         let names = names.join(", ");
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
-        // The queue is new and has room.
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
         self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
         let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
@@ -275,7 +270,6 @@ impl Server {
         let events = self.events.clone();
         let timer = async move {
             delay.run_out().await;
-            // The receiver is gone when the daemon ends.
             let _ = events.send(event).await;
         };
         tokio::spawn(measured("a timer", timer));

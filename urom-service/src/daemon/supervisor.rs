@@ -24,7 +24,6 @@ pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// of a worker that has ended.
 const CAUSE: Duration = Duration::from_millis(300);
 
-/// Starts a worker on a thread that may wait for a file system, then supervises it.
 pub(crate) async fn start(
     serial: Serial,
     id: WorkerId,
@@ -42,11 +41,9 @@ pub(crate) async fn start(
             Failure::new(DocaError::OPERATING_SYSTEM, format!("it could not be started: {why}"))
         }
     };
-    // Nobody listens when the daemon ends.
     let _ = events.send(Event::NotStarted { serial, failure }).await;
 }
 
-/// Carries messages until the stream ends, then sees to it that the worker ends too.
 async fn supervise(
     serial: Serial,
     id: WorkerId,
@@ -86,7 +83,6 @@ async fn supervise(
         (Some(error), Ok(cause)) => format!("{error}; {cause}"),
         (Some(error), Err(_)) => error.to_string(),
     };
-    // Nobody listens when the daemon ends.
     let _ = events.send(Event::WorkerGone { serial, cause }).await;
     if !ended {
         see_off(id, body).await;

@@ -5,10 +5,6 @@ use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::key::fill_random;
 
-/// A new ticket.
-///
-/// # Errors
-/// The system has no random numbers.
 pub(crate) fn draw() -> Result<u128, Failure> {
     let mut bytes = [0; 16];
     fill_random(&mut bytes).map_err(|error| {

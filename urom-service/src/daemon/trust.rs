@@ -1,17 +1,10 @@
-//! Whether anybody but root and the service's user could put code in a plugin's place.
+//! Whether anybody but root and the service's user could replace a plugin.
 //!
-//! Every directory on the way to a plugin counts, those of symbolic links too: a user who may write
-//! to one of them can replace the next one. In a directory with the sticky bit, such as `/tmp`,
-//! they cannot, so it may be on the way to a directory of plugins, or to a single file. It cannot
-//! be a directory of plugins, because every user could add one.
-//!
-//! A group with the user's own number counts as the user: distributions make one for each user, and
-//! let it write. Root's does not, because it may have other members. With an access control list,
-//! the group's bits are only the most that its entries may grant, so the entries count.
-//!
-//! The owner of the running program's file, or of a directory on the way to it, counts as the user,
-//! too: they can replace the program. So root can run a service from a tree that another user
-//! built, as in a container.
+//! Every directory on the way counts, also of symbolic links. A directory with the sticky bit may
+//! be on the way, but may not hold plugins. The user's private group counts as the user, but not
+//! root's; with an access control list, its entries count instead of the group's bits. The owners
+//! of this program's file and of the directories above it count as the user: they can replace the
+//! program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -26,7 +19,6 @@ use rustix::io::Errno;
 /// How many links one path may lead through, as for the system.
 const MAX_LINKS: usize = 40;
 
-/// The bits by which a group and others may write.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 /// The kernel's name for a list of users and groups with rights of their own.
@@ -38,10 +30,8 @@ const STICKY: u32 = 0o1000;
 pub(crate) enum Distrust {
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Others may write there.
     #[error("others than root and this service's user may write to {path} (mode {mode:04o}): keep plugins elsewhere, or run `chmod go-w` on it, which a file system without modes does not heed", path = .path.display())]
     Writable { path: PathBuf, mode: u32 },
-    /// Another user owns it.
     #[error("{path} belongs to user {owner}, who is neither root nor this service's user ({user}): run the service as user {owner} (in a container: `--user {owner}`), or copy the plugins to a directory of user {user}", path = .path.display())]
     Owner { path: PathBuf, owner: u32, user: u32 },
 }
@@ -55,7 +45,6 @@ struct Truster {
     owners: Vec<u32>,
 }
 
-/// Checks a directory or file, and everything on the way to it.
 pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
     static OWNERS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         std::env::current_exe().map(|program| owners(&program)).unwrap_or_default()
@@ -146,8 +135,6 @@ impl Truster {
         Ok(())
     }
 
-    /// Whether an entry of an access control list grants another user what [`GROUP_WRITES`] stands
-    /// for.
     fn lets_others_write(&self, entry: &Entry, owning_group: u32) -> bool {
         let is_other = match entry.tag {
             Entry::USER => entry.id != 0 && entry.id != self.user,
@@ -158,7 +145,6 @@ impl Truster {
         is_other && entry.rights & Entry::WRITES != 0
     }
 
-    /// Whether a group is the user's private one.
     fn is_own(&self, group: u32) -> bool {
         group != 0 && group == self.group && group == self.user
     }
@@ -207,7 +193,6 @@ fn access_list(path: &Path) -> io::Result<Option<Vec<Entry>>> {
     Ok(Some(entries.iter().map(Entry::read).collect()))
 }
 
-/// The components of a path, the last one first.
 fn steps(path: &Path) -> Vec<OsString> {
     let named = path.components().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_owned()),

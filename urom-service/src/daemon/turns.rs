@@ -3,9 +3,8 @@
 //! The loop must not be kept from its heartbeats. A turn is measured in CPU time of its thread, and
 //! by whether the thread was put to sleep in it, which a system call did that waits.
 
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tracing::debug;
@@ -17,27 +16,16 @@ const LIMIT: Duration = Duration::from_millis(50);
 static LONGEST: AtomicU64 = AtomicU64::new(0);
 static SLEPT: AtomicU64 = AtomicU64::new(0);
 
-/// A future whose turns are measured.
-#[derive(Debug)]
-pub(crate) struct Measured<F> {
-    what: &'static str,
-    future: Pin<Box<F>>,
-}
-
 /// Measures the turns of a future of the daemon's loop; `what` is its name in log lines.
-pub(crate) fn measured<F: Future>(what: &'static str, future: F) -> Measured<F> {
-    Measured { what, future: Box::pin(future) }
-}
-
-impl<F: Future> Future for Measured<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+pub(crate) async fn measured<F: Future>(what: &'static str, future: F) -> F::Output {
+    let mut future = Box::pin(future);
+    poll_fn(|cx| {
         let before = Usage::of_this_thread();
-        let result = self.future.as_mut().poll(cx);
-        note(self.what, before, Usage::of_this_thread());
+        let result = future.as_mut().poll(cx);
+        note(what, before, Usage::of_this_thread());
         result
-    }
+    })
+    .await
 }
 
 fn note(what: &str, before: Usage, after: Usage) {
@@ -54,7 +42,6 @@ fn note(what: &str, before: Usage, after: Usage) {
     }
 }
 
-/// The longest turn, and the longest time in which one slept.
 pub(crate) fn so_far() -> [Duration; 2] {
     [&LONGEST, &SLEPT].map(|most| Duration::from_nanos(most.load(Ordering::Relaxed)))
 }
@@ -63,7 +50,6 @@ pub(crate) fn so_far() -> [Duration; 2] {
 struct Usage {
     time: Duration,
     cpu: Duration,
-    /// How often it gave its processor up by itself.
     sleeps: u64,
 }
 

@@ -13,16 +13,11 @@ use rustix::process::{
 use super::{MOST, Step};
 use crate::plugin_file::{Loaded, PluginFileError, missing};
 
-/// Examines a file, and tells on standard output.
-///
-/// # Errors
-/// The parent cannot be told.
 pub(crate) fn run(file: &Path) -> Result<()> {
     end_with_parent()?;
     // No core dump of a process that is expected to crash.
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MOST)?;
-    // The plugin's output must not come between the steps.
     let mut out = crate::take_stdout()?;
     match ask(file, &mut out) {
         Ok(()) => Ok(()),
@@ -50,7 +45,6 @@ fn end_with_parent() -> Result<()> {
     Ok(rustix::stdio::dup2_stdin(File::open("/dev/null")?)?)
 }
 
-/// A lower limit stays: raising it takes a right.
 fn lower(resource: Resource, most: u64) -> Result<()> {
     let Rlimit { current, maximum } = getrlimit(resource);
     let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));

@@ -37,7 +37,6 @@ pub(crate) const KILLED: &str = "signal 9 (SIGKILL)";
 
 const SAID: usize = 400;
 
-/// How many bytes of it are looked at.
 const READ: u64 = 1 << 16;
 
 /// How many bytes it may write to one file: what it prints is kept in memory.

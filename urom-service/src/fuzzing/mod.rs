@@ -19,21 +19,12 @@ mod tests {
     use urom_wire::fuzzing::corpus;
 
     #[test]
-    fn every_committed_input_holds() {
-        corpus::every_input_holds(&ALL);
-    }
-
-    #[test]
-    fn what_failed_after_others_is_replayed() {
-        corpus::replay(&ALL);
-    }
-
-    #[test]
-    fn seeds_are_committed() {
-        corpus::seeds_are_committed(vec![
+    fn inputs_hold_and_seeds_are_committed() {
+        let seeds = vec![
             ("daemon", seeds::of_daemon()),
             ("worker_control", seeds::of_worker_control()),
             ("worker_frames", seeds::of_worker_frames()),
-        ]);
+        ];
+        corpus::check(&ALL, seeds);
     }
 }

@@ -71,19 +71,14 @@ impl fmt::Display for LogLevel {
     }
 }
 
-/// A text that is no level.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a log level is a number from 10 to 70: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace"
-)]
-pub struct ParseLogLevelError;
+const NO_LEVEL: &str = "a log level is a number from 10 to 70: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace";
 
 impl FromStr for LogLevel {
-    type Err = ParseLogLevelError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<LogLevel, ParseLogLevelError> {
+    fn from_str(text: &str) -> Result<LogLevel, &'static str> {
         let number = text.parse().ok().filter(|number| (10..=70).contains(number));
-        number.map(LogLevel).ok_or(ParseLogLevelError)
+        number.map(LogLevel).ok_or(NO_LEVEL)
     }
 }
 
@@ -96,7 +91,7 @@ mod tests {
         assert_eq!("50".parse(), Ok(LogLevel::INFO));
         assert_eq!("70".parse(), Ok(LogLevel::TRACE));
         for text in ["", "9", "71", "info", "-10", "50.0"] {
-            assert_eq!(text.parse::<LogLevel>(), Err(ParseLogLevelError), "{text}");
+            assert_eq!(text.parse::<LogLevel>(), Err(NO_LEVEL), "{text}");
         }
     }
 

@@ -1,10 +1,9 @@
 //! The log of daemon and workers: one line an event, in DOCA's format, on standard error.
 //!
-//! Code logs with [`tracing`]; this is the small subscriber behind it. Levels are DOCA's numbers.
-//! An event of this crate is held to the program's level, one of any other crate (UCX's safe layer,
-//! tokio) to the SDK level. So are lines of plugins to the program's: whoever turns up a worker's
-//! log wants to see what its plugins do. Events name their place in the kit's code when details are
-//! logged (60); lines of plugins always name theirs.
+//! Code logs with [`tracing`]; this is the subscriber. Levels are DOCA's numbers. Events of this
+//! crate and lines of plugins are held to the program's level, events of other crates to the SDK
+//! level. Events name their place in the code when details are logged (60), lines of plugins
+//! always.
 
 mod limit;
 mod writer;
@@ -18,7 +17,7 @@ use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
 use urom_log::{Origin, Output, level_of, text_of};
 
-pub use limit::{LogLevel, ParseLogLevelError};
+pub use limit::LogLevel;
 pub(crate) use writer::{Lines, write};
 
 /// Writes events to standard error.

@@ -117,21 +117,17 @@ impl PluginItem {
     }
 }
 
-/// An argument that is no `so_path:id`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a plugin is given as so_path:id, the id a single bit of 64")]
-pub struct ParsePluginItemError;
+const NO_ITEM: &str = "a plugin is given as so_path:id, the id a single bit of 64";
 
 impl TryFrom<OsString> for PluginItem {
-    type Error = ParsePluginItemError;
+    type Error = &'static str;
 
-    fn try_from(text: OsString) -> Result<PluginItem, ParsePluginItemError> {
+    fn try_from(text: OsString) -> Result<PluginItem, &'static str> {
         let bytes = text.as_bytes();
-        let colon = bytes.iter().rposition(|byte| *byte == b':').ok_or(ParsePluginItemError)?;
+        let colon = bytes.iter().rposition(|byte| *byte == b':').ok_or(NO_ITEM)?;
         let (path, id) = (&bytes[..colon], &bytes[colon + 1..]);
         let id = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok());
-        let id =
-            id.filter(|id| id.is_power_of_two() && !path.is_empty()).ok_or(ParsePluginItemError)?;
+        let id = id.filter(|id| id.is_power_of_two() && !path.is_empty()).ok_or(NO_ITEM)?;
         Ok(PluginItem { path: OsString::from_vec(path.to_vec()).into(), id })
     }
 }
@@ -178,11 +174,7 @@ mod tests {
         for text in
             ["", "x.so", "x.so:", ":1", "x.so:0", "x.so:3", "x.so:-1", "x.so:18446744073709551616"]
         {
-            assert_eq!(
-                PluginItem::try_from(OsString::from(text)),
-                Err(ParsePluginItemError),
-                "{text}"
-            );
+            assert_eq!(PluginItem::try_from(OsString::from(text)), Err(NO_ITEM), "{text}");
         }
     }
 }

@@ -162,15 +162,11 @@ impl Connection {
         self.sending.len()
     }
 
-    /// Whether these are more than the host may leave unread.
     pub(crate) fn is_over(&self) -> bool {
         self.unread() > self.most_unread
     }
 
     /// Adds a notification that a plugin packs; `len` is how long its payload should be.
-    ///
-    /// # Errors
-    /// That of `pack`, or UCX's while making room.
     #[inline(always)]
     pub(crate) fn notify(
         &mut self,
@@ -187,10 +183,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Adds a notification of the worker's own.
-    ///
-    /// # Errors
-    /// UCX's, while making room.
     pub(crate) fn refuse(
         &mut self,
         pool: &mut Pool,
@@ -230,9 +222,6 @@ impl Connection {
 
     /// Sends what was written, unless UCX has so much unsent that it can wait: then
     /// [`collect`](Connection::collect) sends it, or the next frame for which there is no room.
-    ///
-    /// # Errors
-    /// UCX's: the connection is of no more use.
     #[inline(always)]
     pub(crate) fn flush(&mut self) -> Result<(), Status> {
         if self.sending.len() >= MOST_UNFILLED {
@@ -265,9 +254,6 @@ impl Connection {
     }
 
     /// Collects what UCX is done with, and sends what waited for that. Whether there was anything.
-    ///
-    /// # Errors
-    /// UCX's: the connection is of no more use.
     pub(crate) fn collect(&mut self, pool: &mut Pool) -> Result<bool, Status> {
         let mut any = false;
         while let Some((request, frames)) = self.sending.pop_front() {
@@ -304,7 +290,6 @@ impl Connection {
         for (request, _) in self.sending {
             request.detach();
         }
-        // Goes on by itself: nothing waits for it.
         drop(self.endpoint.close(CloseMode::Force));
         last.map(|(request, _)| request)
     }
@@ -351,7 +336,6 @@ mod tests {
             ours.progress();
             connection.collect(&mut pool).unwrap();
         };
-        // Until the two have found each other.
         turn(&mut connection, 1);
         while got.get() == 0 {
             theirs.progress();

@@ -1,5 +1,3 @@
-//! The table of connections, by the channel number that commands carry.
-
 use super::connection::Connection;
 use super::messages::LinkKey;
 
@@ -8,7 +6,6 @@ use super::messages::LinkKey;
 pub(crate) struct Connections {
     /// The place in `all` of each channel number; 0 for those that nobody has.
     places: Box<[u16; NUMBERS]>,
-    /// Nobody is at place 0.
     all: Vec<Option<Box<(u16, Connection)>>>,
     next: u16,
     count: usize,
@@ -19,7 +16,7 @@ pub(crate) struct Connections {
 const NUMBERS: usize = 1 << 16;
 
 impl Connections {
-    /// Numbers begin with this one, or with 1 in place of 0.
+    /// Numbers begin with this one, or with 1 instead of 0.
     pub(crate) fn new(first: u16) -> Connections {
         // Fresh zeroed memory from the system is not touched before it is used.
         let places = vec![0; NUMBERS].into_boxed_slice().try_into();

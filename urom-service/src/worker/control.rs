@@ -3,6 +3,7 @@
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod health;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -16,13 +17,14 @@ use std::time::Duration;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 use urom_abi::{Count, DocaError, WorkerId};
 
+use self::health::takes_no_host;
 pub(crate) use self::thread::{Setup, start};
 use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
-use super::watch::{LONG, News, Observer};
+use super::watch::{LONG, Observer};
 use crate::lobby::Seat;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
@@ -34,34 +36,16 @@ use urom_wire::mailbox::Mailbox;
 use urom_wire::pass::Pass;
 use urom_wire::stream::StreamError;
 
-/// How long a host may take to show its ticket.
 const ADMISSION: Duration = Duration::from_secs(2);
-
-/// A host that waits to be let in for so many looks at the data thread, while a plugin has not
-/// returned for so many seconds, is told of the plugin. It gives up by itself after 4 s, and would
-/// blame the network.
-const WAITS: u32 = 3;
-const KEPT_WAITING: u32 = 2;
 
 /// What a host is told that shows no ticket, or none that the daemon announced.
 const UNEXPECTED_HOST: &str =
     "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
 
-/// What a host is told that wants to join a worker whose data thread cannot let it in.
-fn takes_no_host(id: WorkerId, stuck: &Stuck) -> Failure {
-    let text = format!(
-        "worker {id} lets nobody in: {stuck}; use another worker, or start uromd with --plugin-timeout, which ends such \
-         a worker"
-    );
-    Failure::new(DocaError::TIME_OUT, text)
-}
-
-/// The data thread's way to the control thread.
 #[derive(Debug, Clone)]
 pub(crate) struct ControlHandle(mpsc::UnboundedSender<ToControl>);
 
 impl ControlHandle {
-    /// A handle, and where its messages come out.
     pub(crate) fn new() -> (ControlHandle, mpsc::UnboundedReceiver<ToControl>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (ControlHandle(sender), receiver)
@@ -73,7 +57,6 @@ impl ControlHandle {
     }
 }
 
-/// What happened.
 #[derive(Debug)]
 pub(super) enum Event {
     Daemon(DaemonToWorker),
@@ -84,15 +67,11 @@ pub(super) enum Event {
         outbox: mpsc::Sender<WorkerToHost>,
         seat: Seat,
     },
+    /// The host's next message waits until `turn`, if there is one, is dropped.
     Host {
         link: LinkKey,
         message: HostToWorker,
-    },
-    /// The same, and the host's further words wait until `turn` is given back.
-    HostInTurn {
-        link: LinkKey,
-        message: HostToWorker,
-        turn: OwnedSemaphorePermit,
+        turn: Option<OwnedSemaphorePermit>,
     },
     HostGone {
         link: LinkKey,
@@ -103,17 +82,13 @@ pub(super) enum Event {
     },
 }
 
-/// A host's stream.
 struct Link {
     peer: SocketAddr,
     /// What log lines call it: the address, and what it says of its program once it was let in.
     name: String,
     outbox: mpsc::Sender<WorkerToHost>,
-    /// Its place among those that are not in.
     seat: Option<Seat>,
-    /// Its domains, once it was let in: the data thread knows it then.
     intake: Option<Intake>,
-    /// What it came with, once it was let in.
     ticket: Option<u128>,
     /// For how many looks at the data thread that has not let it in, if it has not.
     waits: Option<u32>,
@@ -127,16 +102,13 @@ impl Link {
 
 struct Control {
     id: WorkerId,
-    /// How many hosts may be in at a time.
     max_hosts: usize,
     mailbox: Arc<Mailbox<ToData>>,
-    /// What is seen of the data thread.
     observer: Observer,
     /// After how many seconds a plugin that does not return ends the worker.
     plugin_timeout: Option<u32>,
     /// Hosts can be let in: the plugins are open.
     ready: bool,
-    /// Where hosts hand in their domains.
     inbox: TableInbox,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
@@ -144,21 +116,14 @@ struct Control {
     links: HashMap<LinkKey, Link>,
     /// The places of those who were thrown out without having been let in, and still read why.
     lingering: HashMap<LinkKey, Seat>,
-    /// Lines about the ends of links that were not let in.
     strangers: LineBudget,
     events: mpsc::Sender<Event>,
     streams: JoinSet<()>,
     /// Apart from the streams, because nobody waits for these to end.
     timers: JoinSet<()>,
     /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
-    door: Option<Door>,
+    door: Option<Option<Secret>>,
     stopping: bool,
-}
-
-/// What hosts have to know.
-#[derive(Debug, Clone)]
-struct Door {
-    secret: Option<Secret>,
 }
 
 impl Control {
@@ -167,9 +132,9 @@ impl Control {
             Event::Daemon(message) => self.daemon_says(message),
             Event::DaemonGone(end) => {
                 match end {
-                    None | Some(StreamError::Closed) if self.stopping => {}
-                    None => {}
+                    Some(StreamError::Closed) if self.stopping => {}
                     Some(error) => self.abandon(&error),
+                    None => {}
                 }
                 self.stop();
             }
@@ -193,8 +158,7 @@ impl Control {
                     let _ = events.send(Event::Late { link }).await;
                 });
             }
-            Event::Host { link, message } => self.host_says(link, message, None),
-            Event::HostInTurn { link, message, turn } => self.host_says(link, message, Some(turn)),
+            Event::Host { link, message, turn } => self.host_says(link, message, turn),
             Event::HostGone { link, end } => self.host_gone(link, end),
             Event::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
@@ -212,16 +176,20 @@ impl Control {
         let text = format!(
             "worker {id} was stopped because its daemon is gone: {error}; start the service again"
         );
+        self.send_all_away(&Failure::new(DocaError::SHUTDOWN, text));
+    }
+
+    fn send_all_away(&mut self, failure: &Failure) {
         let links: Vec<LinkKey> = self.links.keys().copied().collect();
         for link in links {
-            self.send_away(link, Failure::new(DocaError::SHUTDOWN, text.clone()));
+            self.send_away(link, failure.clone());
         }
     }
 
     fn daemon_says(&mut self, message: DaemonToWorker) {
         match message {
             DaemonToWorker::Ping => {}
-            DaemonToWorker::Open { secret } => self.door = Some(Door { secret }),
+            DaemonToWorker::Open { secret } => self.door = Some(secret),
             DaemonToWorker::Expect { ticket } => {
                 self.expected.insert(ticket);
                 self.tell_daemon(WorkerToDaemon::Expected { ticket });
@@ -280,7 +248,6 @@ impl Control {
         }
     }
 
-    /// Lets in a host whose ticket is expected, unless there are as many as may be.
     fn admit(&mut self, key: LinkKey, attach: Attach) {
         let Control { id, max_hosts, .. } = *self;
         if self.links.values().filter(|link| link.is_admitted()).count() >= max_hosts {
@@ -337,7 +304,6 @@ impl Control {
         self.part(key, &link);
     }
 
-    /// Ends a host's connection, and logs why.
     fn throw_out(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.get(&key) else { return };
         let (name, is_in) = (link.name.clone(), link.ticket.is_some());
@@ -347,7 +313,6 @@ impl Control {
         self.send_away(key, failure);
     }
 
-    /// Tells a host why it must go, and lets go of it.
     fn send_away(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.remove(&key) else { return };
         // A host that reads nothing does not learn why.
@@ -358,7 +323,6 @@ impl Control {
         }
     }
 
-    /// Throws out hosts whose table takes too long.
     fn throw_out_late(&mut self) {
         let late =
             |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
@@ -366,88 +330,6 @@ impl Control {
         for (key, failure) in late {
             self.throw_out(key, failure);
         }
-    }
-
-    /// Looks whether the data thread goes on, and tells hosts when it does not. False when the
-    /// worker ends for that.
-    fn look(&mut self) -> bool {
-        match self.observer.look() {
-            Some(News::Stuck(stuck)) => {
-                warn!("{}", self.warning(&stuck));
-                self.tell_hosts_that_are_in(Some(&stuck));
-            }
-            Some(News::Returned(Stuck { plugin, method, seconds })) => {
-                info!("plugin `{plugin}` returned from `{}` after {seconds} s", method.name());
-                self.tell_hosts_that_are_in(None);
-            }
-            None => {}
-        }
-        let stuck = self.observer.stuck();
-        self.refuse_who_waits(stuck.as_ref());
-        // A plugin that keeps the worker from starting, or from its end, has a deadline of its own.
-        let over = |stuck: &Stuck| self.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
-        match stuck.filter(over) {
-            Some(stuck) if self.ready && !self.stopping => {
-                self.give_up(&stuck);
-                false
-            }
-            _ => true,
-        }
-    }
-
-    fn warning(&self, stuck: &Stuck) -> String {
-        let then = match self.plugin_timeout {
-            _ if !self.ready => "the worker cannot start before it does".to_owned(),
-            Some(most) => format!(
-                "hosts of worker {} wait for it; the worker ends after {most} s (--plugin-timeout)",
-                self.id
-            ),
-            None => format!(
-                "hosts of worker {} wait for it; fix the plugin, or start uromd with --plugin-timeout, which ends such \
-                 a worker",
-                self.id
-            ),
-        };
-        format!("{stuck}: {then}")
-    }
-
-    fn tell_hosts_that_are_in(&self, stuck: Option<&Stuck>) {
-        for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
-            // A host that reads nothing is soon given up.
-            let _ = link.outbox.try_send(WorkerToHost::Health(stuck.cloned()));
-        }
-    }
-
-    /// Counts the looks for which hosts have waited to be let in, and tells those who wait for a
-    /// plugin.
-    fn refuse_who_waits(&mut self, stuck: Option<&Stuck>) {
-        let mut tired = Vec::new();
-        for (key, link) in &mut self.links {
-            let Some(waits) = &mut link.waits else { continue };
-            *waits += 1;
-            tired.extend((*waits >= WAITS).then_some(*key));
-        }
-        if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
-            for link in tired {
-                self.throw_out(link, takes_no_host(self.id, stuck));
-            }
-        }
-    }
-
-    /// Ends the worker of a plugin that does not return, and tells everybody why.
-    fn give_up(&mut self, stuck: &Stuck) {
-        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.id);
-        error!("{text}");
-        let failure = Failure::new(DocaError::TIME_OUT, text);
-        // The daemon is told first. When it hears before that all hosts have left, it stops the
-        // worker without a cause.
-        self.tell_daemon(WorkerToDaemon::Failed(failure.clone()));
-        let links: Vec<LinkKey> = self.links.keys().copied().collect();
-        for link in links {
-            self.send_away(link, failure.clone());
-        }
-        // For a thread, whose plugin may still return.
-        self.stop();
     }
 
     /// Whether the end of a link is worth a line: always that of a host that was let in.
@@ -468,7 +350,6 @@ impl Control {
         }
     }
 
-    /// False when the data thread is done.
     fn data_says(&mut self, message: ToControl) -> bool {
         match message {
             ToControl::Ready => {

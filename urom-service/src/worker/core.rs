@@ -16,7 +16,6 @@ use urom_log::LineBudget;
 /// For how long a command there is memory in advance, in bytes at most.
 const LONGEST_ROOM: usize = 4096;
 
-/// No plugin has this bit.
 const NO_PLUGIN: u8 = u8::MAX;
 
 #[derive(Debug)]
@@ -30,13 +29,11 @@ pub(crate) struct Core {
     room: Option<CommandRoom>,
     usual: usize,
     pub(crate) hosts: Hosts,
-    /// How many commands came from those who are no hosts.
     strays: u64,
     stray: LineBudget,
     /// Commands that name a host's channel and do not come from it.
     forged: LineBudget,
     broken: LineBudget,
-    /// The plugins are closed, for good.
     closed: bool,
 }
 
@@ -49,7 +46,6 @@ impl Core {
     ) -> Core {
         let mut by_bit = [NO_PLUGIN; 256];
         for (place, plugin) in plugins.iter().enumerate() {
-            // An id is a single bit.
             by_bit[plugin.id.trailing_zeros() as usize % 64] = place as u8;
         }
         Core {
@@ -74,19 +70,19 @@ impl Core {
         self.hosts.is_sending() || self.rounds.any_owes()
     }
 
-    /// How many commands came from those who are no hosts.
     pub(crate) fn strays(&self) -> u64 {
         self.strays
     }
 
-    /// Whether nothing is left of any connection or command.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn is_idle(&mut self) -> bool {
         self.hosts.is_empty() && !self.owes()
     }
 
-    /// A message with commands. While they are few, what ends at once is answered from here: UCX,
-    /// which is in the middle of its round, can finish that while the answer is on its way.
+    /// Receives a message with commands. While they are few, those that end at once are answered
+    /// here: UCX finishes its round while the answer is on its way.
+    ///
+    /// Everything that a command passes through is inlined into this function.
     ///
     /// All that a command passes through is part of this function, and none of what a caller knows
     /// besides.
@@ -104,23 +100,10 @@ impl Core {
         self.hosts.turn();
     }
 
-    /// Counts a message that did not come along with its announcement.
     #[cold]
-    pub(crate) fn announced(&mut self) {
+    pub(crate) fn drop_message(&mut self, why: &str) {
         if let Some(more) = self.broken.line() {
-            warn!(
-                "a host announced a message in place of sending it, and the message is dropped{more}"
-            );
-        }
-    }
-
-    /// Counts a message that has no room for a pass.
-    #[cold]
-    pub(crate) fn without_pass(&mut self) {
-        if let Some(more) = self.broken.line() {
-            warn!(
-                "a message was dropped: it has no room for the pass that it should begin with{more}"
-            );
+            warn!("a message was dropped: {why}{more}");
         }
     }
 
@@ -242,7 +225,6 @@ impl Core {
         worked
     }
 
-    /// Closes the plugins, and answers everything that is still in flight.
     pub(crate) fn close_plugins(&mut self) {
         self.closed = true;
         while let Some(plugin) = self.plugins.pop() {

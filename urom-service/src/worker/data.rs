@@ -34,22 +34,19 @@ use super::watch::Watch;
 use crate::daemon::config::MIN_MAX_MESSAGE;
 use crate::host_names::HostName;
 
-/// How long the last notifications may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How often a turn looks at UCX while nothing comes.
 const LOOKS: u32 = 32;
 
-/// How long no second test of the receive queue is made because of those who are no hosts: they may
-/// send for ever.
+/// The least time between two tests of the receive queue that strangers cause.
 const STRAYS_PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Data {
     /// A test of the receive queue, after somebody who wrote into it is gone. It goes before the
     /// queue.
     probe: QueueProbe,
-    /// How many commands had come from those who are no hosts when the queue was last tried for
-    /// that reason, and when that was.
+    /// The number of stray commands at the last test that they caused, and its time.
     strays: u64,
     strays_tried: Instant,
     worker: Worker,
@@ -61,17 +58,11 @@ pub(crate) struct Data {
     max_message: usize,
     plugins: Vec<PluginAddress>,
     last_dest_id: u64,
-    /// The receive queue, to be tested.
     queue: Queue,
-    /// Nothing can come in any more.
     blocked: bool,
 }
 
 impl Data {
-    /// Sets up UCX and opens the plugins.
-    ///
-    /// # Errors
-    /// What failed; plugins that were open are closed again.
     pub(crate) fn open(
         config: &WorkerConfig,
         mailbox: Arc<Mailbox<ToData>>,
@@ -118,7 +109,6 @@ impl Data {
         // Whether the last thing before this turn was a sleep, and whether something ended it.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
-            // Nobody asks while there is work.
             let owing = !worked && self.core.borrow().owes();
             let pause = idle.after(worked, owing, Instant::now);
             if !matches!(pause, Pause::Spin) {
@@ -198,7 +188,6 @@ impl Data {
             match message {
                 ToData::Stop => return false,
                 ToData::Attach { link, host, attach, pass } => {
-                    // The control thread logs why.
                     if let Err(failure) = self.attach(link, &host, &attach, pass) {
                         self.control.send(ToControl::Refused { link, failure });
                     }
@@ -275,7 +264,6 @@ impl Data {
         Ok(())
     }
 
-    /// A host is gone: what plugins still answer to it is dropped.
     fn detach(&mut self, link: LinkKey) {
         let mut core = self.core.borrow_mut();
         let Some(channel) = core.hosts.connections.number_of(link) else { return };
@@ -287,8 +275,8 @@ impl Data {
         }
     }
 
-    /// Has the receive queue tried, now that a host is gone, perhaps in the middle of a message.
-    /// Without other hosts it does not matter: the worker ends.
+    /// Tests the receive queue after a host is gone, perhaps in the middle of a message. Without
+    /// other hosts it does not matter: the worker ends.
     fn probe_queue(&mut self) {
         if self.core.borrow_mut().hosts.connections.iter_mut().next().is_none() {
             return;
@@ -298,8 +286,8 @@ impl Data {
         }
     }
 
-    /// Has the receive queue tried when those who were thrown out sent on, and nothing comes now:
-    /// they have no stream any more whose end would tell of theirs.
+    /// Tests the receive queue if hosts that were thrown out sent more, and nothing comes now: the
+    /// end of no stream tells of theirs.
     fn probe_strays(&mut self) {
         let strays = self.core.borrow().strays();
         if strays == self.strays
@@ -312,8 +300,6 @@ impl Data {
         self.probe_queue();
     }
 
-    /// Goes on with the test of the receive queue; `empty` says whether UCX just found nothing in
-    /// it.
     #[cold]
     fn try_queue(&mut self, empty: bool) {
         if self.probe.look(empty, Instant::now()) != Verdict::Blocked {
@@ -329,7 +315,6 @@ impl Data {
         }
     }
 
-    /// Ends the connections whose endpoints failed.
     #[cold]
     fn bury_failed(&self) {
         let mut core = self.core.borrow_mut();
@@ -365,7 +350,6 @@ impl Data {
         ];
         let limit =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
-        // A signal is as good a reason to look as any.
         poll(&mut fds, Some(&limit)) != Ok(0)
     }
 
@@ -428,11 +412,14 @@ fn ucx_worker(
     worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
         ucx::Data::Eager(bytes) => match Pass::split(bytes) {
             Some((pass, frames)) => receiver.borrow_mut().receive(pass, frames),
-            None => receiver.borrow_mut().without_pass(),
+            None => receiver
+                .borrow_mut()
+                .drop_message("it has no room for the pass that it should begin with"),
         },
-        ucx::Data::Rendezvous(_) => receiver.borrow_mut().announced(),
+        ucx::Data::Rendezvous(_) => {
+            receiver.borrow_mut().drop_message("a host announced it instead of sending it")
+        }
     })?;
-    // A host greets too; all there is to know of it came over its control stream.
     worker.set_am_handler(AM_GREET, |_| {})?;
     let awaited = queue_probe::listen(&worker)?;
     Ok((worker, awaited))

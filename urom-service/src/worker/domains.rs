@@ -29,7 +29,6 @@ pub(crate) type Key = (LinkKey, u64);
 #[derive(Debug)]
 pub(crate) struct Domains {
     names: RwLock<HashMap<u64, Entry>>,
-    /// Taken by one event of the control streams at a time.
     registry: Mutex<Registry>,
 }
 
@@ -112,7 +111,6 @@ impl Domains {
         Ok(())
     }
 
-    /// Ends a domain, if it runs: from now on plugins find nothing of it.
     pub(crate) fn end(&self, key: Key) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = registry.running.remove(&key) {
@@ -145,7 +143,6 @@ impl Domains {
         }
     }
 
-    /// How many run: of one host, or of all.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn count(&self, of: Option<LinkKey>) -> usize {
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -244,9 +241,6 @@ impl Registry {
 }
 
 /// The buffers of a participant, if one of its members is known with them from another domain.
-///
-/// # Errors
-/// `ALREADY_EXIST` for a member that is known otherwise.
 fn known_segments(
     participant: &Participant<'_>,
     names: &HashMap<u64, Entry>,

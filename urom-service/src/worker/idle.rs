@@ -1,15 +1,10 @@
 //! When to spin, when to yield, and how long to sleep.
 //!
-//! A worker spins for a moment after the last work, because the next command often comes soon. Then
-//! it sleeps until UCX or its control thread wakes it. But plugins finish work without waking
-//! anybody: they must be polled. While one of them owes answers this goes on at a rate that falls
-//! from spinning to once a millisecond; otherwise it falls to 20 times a second. Nor do they tell
-//! that they are at work: a turn that takes much longer than others did some, and the rate begins
-//! again, but with a yield. A plugin whose turns are long for good only takes its time.
-//!
-//! Whoever it waits for may want this very core: the host, or the other end of a transfer. So it
-//! soon yields while it spins. But beside busy processes a yield costs the rest of a time slice,
-//! while who sleeps is woken at once: a worker that finds itself among them goes to sleep instead.
+//! A worker spins for a moment after the last work, then sleeps until UCX or its control thread
+//! wakes it. Plugins finish work without waking anybody, so they are polled: while one owes
+//! answers, at a rate that falls from spinning to once a millisecond, otherwise to 20 times a
+//! second. A turn that is much longer than usual moved a part of a message, and the rate starts
+//! again.
 
 use std::time::{Duration, Instant};
 
@@ -48,7 +43,6 @@ const IDLE_LONGEST: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
     Spin,
-    /// Let others run.
     Yield,
     Sleep(Duration),
 }
@@ -58,7 +52,6 @@ pub(crate) struct Idle {
     /// The first turn without work, or the last long one; `None` while there is work, so that a
     /// busy turn reads no clock.
     since: Option<Instant>,
-    /// How many turns to spin before the next look at the clock.
     spins: u32,
     /// When the clock was last looked at, ...
     looked: Option<Instant>,
@@ -69,7 +62,6 @@ pub(crate) struct Idle {
     /// The shortest turn since the last work that followed another, and the shortest that followed
     /// a sleep.
     shortest: [Duration; 2],
-    /// The first of the turns that were all long.
     long_since: Option<Instant>,
     /// When there was last found to be a busy process on this core.
     crowded: Option<Instant>,
@@ -122,7 +114,6 @@ impl Idle {
         pause
     }
 
-    /// Whether the turns since the last look at the clock were long ones.
     fn has_moved(&mut self, now: Instant) -> bool {
         let Some(looked) = self.looked else { return false };
         let turn = now.saturating_duration_since(looked) / self.turns;
@@ -138,7 +129,6 @@ impl Idle {
         now.saturating_duration_since(began) < ALWAYS
     }
 
-    /// What to do after so long without work.
     fn pause(&mut self, idle: Duration, owing: bool, now: Instant) -> Pause {
         if idle < SPIN {
             self.spins = CLOCK_TURNS - 1;

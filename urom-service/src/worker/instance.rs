@@ -28,21 +28,16 @@ const LONGEST_ADDRESS: usize = 15 << 10;
 pub(crate) enum PackError {
     #[error("notif_pack failed: {0}")]
     Failed(DocaError),
-    /// What the plugin says it wrote cannot be.
     #[error(
         "notif_pack gave a length of {packed} bytes for a notification of {len}: it must be {header} for the header and at \
          most {len} more, {room} in all",
         header = NOTIFICATION_HEADER
     )]
-    Length {
-        packed: usize,
-        /// The notification's own length, without a header.
-        len: u64,
-        room: usize,
-    },
+    Length { packed: usize, len: u64, room: usize },
 }
 
 impl PackError {
+    /// What the host is told.
     pub(crate) fn code(self) -> DocaError {
         match self {
             PackError::Failed(code) => code,
@@ -54,6 +49,7 @@ impl PackError {
 /// A plugin that is open. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
+    /// Its id: a single bit.
     pub(crate) id: u64,
     pub(crate) name: String,
     build: PluginBuild,
@@ -73,10 +69,6 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Loads and opens a plugin and asks for its address.
-    ///
-    /// # Errors
-    /// What went wrong, with the plugin's code. The plugin is closed again if it was open.
     pub(crate) fn open(
         item: &PluginItem,
         domains: Arc<Domains>,
@@ -103,7 +95,6 @@ impl Instance {
         Instance::begin(item.id, name, fingerprint, file, domains, calls)
     }
 
-    /// Opens a plugin that is loaded.
     pub(crate) fn begin(
         id: u64,
         name: String,
@@ -187,7 +178,6 @@ impl Instance {
         PluginAddress { name: self.name.clone(), build: self.build, address: self.address.clone() }
     }
 
-    /// Hangs a command into the plugin's list.
     #[inline]
     pub(crate) fn push(&mut self, command: CommandDesc) {
         self.commands.push_back(command);
@@ -201,9 +191,6 @@ impl Instance {
 
     /// Hands the list over. A plugin stops at the first command that fails, so it is called again
     /// while that moves anything.
-    ///
-    /// # Errors
-    /// The plugin's, when it leaves commands behind: [`take_back`](Instance::take_back) has them.
     #[inline]
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         let first = self.first_command();
@@ -265,7 +252,6 @@ impl Instance {
         self.calls.over();
     }
 
-    /// Lets the plugin work, and collects what it finished. Whether there is anything.
     #[inline]
     pub(crate) fn progress(&mut self) -> bool {
         self.calls.begin(Method::Progress);

@@ -26,12 +26,12 @@ const WHOLE_WITHIN: u32 = 16;
 /// What there is to do with the domains, in the order in which hosts asked for it.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// A host's domain starts or ends.
     Turn {
         key: Key,
         word: Asked,
         answer: Answer,
     },
+    /// A host is gone, and all its domains with it.
     Over(LinkKey),
 }
 
@@ -43,7 +43,6 @@ pub(crate) enum Asked {
     End,
 }
 
-/// A domain's table that has come in, or does.
 #[derive(Debug)]
 pub(crate) struct Table {
     bytes: Vec<u8>,
@@ -52,7 +51,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// With more bytes; nothing when there is no room for them.
     fn with(mut self, bytes: &[u8], room: &Arc<Semaphore>) -> Option<Table> {
         // No message has more bytes than such a number tells.
         let more = Arc::clone(room).try_acquire_many_owned(bytes.len() as u32).ok()?;
@@ -79,6 +77,7 @@ impl TableInbox {
     }
 }
 
+/// Whom to tell when a job is done.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Weak: the stream of a host that must go does not wait for its table.
@@ -100,7 +99,6 @@ pub(crate) async fn work(domains: &Arc<Domains>, job: Job) {
     let (key, word, Answer { outbox, turn }) = match job {
         Job::Turn { key, word, answer } => (key, word, answer),
         Job::Over(link) => {
-            // There is nobody to tell that it failed.
             let _ = apart(move || domains.end_all(link)).await;
             return;
         }
@@ -149,23 +147,23 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     match result_of("urom-domain", move || take(&theirs).map(|work| work())).await {
         Ok(Some(done)) => Ok(done),
         Ok(None) => Err("its work was done already".to_owned()),
-        // Where there is no thread it is still there, and is done here: late is better than not at all.
+        // Where there is no thread it is still there, and is done here: late is better than not at
+        // all.
         Err(why) => take(&work).map(|work| work()).ok_or(why),
     }
 }
 
-/// A host's domains. Dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Intake {
     link: LinkKey,
     inbox: TableInbox,
+    /// The table that is under way.
     table: Option<Partial>,
 }
 
 #[derive(Debug)]
 struct Partial {
     domain: u64,
-    /// Its bytes so far; nothing when there was no room for them.
     table: Option<Table>,
     missing: usize,
     rounds: u32,
@@ -178,9 +176,6 @@ impl Intake {
 
     /// Takes what the host says. What has to be done for that is a job of [`read_tables`], which
     /// answers.
-    ///
-    /// # Errors
-    /// Why the host must go: it does not keep to the order of things.
     pub(crate) fn hear(
         &mut self,
         domain: u64,
@@ -239,7 +234,6 @@ impl Intake {
         Some(Failure::new(DocaError::TIME_OUT, text))
     }
 
-    /// Adds a piece; what is to be done if the table is whole.
     fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<Asked>, Failure> {
         let fits = |table: &&mut Partial| {
             table.domain == domain && bytes.len() <= table.missing && !bytes.is_empty()
@@ -354,7 +348,6 @@ mod tests {
         for intake in &mut holders {
             assert!(intake.piece(1, &nearly_all).unwrap().is_none());
         }
-        // Its bytes go nowhere.
         scene.sends(&blob(100));
         scene.works().await;
         match scene.told.try_recv() {

@@ -1,5 +1,4 @@
-//! The domain look-ups a plugin may call, from any of its threads, at any time from `open` to
-//! `close`.
+//! The domain look-ups, which a plugin may call from any thread between `open` and `close`.
 //!
 //! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a
 //! [`PluginCtx`], which has the rest: what the worker knows of domains, and which plugin asks.
@@ -17,7 +16,6 @@ use super::domains::Domains;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PluginCtx {
-    /// What the plugin sees, and may write to.
     ctx: WorkerCtx,
     domains: Arc<Domains>,
     plugin: String,
@@ -41,12 +39,6 @@ impl PluginCtx {
         NonNull::from(Box::leak(Box::new(PluginCtx { ctx, domains, plugin }))).cast()
     }
 
-    /// Takes it back.
-    ///
-    /// # Safety
-    ///
-    /// `ctx` is from [`leak`](PluginCtx::leak), is given back once, and the plugin does not use it
-    /// any more.
     pub(crate) unsafe fn free(ctx: NonNull<WorkerCtx>) {
         // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
         // promise.
@@ -137,11 +129,6 @@ unsafe extern "C" fn mkey(
     unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(domain_id, seg)) }
 }
 
-/// Answers with a handle and its length.
-///
-/// # Safety
-///
-/// As [`answer`]; `len` and `handle` are NULL or places that can be written to.
 unsafe fn handle(
     ctx: *mut WorkerCtx,
     seg: c_int,

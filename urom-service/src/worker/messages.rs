@@ -32,7 +32,6 @@ pub(crate) enum ToControl {
         max_message: u64,
         plugins: Vec<PluginAddress>,
     },
-    /// A host is not let in, or thrown out.
     Refused {
         link: LinkKey,
         failure: Failure,

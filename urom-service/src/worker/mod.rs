@@ -31,7 +31,7 @@ use std::sync::Arc;
 use tracing::{error, warn};
 
 pub(crate) use config::{LOOPBACK_DEVICE, is_loopback};
-pub use config::{ParsePluginItemError, PluginItem, WorkerConfig};
+pub use config::{PluginItem, WorkerConfig};
 
 use control::{ControlHandle, Setup};
 use data::Data;
@@ -90,16 +90,13 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
             data.run(place);
         }
         Err(failure) => {
-            // The daemon logs it.
             handle.send(ToControl::Failed(failure));
         }
     }
-    // It says the last words, then ends; if it panicked, it has said so.
     let _ = control.join();
     Ok(())
 }
 
-/// Keeps this process to its CPUs, as far as they exist.
 fn confine(config: &WorkerConfig) {
     let Some(cpus) = &config.cpus else { return };
     let result = rustix::thread::sched_getaffinity(None).and_then(|ours| {

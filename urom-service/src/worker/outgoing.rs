@@ -1,10 +1,8 @@
-//! Outgoing messages: notification frames that travel together, and the buffers they are written
-//! into.
+//! Outgoing messages: notification frames that travel together, and their buffers.
 //!
-//! A plugin's `notif_pack` writes a 32-byte header and the notification behind it; the frame wants
-//! its own header of 8 (or 12) bytes and the same bytes behind it. So the plugin packs 32 bytes
-//! *before* the place of the payload, over the end of the previous frame, whose bytes are saved
-//! before and put back afterwards. Nothing is copied twice.
+//! A plugin's `notif_pack` writes a 32-byte header and the notification; a frame has a header of 8
+//! or 12 bytes. So the plugin packs over the end of the previous frame, whose bytes are saved
+//! before and restored afterwards. Nothing is copied twice.
 
 use ucx::Buffer;
 use urom_abi::DocaError;
@@ -15,7 +13,6 @@ use urom_wire::frame::{
 };
 use urom_wire::pass::Pass;
 
-/// The longest frame header.
 const LONG_HEADER: usize = HEADER_LEN + 4;
 
 /// Room before the first frame, for the header that `notif_pack` writes there.
@@ -65,7 +62,6 @@ impl Outgoing {
         self
     }
 
-    /// How many bytes a message for notifications of up to `limit` bytes takes.
     pub(crate) fn room_for(limit: usize) -> usize {
         HEADROOM + Pass::LEN + MESSAGE_LEN + LONG_HEADER + limit
     }
@@ -84,9 +80,6 @@ impl Outgoing {
     /// Adds a notification that `pack` writes: its header of 32 bytes, then the payload, into a
     /// place of `limit` bytes, at least the header's. It says how many bytes the payload has. There
     /// must be [room](Outgoing::has_room).
-    ///
-    /// # Errors
-    /// That of `pack`; nothing is added then.
     #[inline]
     pub(crate) fn add_packed<E>(
         &mut self,
@@ -161,7 +154,6 @@ impl Outgoing {
     }
 }
 
-/// The place of the header that `notif_pack` writes.
 #[inline]
 fn overlap(place: &mut [u8]) -> &mut [u8; NOTIFICATION_HEADER] {
     match place.first_chunk_mut() {
@@ -170,7 +162,6 @@ fn overlap(place: &mut [u8]) -> &mut [u8; NOTIFICATION_HEADER] {
     }
 }
 
-/// Buffers that wait to be used again.
 #[derive(Debug)]
 pub(crate) struct Pool {
     spares: Vec<Outgoing>,
@@ -208,7 +199,6 @@ mod tests {
         &outgoing.0.bytes[HEADROOM..HEADROOM + outgoing.0.len]
     }
 
-    /// Its frames.
     fn message(outgoing: &Outgoing) -> &[u8] {
         &whole(outgoing)[Pass::LEN..]
     }

@@ -1,14 +1,10 @@
 //! Which plugins have their turn.
 //!
-//! A plugin gets a few commands at once, and many in the next turn. One that owes answers
-//! afterwards is polled every turn. One that owes nothing may still have something to do, of which
-//! only its own `progress` knows: it serves other workers' plugins, say. So it is polled too, but
-//! at a falling rate, because a worker may have 62 plugins of which one is busy: every turn for a
-//! moment after its last answer, then once in [`ROUND`] steps, and after every sleep of the worker.
-//!
-//! A hand goes round as in a clock, a place for each look at UCX and each command, and polls the
-//! plugin it comes to. However many plugins rest, a turn after one look and one command polls two
-//! of them at most.
+//! A plugin gets a few commands at once, and many in the next turn. One that owes answers is polled
+//! every turn. One that owes nothing may still serve others, so it is polled every turn for a
+//! moment, then once in [`ROUND`] steps, and after every sleep: a hand goes round as in a clock,
+//! one place for each look at UCX and each command. A turn after one look and one command polls two
+//! at most.
 
 /// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
 pub(crate) const ROUND: u32 = u64::BITS;
@@ -19,27 +15,22 @@ const AT_ONCE: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Rounds {
     all: u64,
-    /// Those that owe answers.
     owing: u64,
     /// Those that are polled every turn: they owe answers, or did so when the hand last passed
     /// them, or since.
     awake: u64,
-    /// Those with commands that came in this moment.
     fresh: u64,
-    /// Commands since the last turn.
     commands: u32,
     hand: u32,
 }
 
 impl Rounds {
-    /// For as many plugins, at most [`ROUND`].
     pub(crate) fn new(plugins: usize) -> Rounds {
         debug_assert!(plugins <= ROUND as usize);
         let all = (0..plugins).fold(0, |all, place| all | bit(place));
         Rounds { all, owing: 0, awake: all, fresh: 0, commands: 0, hand: 0 }
     }
 
-    /// The plugin at this place got a command.
     #[inline]
     pub(crate) fn owes(&mut self, place: usize) {
         self.owing |= bit(place);
@@ -91,7 +82,6 @@ fn bit(place: usize) -> u64 {
     1 << (place as u32 % ROUND)
 }
 
-/// The places of plugins, from the first to the last.
 #[derive(Debug)]
 pub(crate) struct Due(u64);
 

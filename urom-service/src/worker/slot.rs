@@ -8,19 +8,16 @@ pub(crate) struct Slot {
     pub(super) plugin: u32,
 }
 
-/// Above every plugin's place.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 impl Slot {
     pub(super) const NEW: Slot = Slot { generation: 0, plugin: NOBODY };
 
-    /// The generation of the slot's next command.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.generation.wrapping_add(1)
     }
 
-    /// Takes the slot for its next command, to the plugin at place `plugin`.
     #[inline]
     pub(crate) fn occupy(&mut self, plugin: u8) {
         *self = Slot { generation: self.next(), plugin: plugin.into() };

@@ -32,7 +32,6 @@ impl Store {
         self.used
     }
 
-    /// Whether these strings fit, together with those that are there.
     pub(crate) fn has_room<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut seen = HashSet::new();
         let mut left = self.capacity.saturating_sub(self.used);

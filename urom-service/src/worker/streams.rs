@@ -27,7 +27,6 @@ pub(super) async fn daemon_stream(
         Ok(()) => relay::run(stream, outgoing, &events, patience, Event::Daemon).await,
         Err(error) => Some(error),
     };
-    // Nobody listens when the worker ends.
     let _ = events.send(Event::DaemonGone(end)).await;
 }
 
@@ -53,9 +52,11 @@ pub(super) async fn host_stream(
     if events.send(Event::HostCame { link, peer, outbox, seat }).await.is_err() {
         return;
     }
-    let relayed =
-        relay::run(stream, outgoing, &events, patience, |message| Event::Host { link, message });
+    let relayed = relay::run(stream, outgoing, &events, patience, |message| Event::Host {
+        link,
+        message,
+        turn: None,
+    });
     let end = relayed.await;
-    // Nobody listens when the worker ends.
     let _ = events.send(Event::HostGone { link, end }).await;
 }

@@ -21,7 +21,6 @@ pub(crate) struct Watch {
     turn: AtomicU64,
     /// The call that the data thread is in, as [`Calls`] writes it; 0 outside of plugins.
     call: AtomicU32,
-    /// The plugins, by place.
     names: Mutex<Vec<String>>,
 }
 
@@ -68,7 +67,6 @@ impl Calls {
     }
 }
 
-/// What the control thread has seen of a [`Watch`].
 #[derive(Debug)]
 pub(crate) struct Observer {
     watch: Arc<Watch>,
@@ -83,7 +81,6 @@ pub(crate) struct Observer {
 pub(crate) enum News {
     /// A plugin has kept the data thread for [`LONG`] seconds now.
     Stuck(Stuck),
-    /// It does no more, after this.
     Returned(Stuck),
 }
 
@@ -92,7 +89,6 @@ impl Observer {
         Observer { watch, turn: 0, call: 0, seconds: 0 }
     }
 
-    /// Looks, which is to be done every [`LOOK`].
     pub(crate) fn look(&mut self) -> Option<News> {
         let call = self.watch.call.load(Ordering::Relaxed);
         let turn = self.watch.turn.load(Ordering::Relaxed);

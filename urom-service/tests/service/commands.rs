@@ -4,27 +4,10 @@ use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 use urom_wire::frame::AM_COMMANDS;
 
-use crate::support::client::{Client, Connection, Note, any, op};
+use crate::support::client::{Client, Connection, Note, any, op, served, served_with};
 use crate::support::is_reached_over_tcp;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
-
-struct Setting {
-    client: Client,
-    uromd: Uromd,
-    _plugins: Plugins,
-}
-
-fn setting() -> Setting {
-    setting_with(&[])
-}
-
-fn setting_with(args: &[&str]) -> Setting {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], args);
-    let client = Client::connect(uromd.address);
-    Setting { client, uromd, _plugins: plugins }
-}
 
 fn ok(slot: u16, payload: &[u8]) -> Note {
     Note { slot, status: DocaError::SUCCESS, payload: Some(payload.to_vec()) }
@@ -52,8 +35,8 @@ fn assert_alive(host: &Connection) {
 
 #[test]
 fn a_command_comes_back_as_the_plugin_answered_it() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 4);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 4);
     for len in [8, 9, 100, 1000, 4064] {
         let payload: Vec<u8> = [vec![0; 8], (0..len - 8).map(|i| i as u8).collect()].concat();
         host.send(3, &payload);
@@ -65,8 +48,8 @@ fn a_command_comes_back_as_the_plugin_answered_it() {
 
 #[test]
 fn commands_that_come_together_are_answered_together_and_in_order() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 64);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 64);
     for _ in 0..10 {
         let before = *host.messages.borrow();
         send_together(
@@ -82,8 +65,8 @@ fn commands_that_come_together_are_answered_together_and_in_order() {
 
 #[test]
 fn answers_that_do_not_fit_one_message_take_several() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 64);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 64);
     send_together(&host, &(0..32).map(|slot| (slot, op::BIG, 1000)).collect::<Vec<_>>());
     for slot in 0..32 {
         assert_eq!(host.note(), ok(slot, &[0; 1000]));
@@ -93,8 +76,8 @@ fn answers_that_do_not_fit_one_message_take_several() {
 
 #[test]
 fn a_command_has_zeros_behind_it() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 1);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 1);
     for len in [8, 15, 16, 100] {
         let payload = [&op::SLACK.to_le_bytes()[..], &vec![0xff; len - 8]].concat();
         host.send(0, &payload);
@@ -104,8 +87,8 @@ fn a_command_has_zeros_behind_it() {
 
 #[test]
 fn look_ups_without_a_domain_find_nothing() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 1);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 1);
     let codes = [
         DocaError::NOT_FOUND,
         DocaError::NOT_FOUND,
@@ -118,8 +101,8 @@ fn look_ups_without_a_domain_find_nothing() {
 
 #[test]
 fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 1);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 1);
     for status in [1, 27, 254, 255, 70_000] {
         let note = host.call(op::STATUS, status);
         assert_eq!(
@@ -131,20 +114,20 @@ fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
 
 #[test]
 fn a_plugins_status_that_is_none_does_not_become_success_and_is_logged() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 1);
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), 1);
     for status in [1 << 31, u64::from(u32::MAX)] {
         let note = host.call(op::STATUS, status);
         let expected = ok(0, &words(op::STATUS, status));
         assert_eq!(note, Note { status: DocaError::UNEXPECTED, ..expected });
-        setting.uromd.logged(&["obedient", &format!("{status:#x}")]);
+        uromd.logged(&["obedient", &format!("{status:#x}")]);
     }
 }
 
 #[test]
 fn commands_behind_one_that_fails_are_delivered_all_the_same() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 8);
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), 8);
     let ops = [op::ECHO, op::FAIL_TAKEN, op::FAIL_TAKEN, op::ECHO, op::FAIL_TAKEN];
     send_together(&host, &(0..5).map(|slot| (slot, ops[usize::from(slot)], 5)).collect::<Vec<_>>());
     for slot in 0..5 {
@@ -152,13 +135,13 @@ fn commands_behind_one_that_fails_are_delivered_all_the_same() {
         let status = if op == op::ECHO { DocaError::SUCCESS } else { DocaError::DRIVER };
         assert_eq!(host.note(), Note { status, ..ok(slot, &words(op, 5)) });
     }
-    setting.uromd.logged(&["obedient", "failed to begin a command", "DOCA_ERROR_DRIVER"]);
+    uromd.logged(&["obedient", "failed to begin a command", "DOCA_ERROR_DRIVER"]);
 }
 
 #[test]
 fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 8);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 8);
     send_together(&host, &[(0, op::ECHO, 1), (1, op::FAIL_LEFT, 1), (2, op::ECHO, 1)]);
     let mut notes = [host.note(), host.note(), host.note()];
     notes.sort_by_key(|note| note.slot);
@@ -171,8 +154,8 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
 
 #[test]
 fn a_plugin_that_is_not_loaded_is_not_found() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 2);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 2);
     for bit in [1, 61, 63, 64, 255] {
         host.send_bytes(host.frame(1, bit, b"whatever"));
         assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND));
@@ -182,8 +165,8 @@ fn a_plugin_that_is_not_loaded_is_not_found() {
 
 #[test]
 fn the_message_limit_holds_for_commands() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 1);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 1);
     assert_eq!(host.max_message, 4096);
     let command = |len: usize| [words(op::BIG, 0), vec![0; len - 16]].concat();
     host.send(0, &command(4096 - 24));
@@ -195,24 +178,24 @@ fn the_message_limit_holds_for_commands() {
 
 #[test]
 fn an_answer_over_the_limit_becomes_an_error() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 1);
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), 1);
     assert_eq!(host.call(op::BIG, 4096 - 32), ok(0, &[0; 4064]));
     assert_eq!(host.call(op::BIG, 4096 - 31), bare(0, DocaError::TOO_BIG));
-    setting.uromd.logged(&["obedient", "4065 bytes", "limit of 4096"]);
+    uromd.logged(&["obedient", "4065 bytes", "limit of 4096"]);
     assert_alive(&host);
 }
 
 #[test]
 fn the_smaller_of_two_limits_holds() {
-    let mut setting = setting_with(&["-m", "100000"]);
-    assert_eq!(setting.client.max_message, 100_000);
-    let small = setting.client.start(any()).unwrap();
+    let (_uromd, mut client) = served_with(&["-m", "100000"]);
+    assert_eq!(client.max_message, 100_000);
+    let small = client.start(any()).unwrap();
     let small = Connection::attach_with(small, 1, 500).unwrap();
     assert_eq!(small.max_message, 500);
     assert_eq!(small.call(op::BIG, 500 - 32), ok(0, &[0; 468]));
     assert_eq!(small.call(op::BIG, 500 - 31), bare(0, DocaError::TOO_BIG));
-    let large = setting.client.attach(any(), 4);
+    let large = client.attach(any(), 4);
     assert_eq!(large.max_message, 100_000);
     send_together(
         &large,
@@ -228,8 +211,8 @@ fn the_smaller_of_two_limits_holds() {
 
 #[test]
 fn messages_of_megabytes_arrive_whole() {
-    let mut setting = setting_with(&["--max-msg-size", "16777215"]);
-    let host = setting.client.attach(any(), 2);
+    let (_uromd, mut client) = served_with(&["--max-msg-size", "16777215"]);
+    let host = client.attach(any(), 2);
     let len = 16_777_215 - 32;
     let payload: Vec<u8> = [vec![0; 8], (8..len).map(|i| (i * 7) as u8).collect()].concat();
     host.send(1, &payload);
@@ -238,8 +221,8 @@ fn messages_of_megabytes_arrive_whole() {
 
 #[test]
 fn a_second_answer_and_forged_ones_are_not_sent() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 4);
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), 4);
     for op in [op::TWICE, op::FORGE] {
         host.ask(1, op::HOLD, 0);
         assert_eq!(host.call(op, 0), ok(0, &words(op, 0)));
@@ -248,35 +231,35 @@ fn a_second_answer_and_forged_ones_are_not_sent() {
         assert_eq!(host.note(), ok(0, &words(op::RELEASE, 0)));
         assert_eq!(host.waiting(), 0);
     }
-    setting.uromd.logged(&["obedient", "answered what is not in flight"]);
+    uromd.logged(&["obedient", "answered what is not in flight"]);
 }
 
 #[test]
 fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that_is_gone() {
-    let mut setting = setting();
-    let host = setting.client.attach(StartWorker { id: 5, ..any() }, 4);
+    let (uromd, mut client) = served();
+    let host = client.attach(StartWorker { id: 5, ..any() }, 4);
     for (slot, op, value) in
         [(0, op::WRONG_CONTEXT, "0xabcd"), (1, op::WRONG_DESTINATION, "dest_id 10000")]
     {
         host.ask(slot, op, 0);
-        setting.uromd.logged(&["WRN", "obedient", value, "copy both from the command"]);
+        uromd.logged(&["WRN", "obedient", value, "copy both from the command"]);
     }
-    let warnings = setting.uromd.lines_with("copy both");
-    let other = setting.client.attach(StartWorker { id: 5, ..any() }, 4);
+    let warnings = uromd.lines_with("copy both");
+    let other = client.attach(StartWorker { id: 5, ..any() }, 4);
     other.ask(1, op::HOLD, 0);
     assert_alive(&other);
     drop(other);
-    setting.uromd.logged(&["worker 5", "has ended"]);
+    uromd.logged(&["worker 5", "has ended"]);
     host.ask(2, op::RELEASE, 0);
     assert_eq!(host.note(), ok(2, &words(op::RELEASE, 0)));
-    setting.uromd.logged(&["DBG", "obedient", "its host is gone"]);
-    assert_eq!(setting.uromd.lines_with("copy both"), warnings);
+    uromd.logged(&["DBG", "obedient", "its host is gone"]);
+    assert_eq!(uromd.lines_with("copy both"), warnings);
 }
 
 #[test]
 fn an_answer_that_cannot_be_packed_becomes_an_error() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 4);
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), 4);
     send_together(
         &host,
         &[(0, op::ECHO, 0), (1, op::PACK_FAILS, 0), (2, op::PACKS_TOO_LITTLE, 0), (3, op::ECHO, 3)],
@@ -285,16 +268,14 @@ fn an_answer_that_cannot_be_packed_becomes_an_error() {
     assert_eq!(host.note(), bare(1, DocaError::DRIVER));
     assert_eq!(host.note(), bare(2, DocaError::UNEXPECTED));
     assert_eq!(host.note(), ok(3, &words(op::ECHO, 3)));
-    setting.uromd.logged(&["could not pack its answer", "notif_pack failed", "DOCA_ERROR_DRIVER"]);
-    setting
-        .uromd
-        .logged(&["gave a length of 8 bytes for a notification of 16", "32 for the header"]);
+    uromd.logged(&["could not pack its answer", "notif_pack failed", "DOCA_ERROR_DRIVER"]);
+    uromd.logged(&["gave a length of 8 bytes for a notification of 16", "32 for the header"]);
 }
 
 #[test]
 fn an_answer_that_comes_late_is_noticed_without_any_event() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 2);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 2);
     host.ask(1, op::HOLD, 0);
     assert_eq!(host.call(op::RELEASE_LATE, 0), ok(0, &words(op::RELEASE_LATE, 0)));
     assert_eq!(host.note(), ok(1, &words(op::HOLD, 0)));
@@ -302,10 +283,9 @@ fn an_answer_that_comes_late_is_noticed_without_any_event() {
 
 #[test]
 fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
-    let mut setting = setting();
-    let bad = setting.client.attach(any(), 2);
-    let good =
-        setting.client.attach(urom_wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
+    let (_uromd, mut client) = served();
+    let bad = client.attach(any(), 2);
+    let good = client.attach(urom_wire::control::StartWorker { id: bad.started.id, ..any() }, 2);
     bad.ask(1, op::HOLD, 0);
     bad.ask(1, op::HOLD, 0);
     let refusal = bad.refusal();
@@ -318,16 +298,16 @@ fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
 
 #[test]
 fn a_host_that_uses_a_slot_it_did_not_ask_for_is_thrown_out() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 2);
+    let (_uromd, mut client) = served();
+    let host = client.attach(any(), 2);
     host.ask(2, op::ECHO, 0);
     assert!(host.refusal().text.contains("slot 2 is beyond the 2"));
 }
 
 #[test]
 fn a_host_that_floods_without_taking_answers_is_thrown_out() {
-    let mut setting = setting_with(&["-m", "1000000"]);
-    let host = setting.client.attach(any(), 1);
+    let (_uromd, mut client) = served_with(&["-m", "1000000"]);
+    let host = client.attach(any(), 1);
     let message =
         [host.pass.as_bytes().as_slice(), &host.frame(0, 0, &words(op::BIG, 900_000))].concat();
     // Never progressed, so no answer is taken; each answer is more than UCX buffers.
@@ -342,12 +322,12 @@ fn a_host_that_floods_without_taking_answers_is_thrown_out() {
 
 #[test]
 fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
-    let mut setting = setting();
-    let keeper = setting.client.attach(any(), 1);
+    let (_uromd, mut client) = served();
+    let keeper = client.attach(any(), 1);
     let same = || StartWorker { id: keeper.started.id, ..any() };
     let most: u32 = 65536;
     for _ in 0..4 {
-        let host = setting.client.attach(same(), most);
+        let host = client.attach(same(), most);
         for first in (0..most).step_by(256) {
             let slots = first..first + 256;
             let frames = slots.flat_map(|slot| host.frame(slot as u16, 0, &words(op::HOLD, 0)));
@@ -358,7 +338,7 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
         host.ask(0, op::ECHO, 0);
         assert_eq!(host.refusal().code(), DocaError::BAD_STATE);
     }
-    let started = setting.client.start(same()).unwrap();
+    let started = client.start(same()).unwrap();
     let refusal = Connection::attach(started, 1).err().unwrap();
     assert_eq!(refusal.code(), DocaError::FULL, "{refusal}");
     assert!(refusal.text.contains("262144 commands of hosts that are gone"), "{refusal}");
@@ -367,8 +347,8 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
 
 #[test]
 fn bytes_that_are_no_frames_and_unknown_channels_are_passed_over() {
-    let mut setting = setting();
-    let host = setting.client.attach(any(), 2);
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), 2);
     let mut stray = host.frame(0, 0, &words(op::CRASH, 0));
     stray[0] ^= 0xff;
     host.send_bytes(stray);
@@ -381,18 +361,18 @@ fn bytes_that_are_no_frames_and_unknown_channels_are_passed_over() {
     host.send_bytes([host.frame(0, 0, &words(op::ECHO, 5)), cut].concat());
     assert_eq!(host.note(), ok(0, &words(op::ECHO, 5)));
     assert_alive(&host);
-    setting.uromd.logged(&["commands that cannot be read"]);
+    uromd.logged(&["commands that cannot be read"]);
 }
 
 #[test]
 fn an_impossible_number_of_tasks_or_limit_is_refused() {
-    let mut setting = setting();
+    let (_uromd, mut client) = served();
     for (inflight, limit) in [(0, 4096), (65537, 4096), (u32::MAX, 4096), (1, 63), (1, 0)] {
-        let started = setting.client.start(any()).unwrap();
+        let started = client.start(any()).unwrap();
         let refusal = Connection::attach_with(started, inflight, limit).err().unwrap();
         assert_eq!(refusal.code(), DocaError::INVALID_VALUE, "{refusal}");
     }
-    let started = setting.client.start(any()).unwrap();
+    let started = client.start(any()).unwrap();
     let most = Connection::attach_with(started, 65536, 64).unwrap();
     most.ask(65535, op::BIG, 32);
     assert_eq!(most.note(), ok(65535, &[0; 32]));
@@ -431,8 +411,7 @@ fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
     if !is_reached_over_tcp() {
         return;
     }
-    let setting = setting();
-    let Setting { mut client, uromd: _uromd, _plugins } = setting;
+    let (_uromd, mut client) = served();
     let started = client.start(any()).unwrap();
     let host = Connection::attach_from_afar(started, 64).unwrap();
     // What 64 slots hold is more than the socket takes. A worker that went on counting it would

@@ -54,8 +54,7 @@ fn a_start_that_fails_ends_though_nobody_reads_why() {
 
 #[test]
 fn it_stops_its_workers_and_answers_what_is_in_flight() {
-    let plugins = Plugins::obedient();
-    let mut uromd = Uromd::start(&plugins);
+    let mut uromd = Uromd::obedient(&[]);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 4);
     let pid = host.pid();
@@ -77,8 +76,7 @@ fn it_stops_its_workers_and_answers_what_is_in_flight() {
 
 #[test]
 fn a_plugin_that_hangs_does_not_keep_it_from_ending() {
-    let plugins = Plugins::obedient();
-    let mut uromd = Uromd::start(&plugins);
+    let mut uromd = Uromd::obedient(&[]);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 2);
     let pid = host.pid();
@@ -117,8 +115,7 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
 
 #[test]
 fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
-    let plugins = Plugins::obedient();
-    let mut uromd = Uromd::start(&plugins);
+    let mut uromd = Uromd::obedient(&[]);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 1);
     let pid = host.pid();
@@ -210,8 +207,7 @@ fn it_reports_cpus_and_limit_as_they_were_given() {
 
 #[test]
 fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
+    let uromd = Uromd::obedient(&[]);
     let mut streams: Vec<TcpStream> = Vec::new();
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n          "[..], &[0; 64], b"short"] {
         let mut stream = TcpStream::connect(uromd.address).unwrap();
@@ -278,19 +274,4 @@ fn a_request_that_cannot_be_met_says_why() {
         assert!(failure.text.contains(part), "{failure}");
     }
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
-}
-
-#[test]
-fn groups_list_their_workers_in_rising_order() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
-    let hosts: Vec<_> = [3, 1, 2, 0]
-        .map(|id| client.attach(StartWorker { id, gid: (id % 2) as u32, ..any() }, 1))
-        .into();
-    assert_eq!(client.group(0), [0, 2]);
-    assert_eq!(client.group(1), [1, 3]);
-    assert_eq!(client.group(9), [0; 0]);
-    assert_eq!(Client::connect(uromd.address).group(1), [1, 3], "of the whole daemon");
-    drop(hosts);
 }

@@ -11,7 +11,8 @@ use urom_abi::describe::section;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_wire::control::StartWorker;
 
-use crate::discovery::{described, hanging, replace, source};
+use crate::discovery::{described, replace, source};
+use crate::loading::hanging;
 use crate::support::PATIENCE;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;

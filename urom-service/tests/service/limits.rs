@@ -15,7 +15,7 @@ use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::support::PATIENCE;
-use crate::support::client::{Client, Connection, any, first_message, op};
+use crate::support::client::{Client, Connection, any, first_message, op, served, served_with};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
@@ -54,9 +54,7 @@ fn flood(to: SocketAddr, count: usize, mut meanwhile: impl FnMut(usize)) {
 
 #[test]
 fn ten_thousand_connections_keep_no_host_out() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let host = client.attach(any(), 1);
     let before = descriptors(uromd.pid());
     let mut most = 0;
@@ -93,8 +91,7 @@ fn greet_with(to: SocketAddr, hello: &[u8]) {
 #[test]
 fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
     const AT_ONCE: usize = 16;
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
+    let uromd = Uromd::obedient(&[]);
     let host = Client::connect(uromd.address).attach(any(), 1);
     let mut before = 0;
     for (to, who) in [(uromd.address, "[uromd]"), (host.started.address, "[worker ")] {
@@ -228,11 +225,7 @@ fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
 
 #[test]
 fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
-    let plugins = Plugins::obedient();
-    let directory = plugins.path().to_str().unwrap();
-    let uromd =
-        Uromd::start_with(&[directory], &["--max-workers-per-host", "2", "--max-workers", "3"]);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served_with(&["--max-workers-per-host", "2", "--max-workers", "3"]);
     for _ in 0..50 {
         client.ask(any());
     }
@@ -268,10 +261,7 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
 
 #[test]
 fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
-    let plugins = Plugins::obedient();
-    let directory = plugins.path().to_str().unwrap();
-    let uromd = Uromd::start_with(&[directory], &["--max-hosts", "2"]);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served_with(&["--max-hosts", "2"]);
     let first = client.attach(any(), 1);
     let worker = StartWorker { id: first.started.id, ..any() };
     let second = client.attach(worker.clone(), 1);
@@ -305,9 +295,7 @@ fn greeted(to: SocketAddr) -> TcpStream {
 
 #[test]
 fn a_message_over_the_limit_ends_its_stream_and_no_other() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let host = client.attach(any(), 1);
     for to in [uromd.address, host.started.address] {
         for len in [(1 << 20) + 1, 1 << 31, u32::MAX] {

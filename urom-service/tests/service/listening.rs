@@ -8,9 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 
-use crate::support::client::{Client, Connection, any, op};
+use crate::support::client::{Connection, any, op, served, served_with};
 use crate::support::is_reached_over_tcp;
-use crate::support::plugins::Plugins;
 use crate::support::sanitized::OPTIONS;
 use crate::support::uromd::Uromd;
 
@@ -61,9 +60,7 @@ fn names(pid: impl std::fmt::Display) -> Vec<String> {
 
 #[test]
 fn nothing_of_a_loopback_service_listens_anywhere_else() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let host = client.attach(any(), 1);
     // A host from afar, which UCX reaches over TCP.
     let started = client.start(StartWorker { id: host.started.id, ..any() }).unwrap();
@@ -86,11 +83,7 @@ fn uromd_pid(uromd: &Uromd) -> u64 {
 
 #[test]
 fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
-    let plugins = Plugins::obedient();
-    let directory = plugins.path().to_str().unwrap();
-    let uromd =
-        Uromd::start_with(&[directory], &["--worker-env", "GIVEN=yes", "--worker-env", "CARGO"]);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served_with(&["--worker-env", "GIVEN=yes", "--worker-env", "CARGO"]);
     let env = Some(vec!["UROM_ASKED=yes".to_owned()]);
     let host = client.attach(StartWorker { env, ..any() }, 1);
     let names = names(host.pid());
@@ -118,9 +111,7 @@ fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
 
 #[test]
 fn a_host_cannot_have_its_worker_load_what_lies_elsewhere() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     for name in [
         "LD_PRELOAD",
         "LD_LIBRARY_PATH",
@@ -139,9 +130,7 @@ fn a_host_cannot_have_its_worker_load_what_lies_elsewhere() {
 
 #[test]
 fn a_host_cannot_have_its_worker_listen_on_other_devices() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let env = Some(vec!["UCX_LOG_LEVEL=warn".to_owned(), "UCX_NET_DEVICES=all".to_owned()]);
     let failure = client.start(StartWorker { env, ..any() }).err().unwrap();
     assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");

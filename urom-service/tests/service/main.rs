@@ -10,6 +10,7 @@ mod embedded;
 mod keys;
 mod limits;
 mod listening;
+mod loading;
 mod manager;
 mod queue;
 mod reports;

@@ -4,18 +4,14 @@ use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 use urom_wire::test_queues::{Queues, ran_alone};
 
-use crate::support::client::{Client, any, op};
-use crate::support::plugins::Plugins;
-use crate::support::uromd::Uromd;
+use crate::support::client::{any, op, served};
 
 #[test]
 fn hosts_that_wait_behind_one_that_died_while_it_sent_are_told() {
     if ran_alone("queue::hosts_that_wait_behind_one_that_died_while_it_sent_are_told") {
         return;
     }
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let dying = client.attach(StartWorker { id: 1, ..any() }, 64);
     let waiting = client.attach(StartWorker { id: 1, ..any() }, 64);
     assert_eq!(waiting.call(op::ECHO, 1).status, DocaError::SUCCESS);
@@ -41,9 +37,7 @@ fn hosts_that_wait_behind_one_that_was_thrown_out_and_sent_on_are_told() {
     if ran_alone("queue::hosts_that_wait_behind_one_that_was_thrown_out_and_sent_on_are_told") {
         return;
     }
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let rude = client.attach(StartWorker { id: 1, ..any() }, 64);
     let waiting = client.attach(StartWorker { id: 1, ..any() }, 64);
     assert_eq!(waiting.call(op::ECHO, 1).status, DocaError::SUCCESS);

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::support::client::{Client, any, op};
-use crate::support::plugins::Plugins;
+use crate::support::client::{any, op, served};
 use crate::support::sanitized::OPTIONS;
-use crate::support::uromd::Uromd;
 
 /// The beginning of the names of the sanitizer's reports; `None` where there is no sanitizer.
 fn log_path() -> Option<String> {
@@ -21,9 +19,7 @@ fn log_path() -> Option<String> {
 #[test]
 fn a_fault_of_a_plugin_is_reported_by_its_workers_process() {
     let Some(log_path) = log_path() else { return };
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let host = client.attach(any(), 2);
     let pid = host.pid();
     // The address sanitizer ends the worker, the thread sanitizer does not.

@@ -10,7 +10,7 @@ use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::stream::StreamError;
 
-use crate::support::client::{Client, Connection, Started, any, op};
+use crate::support::client::{Client, Connection, Started, any, op, served, served_with};
 use crate::support::is_reached_over_tcp;
 use crate::support::link::Link;
 use crate::support::plugins::Plugins;
@@ -27,9 +27,7 @@ fn variable(host: &Connection, name: &str) -> String {
 
 #[test]
 fn each_worker_is_a_process_with_its_own_environment() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let env = |text: &str| Some(vec![text.to_owned(), "UROM_EMPTY=".to_owned()]);
     let one = client.attach(StartWorker { id: 1, env: env("UROM_WHO=one two=three"), ..any() }, 1);
     let two = client.attach(StartWorker { id: 2, env: env("UROM_WHO=two"), ..any() }, 1);
@@ -43,10 +41,8 @@ fn each_worker_is_a_process_with_its_own_environment() {
 
 #[test]
 fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it() {
-    let plugins = Plugins::obedient();
     let launcher = ["--worker-launcher", "env 'LAUNCHED=by env'"];
-    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &launcher);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served_with(&launcher);
     let (one, two) = (client.attach(any(), 1), client.attach(any(), 1));
     assert_ne!(one.pid(), two.pid());
     for host in [&one, &two] {
@@ -75,9 +71,7 @@ fn a_launcher_that_does_not_start_or_starts_no_worker_is_told_to_the_host() {
 
 #[test]
 fn a_worker_runs_on_the_cpus_it_was_given_as_far_as_they_exist() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &["--cpus", "0-1000"]);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served_with(&["--cpus", "0-1000"]);
     let allowed = |host: &Connection| {
         let status = fs::read_to_string(format!("/proc/{}/status", host.pid())).unwrap();
         let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
@@ -91,20 +85,8 @@ fn a_worker_runs_on_the_cpus_it_was_given_as_far_as_they_exist() {
 }
 
 #[test]
-fn generated_ids_are_unique_and_stay_clear_of_chosen_ones() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
-    let ids = [0, 1 << 63, u64::MAX, 1, u64::MAX, u64::MAX];
-    let hosts: Vec<_> = ids.map(|id| client.attach(StartWorker { id, ..any() }, 1)).into();
-    let given: HashSet<u64> = hosts.iter().map(|host| host.started.id).collect();
-    assert!(given.len() == 6 && !given.contains(&u64::MAX), "{given:?}");
-}
-
-#[test]
 fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
+    let uromd = Uromd::obedient(&[]);
     let mut first = Client::connect(uromd.address);
     let mut second = Client::connect(uromd.address);
     let worker = || StartWorker { id: 7, ..any() };
@@ -123,8 +105,7 @@ fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
 
 #[test]
 fn many_hosts_that_ask_at_once_get_one_worker() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
+    let uromd = Uromd::obedient(&[]);
     let mut clients: Vec<_> = (0..8).map(|_| Client::connect(uromd.address)).collect();
     for client in &mut clients {
         client.ask(StartWorker { id: 3, ..any() });
@@ -137,9 +118,7 @@ fn many_hosts_that_ask_at_once_get_one_worker() {
 
 #[test]
 fn a_worker_nobody_comes_to_ends_with_the_host_that_asked() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     client.start(StartWorker { id: 4, gid: 6, ..any() }).unwrap();
     drop(client);
     let mut client = Client::connect(uromd.address);
@@ -151,9 +130,7 @@ fn a_worker_nobody_comes_to_ends_with_the_host_that_asked() {
 
 #[test]
 fn a_ticket_is_good_once() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let host = client.attach(any(), 1);
     for ticket in [host.started.ticket, 0] {
         let started = Started { ticket, ..host.started };
@@ -165,9 +142,7 @@ fn a_ticket_is_good_once() {
 
 #[test]
 fn a_host_that_never_shows_a_ticket_is_thrown_out() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let address = client.start(any()).unwrap().address;
     let begin = Instant::now();
     let link: Link<WorkerToHost, HostToWorker> =
@@ -267,9 +242,7 @@ fn plugins_are_closed_when_the_worker_leaves() {
 
 #[test]
 fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
     let other = client.attach(any(), 1);
     kill(host.pid(), Signal::KILL);
@@ -285,9 +258,7 @@ fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
 
 #[test]
 fn the_end_of_a_worker_counts_though_a_process_that_its_plugin_started_goes_on() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
     let pid = host.pid();
     let forked = host.call(op::FORK, 0).payload.unwrap();
@@ -300,9 +271,7 @@ fn the_end_of_a_worker_counts_though_a_process_that_its_plugin_started_goes_on()
 
 #[test]
 fn a_worker_that_is_stopped_is_given_up_and_killed() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
     let pid = host.pid();
     kill(pid, Signal::STOP);
@@ -315,9 +284,7 @@ fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
     if !is_reached_over_tcp() {
         return;
     }
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (_uromd, mut client) = served();
     let host = Connection::attach_from_afar(client.start(any()).unwrap(), 4).unwrap();
     host.ask(1, op::HOLD, 0);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
@@ -333,8 +300,7 @@ fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
 
 #[test]
 fn workers_end_with_a_daemon_that_is_killed() {
-    let plugins = Plugins::obedient();
-    let mut uromd = Uromd::start(&plugins);
+    let mut uromd = Uromd::obedient(&[]);
     let mut client = Client::connect(uromd.address);
     let host = client.attach(any(), 1);
     let pid = host.pid();
@@ -346,9 +312,7 @@ fn workers_end_with_a_daemon_that_is_killed() {
 
 #[test]
 fn a_host_that_falls_silent_loses_its_worker() {
-    let plugins = Plugins::obedient();
-    let uromd = Uromd::start(&plugins);
-    let mut client = Client::connect(uromd.address);
+    let (uromd, mut client) = served();
     let silent = client.attach(StartWorker { id: 6, ..any() }, 1);
     let alive = client.attach(StartWorker { id: 6, ..any() }, 1);
     let pid = alive.pid();

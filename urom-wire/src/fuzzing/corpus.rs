@@ -22,6 +22,17 @@ pub fn encoded<T: serde::Serialize>(message: &T) -> Vec<u8> {
     bytes
 }
 
+/// The test of each crate with bodies: the committed inputs hold, and the seeds among them are as
+/// the code makes them.
+///
+/// # Panics
+/// When they do not.
+pub fn check(targets: &[(&str, Body)], seeds: Vec<(&str, Seeds)>) {
+    replay(targets);
+    seeds_are_committed(seeds);
+    every_input_holds(targets);
+}
+
 /// Runs every committed input.
 ///
 /// # Panics

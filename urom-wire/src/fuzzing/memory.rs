@@ -4,6 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 thread_local! {
     static COUNTED: Cell<bool> = const { Cell::new(false) };
@@ -11,6 +12,10 @@ thread_local! {
     static MOST: Cell<isize> = const { Cell::new(0) };
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
+
+/// The number of the thread that a test watches from another one, or 0.
+static WATCHED: AtomicI32 = AtomicI32::new(0);
+static WATCHED_CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// The system's allocator, with what each thread took and has not given back: for
 /// `#[global_allocator]`.
@@ -22,6 +27,10 @@ pub struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 fn count(calls: usize, by: isize) {
+    let watched = WATCHED.load(Ordering::Relaxed);
+    if watched != 0 && rustix::thread::gettid().as_raw_nonzero().get() == watched {
+        WATCHED_CALLS.fetch_add(calls, Ordering::Relaxed);
+    }
     // A thread that ends has nothing to count with.
     let _ = CALLS.try_with(|all| all.set(all.get() + calls));
     let _ = NOW.try_with(|now| {
@@ -60,6 +69,16 @@ unsafe impl GlobalAlloc for Counting {
 /// How many times this thread has taken memory.
 pub fn calls() -> usize {
     CALLS.get()
+}
+
+/// Counts how many times the thread of this number takes memory from now on.
+pub fn watch(thread: i32) {
+    WATCHED.store(thread, Ordering::Relaxed);
+}
+
+/// How many times the watched thread has taken memory.
+pub fn watched_calls() -> usize {
+    WATCHED_CALLS.load(Ordering::Relaxed)
 }
 
 /// Whether this thread is [`within`] a limit: what it had others do would not be counted.

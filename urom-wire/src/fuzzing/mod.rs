@@ -1,10 +1,9 @@
-//! What must hold for **any** bytes that come from another process: the bodies of the fuzz targets
-//! for what host, daemon and worker have in common, and what the bodies of those three share. Not
-//! part of the crate's interface: only fuzz targets and tests use it.
+//! The bodies of the fuzz targets, and what those of service and library share. Not part of the
+//! crate's interface.
 //!
-//! A body drives the real receiving code in this process and on this thread. It panics when
-//! something does not hold: memory beyond a bound, a connection that is neither refused nor of use,
-//! a request without its one answer.
+//! A body drives the real receiving code on this thread, and panics when something does not hold:
+//! memory beyond a bound, a connection neither refused nor of use, a request without its one
+//! answer.
 
 mod control;
 pub mod corpus;
@@ -61,26 +60,16 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::corpus;
     use super::*;
 
     #[test]
-    fn every_committed_input_holds() {
-        corpus::every_input_holds(&ALL);
-    }
-
-    #[test]
-    fn what_failed_after_others_is_replayed() {
-        corpus::replay(&ALL);
-    }
-
-    #[test]
-    fn seeds_are_committed() {
-        corpus::seeds_are_committed(vec![
+    fn inputs_hold_and_seeds_are_committed() {
+        let seeds = vec![
             ("control_messages", seeds::of_control()),
             ("domain_table", seeds::of_domain()),
             ("greeting", seeds::of_greeting()),
             ("hello", seeds::of_hello()),
-        ]);
+        ];
+        corpus::check(&ALL, seeds);
     }
 }

@@ -6,12 +6,10 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering};
 /// How far the message is. It only gets further.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// Its thread sets up UCX.
     #[default]
     Unsent,
     /// UCX has it, and looks for a place in the queue.
     Sent,
-    /// It is in the queue.
     Arrived,
     /// There is no message, or it was lost.
     Failed,
@@ -21,7 +19,6 @@ impl Stage {
     const ALL: [Stage; 4] = [Stage::Unsent, Stage::Sent, Stage::Arrived, Stage::Failed];
 }
 
-/// Shared between the two threads.
 #[derive(Debug)]
 pub(crate) struct ProbeState {
     stage: AtomicU32,
@@ -76,7 +73,6 @@ pub(crate) struct Enough {
     pub(crate) turns: u32,
 }
 
-/// What the owner has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     stage: Stage,

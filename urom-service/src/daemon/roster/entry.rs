@@ -24,7 +24,6 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Visitor {
     pub(super) host: HostKey,
-    /// The worker has seen it.
     pub(super) there: bool,
     /// The worker was told to expect it no more, and may just have let it in.
     pub(super) late: bool,

@@ -7,10 +7,7 @@ use super::Serial;
 
 /// One of a host's places: it is at a worker, on the way to one, or waits for one. There are as
 /// many of a host's as were handed out and not dropped.
-#[derive(Debug)]
-pub(super) struct Place {
-    _one: Arc<()>,
-}
+pub(super) type Place = Arc<()>;
 
 #[derive(Debug, Default)]
 pub(super) struct Host {
@@ -27,7 +24,7 @@ impl Host {
     }
 
     pub(super) fn place(&self) -> Place {
-        Place { _one: Arc::clone(&self.places) }
+        Arc::clone(&self.places)
     }
 
     /// Notes a worker that it comes to, or waits for; `lives` says whether another is still there.

@@ -153,7 +153,7 @@ impl Worker {
             }
             _ => None,
         };
-        self.handle(Event::Host { link, message }).await;
+        self.handle(Event::Host { link, message, turn: None }).await;
         if !is_there {
             return assert!(!self.control.links.contains_key(&link), "nobody is there");
         }

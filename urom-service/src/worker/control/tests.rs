@@ -9,6 +9,7 @@ use urom_wire::relay::BACKLOG;
 use urom_wire::stream::{greet, receive, send};
 
 use super::fuzzing::Worker;
+use super::health::WAITS;
 use super::*;
 use crate::lobby::Lobby;
 use crate::worker::intake::work;
@@ -103,7 +104,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     let word = |word| HostToWorker::Domain { domain: 3, word };
     let len = table.len() as u64;
     for message in [attach(8), word(DomainWord::Start { len }), word(DomainWord::Piece(table))] {
-        says.send(Event::Host { link: 1, message }).await.unwrap();
+        says.send(Event::Host { link: 1, message, turn: None }).await.unwrap();
         let event = worker.events.recv().await.unwrap();
         worker.control.handle(event);
     }
@@ -111,7 +112,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     while worker.from_worker.try_recv().is_ok() {}
     worker.control.handle(Event::Daemon(DaemonToWorker::Expect { ticket: 9 }));
     assert!(matches!(worker.from_worker.try_recv(), Ok(WorkerToDaemon::Expected { ticket: 9 })));
-    says.send(Event::Host { link: 1, message: word(DomainWord::End) }).await.unwrap();
+    says.send(Event::Host { link: 1, message: word(DomainWord::End), turn: None }).await.unwrap();
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -123,7 +124,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
         Ok(WorkerToHost::DomainStarted { domain: 3, result: Ok(()) })
     ));
     let event = worker.events.recv().await.unwrap();
-    assert!(matches!(event, Event::HostInTurn { link: 1, .. }));
+    assert!(matches!(event, Event::Host { link: 1, turn: Some(_), .. }));
     drop(says);
     passing.await.unwrap();
 }
@@ -161,7 +162,7 @@ impl Kept {
         let control = &mut self.worker.control;
         control.handle(Event::Daemon(DaemonToWorker::Expect { ticket }));
         control.handle(Event::HostCame { link, peer, outbox, seat });
-        control.handle(Event::Host { link, message: attach(ticket) });
+        control.handle(Event::Host { link, message: attach(ticket), turn: None });
         told
     }
 

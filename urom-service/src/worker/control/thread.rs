@@ -64,9 +64,6 @@ pub(crate) struct Setup {
 /// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the
 /// loader's lock, which a thread takes for the first use of some variables of its own, and this one
 /// has to end the worker then.
-///
-/// # Errors
-/// The operating system's.
 pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     setup.listener.set_nonblocking(true)?;
     setup.daemon.set_nonblocking(true)?;
@@ -180,7 +177,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             _ = look.tick() => if !control.look() { break End::Stuck },
             (stream, peer, seat) = entrance.accept(), if door.is_some() && !stopping => {
                 last_link += 1;
-                let secret = door.as_ref().and_then(|door| door.secret.clone());
+                let secret = door.flatten();
                 let (says, heard) = mpsc::channel(1);
                 control.streams.spawn(host_stream(last_link, stream, (peer, seat), secret, says, patience));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
@@ -221,20 +218,13 @@ impl Stop {
     async fn asked(&mut self) -> &'static str {
         loop {
             let name = tokio::select! {
-                () = next(&mut self.terminate) => "SIGTERM",
-                () = next(&mut self.hangup) => "SIGHUP",
+                () = hangup::received(&mut self.terminate) => "SIGTERM",
+                () = hangup::received(&mut self.hangup) => "SIGHUP",
             };
             if getppid() == self.parent {
                 return name;
             }
         }
-    }
-}
-
-async fn next(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
     }
 }
 

@@ -47,6 +47,18 @@ pub(crate) fn any() -> StartWorker {
     StartWorker { id: u64::MAX, plugins: 1, gid: 0, env: None, cpus: None }
 }
 
+/// A daemon with the obedient plugin, and a host of it.
+pub(crate) fn served() -> (Uromd, Client) {
+    served_with(&[])
+}
+
+/// The same with arguments for the daemon.
+pub(crate) fn served_with(args: &[&str]) -> (Uromd, Client) {
+    let uromd = Uromd::obedient(args);
+    let client = Client::connect(uromd.address);
+    (uromd, client)
+}
+
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Client {
         Client::connect_with(address, None).unwrap()

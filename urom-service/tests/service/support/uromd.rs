@@ -17,6 +17,8 @@ pub(crate) struct Uromd {
     child: Child,
     pub(crate) address: SocketAddr,
     log: Arc<Log>,
+    /// Kept for as long as the daemon runs.
+    _plugins: Option<Plugins>,
 }
 
 #[derive(Default)]
@@ -44,6 +46,14 @@ fn close_at_exec() -> io::Result<()> {
 impl Uromd {
     pub(crate) fn start(plugins: &Plugins) -> Uromd {
         Uromd::start_with(&[plugins.path().to_str().unwrap()], &[])
+    }
+
+    /// Starts a daemon with the obedient plugin and these arguments.
+    pub(crate) fn obedient(args: &[&str]) -> Uromd {
+        let plugins = Plugins::obedient();
+        let mut uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], args);
+        uromd._plugins = Some(plugins);
+        uromd
     }
 
     /// Starts a daemon with these directories and arguments, on a free port of the loopback
@@ -104,7 +114,7 @@ impl Uromd {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address =
             line.trim().strip_prefix("uromd: listening on ").expect(&line).parse().unwrap();
-        Uromd { child, address, log }
+        Uromd { child, address, log, _plugins: None }
     }
 
     /// Waits for a line of the log that holds all of `parts`.

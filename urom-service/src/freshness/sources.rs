@@ -1,0 +1,67 @@
+//! Cargo's lists of sources: `libNAME.d` beside a library, and `NAME.d` beside a copy of it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources,
+/// for the copy. `None` where cargo wrote no list.
+///
+/// Give the copy the library's time of modification: a source may have been changed between the
+/// two.
+pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
+    let library = library.canonicalize().ok()?;
+    let list = fs::read(library.with_extension("d")).ok()?;
+    let sources = sources(&list, &library)?;
+    let mut list = escaped(&std::path::absolute(copy).ok()?);
+    list.push(b':');
+    for source in sources {
+        list.push(b' ');
+        list.extend(escaped(&source));
+    }
+    list.push(b'\n');
+    Some(list)
+}
+
+fn escaped(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().iter().fold(Vec::new(), |mut name, byte| {
+        name.extend((*byte == b' ').then_some(b'\\'));
+        name.push(*byte);
+        name
+    })
+}
+
+/// The files that a list names for a library: a rule of make, in which spaces within names are
+/// escaped.
+pub(super) fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
+    let rule = list.split(|byte| *byte == b'\n').next()?;
+    let mut names = vec![Vec::new()];
+    let mut bytes = rule.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'\\' if bytes.as_slice().first() == Some(&b' ') => {
+                bytes.next();
+                names.last_mut()?.push(b' ');
+            }
+            b' ' => names.push(Vec::new()),
+            _ => names.last_mut()?.push(byte),
+        }
+    }
+    let mut names = names.into_iter();
+    let target = names.next()?;
+    let target = target.strip_suffix(b":").map(OsStr::from_bytes).map(Path::new)?;
+    let base = base_of(target, library)?;
+    Some(names.map(OsString::from_vec).map(|name| base.join(name)).collect())
+}
+
+/// The directory by which the names of a list for `target` are meant, if that is the list of
+/// `library`: cargo writes them without the directory that `build.dep-info-basedir` names.
+fn base_of<'a>(target: &Path, library: &'a Path) -> Option<&'a Path> {
+    // One list is for all kinds of the library, and names one of them, such as `libNAME.rlib`.
+    let is_library = |target: &Path| target.with_extension("") == library.with_extension("");
+    if target.is_absolute() {
+        return is_library(&target.canonicalize().ok()?).then_some(library.parent()?);
+    }
+    library.ancestors().skip(1).find(|base| is_library(&base.join(target)))
+}

@@ -1,0 +1,105 @@
+//! A plugin that does not return: what hosts, log and daemon are told of it, and when it ends the
+//! worker.
+
+use tracing::{error, info, warn};
+use urom_abi::{DocaError, WorkerId};
+use urom_wire::control::{Failure, Stuck, WorkerToDaemon, WorkerToHost};
+
+use super::Control;
+use crate::worker::watch::News;
+
+/// A host that waits to be let in for so many looks at the data thread, while a plugin has not
+/// returned for so many seconds, is told of the plugin. It gives up by itself after 4 s, and would
+/// blame the network.
+pub(super) const WAITS: u32 = 3;
+const KEPT_WAITING: u32 = 2;
+
+/// What a host is told that wants to join a worker whose data thread cannot let it in.
+pub(super) fn takes_no_host(id: WorkerId, stuck: &Stuck) -> Failure {
+    let text = format!(
+        "worker {id} lets nobody in: {stuck}; use another worker, or start uromd with --plugin-timeout, which ends such \
+         a worker"
+    );
+    Failure::new(DocaError::TIME_OUT, text)
+}
+
+impl Control {
+    /// Looks whether the data thread goes on, and tells hosts when it does not. False when the
+    /// worker ends for that.
+    pub(super) fn look(&mut self) -> bool {
+        match self.observer.look() {
+            Some(News::Stuck(stuck)) => {
+                warn!("{}", self.warning(&stuck));
+                self.tell_hosts_that_are_in(Some(&stuck));
+            }
+            Some(News::Returned(Stuck { plugin, method, seconds })) => {
+                info!("plugin `{plugin}` returned from `{}` after {seconds} s", method.name());
+                self.tell_hosts_that_are_in(None);
+            }
+            None => {}
+        }
+        let stuck = self.observer.stuck();
+        self.refuse_who_waits(stuck.as_ref());
+        // A plugin that keeps the worker from starting, or from its end, has a deadline of its own.
+        let over = |stuck: &Stuck| self.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
+        match stuck.filter(over) {
+            Some(stuck) if self.ready && !self.stopping => {
+                self.give_up(&stuck);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn warning(&self, stuck: &Stuck) -> String {
+        let then = match self.plugin_timeout {
+            _ if !self.ready => "the worker cannot start before it does".to_owned(),
+            Some(most) => format!(
+                "hosts of worker {} wait for it; the worker ends after {most} s (--plugin-timeout)",
+                self.id
+            ),
+            None => format!(
+                "hosts of worker {} wait for it; fix the plugin, or start uromd with --plugin-timeout, which ends such \
+                 a worker",
+                self.id
+            ),
+        };
+        format!("{stuck}: {then}")
+    }
+
+    fn tell_hosts_that_are_in(&self, stuck: Option<&Stuck>) {
+        for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
+            // A host that reads nothing is soon given up.
+            let _ = link.outbox.try_send(WorkerToHost::Health(stuck.cloned()));
+        }
+    }
+
+    /// Counts the looks for which hosts have waited to be let in, and tells those who wait for a
+    /// plugin.
+    fn refuse_who_waits(&mut self, stuck: Option<&Stuck>) {
+        let mut tired = Vec::new();
+        for (key, link) in &mut self.links {
+            let Some(waits) = &mut link.waits else { continue };
+            *waits += 1;
+            tired.extend((*waits >= WAITS).then_some(*key));
+        }
+        if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
+            for link in tired {
+                self.throw_out(link, takes_no_host(self.id, stuck));
+            }
+        }
+    }
+
+    /// Ends the worker of a plugin that does not return, and tells everybody why.
+    fn give_up(&mut self, stuck: &Stuck) {
+        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.id);
+        error!("{text}");
+        let failure = Failure::new(DocaError::TIME_OUT, text);
+        // The daemon is told first. When it hears before that all hosts have left, it stops the
+        // worker without a cause.
+        self.tell_daemon(WorkerToDaemon::Failed(failure.clone()));
+        self.send_all_away(&failure);
+        // For a thread, whose plugin may still return.
+        self.stop();
+    }
+}

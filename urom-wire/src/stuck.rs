@@ -1,0 +1,73 @@
+//! Which call into a plugin does not return.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
+
+use super::bounded;
+
+/// A method of a plugin, or loading it, which runs the plugin's code as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Method {
+    Load = 1,
+    Open,
+    Addr,
+    WorkerCmd,
+    Progress,
+    NotifPack,
+    Close,
+}
+
+impl Method {
+    /// In the order of their numbers, with their names.
+    const ALL: [(Method, &str); 7] = [
+        (Method::Load, "dlopen"),
+        (Method::Open, "open"),
+        (Method::Addr, "addr"),
+        (Method::WorkerCmd, "worker_cmd"),
+        (Method::Progress, "progress"),
+        (Method::NotifPack, "notif_pack"),
+        (Method::Close, "close"),
+    ];
+
+    /// The method of a number, which is `method as u8`.
+    pub fn of_number(number: u8) -> Option<Method> {
+        Some(Method::ALL.get(usize::from(number).checked_sub(1)?)?.0)
+    }
+
+    /// The name in C: the field of `struct urom_plugin_iface`, or `dlopen`.
+    pub fn name(self) -> &'static str {
+        Method::ALL[self as usize - 1].1
+    }
+}
+
+/// A call into a plugin that does not return. Its worker does nothing else meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    #[serde(deserialize_with = "bounded::text::<_, PLUGIN_NAME_CAPACITY>")]
+    pub plugin: String,
+    pub method: Method,
+    /// For how many seconds the call has gone on.
+    pub seconds: u32,
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stuck { plugin, method, seconds } = self;
+        write!(f, "plugin `{plugin}` has not returned from `{}` for {seconds} s", method.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_is_found_by_its_number() {
+        for (method, name) in Method::ALL {
+            assert_eq!((Method::of_number(method as u8), method.name()), (Some(method), name));
+        }
+        assert_eq!((Method::of_number(0), Method::of_number(8)), (None, None));
+    }
+}
