@@ -20,29 +20,13 @@ impl Cores {
 
     /// The core of host `number`. With two cores all hosts share the first.
     pub(crate) fn host(&self, number: usize) -> usize {
-        let at = number % self.for_hosts();
         // The second core is the worker's.
+        let at = number % self.0.len().saturating_sub(1).max(1);
         self.0[if at == 0 { 0 } else { at + 1 }]
-    }
-
-    fn for_hosts(&self) -> usize {
-        self.0.len().saturating_sub(1).max(1)
     }
 
     pub(crate) fn worker(&self) -> usize {
         self.0[1.min(self.0.len() - 1)]
-    }
-
-    /// The note of a figure whose hosts share cores, if they do.
-    pub(crate) fn sharing(&self, hosts: usize) -> Option<String> {
-        let cores = self.for_hosts();
-        let plural = if cores == 1 { "" } else { "s" };
-        (hosts > cores).then(|| {
-            format!(
-                "{hosts} spinning hosts share {cores} core{plural}: a host mostly waits for its \
-                 turn, so this shows the scheduler more than the cost of a command"
-            )
-        })
     }
 }
 
@@ -65,15 +49,5 @@ mod tests {
         assert_eq!((hosts(2), cores(2).worker()), ([0, 0, 0, 0], 1));
         assert_eq!((hosts(4), cores(4).worker()), ([0, 2, 3, 0], 1));
         assert_eq!(hosts(8), [0, 2, 3, 4]);
-    }
-
-    #[test]
-    fn only_a_shared_core_is_noted() {
-        let cores = |count| Cores((0..count).collect());
-        assert_eq!(cores(2).sharing(1), None);
-        assert_eq!(cores(5).sharing(4), None);
-        assert!(
-            cores(2).sharing(4).is_some_and(|note| note.contains("4 spinning hosts share 1 core:"))
-        );
     }
 }

@@ -18,12 +18,6 @@ use crate::launch::{DEPTH, Daemon, Launch};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Arguments {
     pub(super) place: Place,
-    /// From 0.
-    pub(super) number: usize,
-    /// The worker to join; the first host starts one.
-    pub(super) worker: Option<u64>,
-    /// The commands that the worker allows in flight.
-    pub(super) in_flight: u64,
     pub(super) cores: Cores,
 }
 
@@ -35,20 +29,11 @@ pub(in crate::suites) enum Place {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::suites) enum Order {
-    /// Answered with the worker's id.
-    Join,
     /// Gives the worker's thread to raw UCX, for rounds of a side.
     Serve(Side),
     /// Takes it back.
     EndServe,
     Round(Side, Work),
-}
-
-impl Arguments {
-    /// Those of the first or only host.
-    pub(in crate::suites) fn first(launch: &Launch, place: Place, in_flight: u64) -> Arguments {
-        Arguments { place, number: 0, worker: None, in_flight, cores: launch.cores.clone() }
-    }
 }
 
 pub(super) fn run(arguments: &str) -> Result<()> {
@@ -64,7 +49,6 @@ pub(in crate::suites) struct Party {
     pub(in crate::suites) raw: Peer,
     /// Connected on its first use: most hosts never need it.
     raw_same_settings: Option<Peer>,
-    number: usize,
     /// While raw UCX has the worker's thread.
     serving: Option<(Side, Completion<bench_protocol::Served>)>,
     // After everything that it serves.
@@ -74,11 +58,11 @@ pub(in crate::suites) struct Party {
 impl Party {
     pub(in crate::suites) fn of(launch: &Launch, daemon: &Daemon) -> Result<Party> {
         let place = Place::Uromd { address: daemon.address().to_owned() };
-        Party::new(&Arguments::first(launch, place, DEPTH))
+        Party::new(&Arguments { place, cores: launch.cores.clone() })
     }
 
     fn new(arguments: &Arguments) -> Result<Party> {
-        let Arguments { place, number, worker, in_flight, cores } = arguments;
+        let Arguments { place, cores } = arguments;
         let service = match place {
             Place::Uromd { address } => Service::builder().address(address).connect()?,
             Place::Embedded { plugins } => {
@@ -90,24 +74,20 @@ impl Party {
         let graph = service.plugin::<graph_protocol::Protocol>()?;
         let bench = service.plugin::<bench_protocol::Protocol>()?;
         let builder = service.worker().plugin(graph.plugin()).plugin(bench.plugin());
-        let mut builder = match worker {
-            Some(id) => builder.id(*id),
-            None => builder.any_id(),
-        };
+        let mut builder = builder.any_id();
         if let Place::Uromd { .. } = place {
             builder = builder.cpus([cores.worker()].into_iter().collect::<CpuSet>());
         }
-        let worker = block_on(builder.max_inflight(*in_flight as u32).start())?;
-        pin(cores.host(*number))?;
-        let (raw, number) = (connect(&bench, &worker, *number, Kind::default())?, *number);
+        let worker = block_on(builder.max_inflight(DEPTH as u32).start())?;
+        pin(cores.host(0))?;
+        let raw = connect(&bench, &worker, Kind::default())?;
         let (raw_same_settings, serving) = (None, None);
         let _service = service;
-        Ok(Party { graph, bench, worker, raw, raw_same_settings, number, serving, _service })
+        Ok(Party { graph, bench, worker, raw, raw_same_settings, serving, _service })
     }
 
     fn obey(&mut self, order: Order) -> Result<Value> {
         Ok(match order {
-            Order::Join => json!(self.worker.id()),
             Order::Serve(side) => json!(self.serve(side)?),
             Order::EndServe => json!(self.end_serve()?),
             Order::Round(side, work) => to_value(self.round(side, work)?)?,
@@ -117,7 +97,7 @@ impl Party {
     pub(in crate::suites) fn serve(&mut self, side: Side) -> Result<()> {
         let kind = Kind { same_settings: side == Side::RawSameSettings, ..Kind::default() };
         if kind.same_settings && self.raw_same_settings.is_none() {
-            self.raw_same_settings = Some(connect(&self.bench, &self.worker, self.number, kind)?);
+            self.raw_same_settings = Some(connect(&self.bench, &self.worker, kind)?);
         }
         let style = side.style().number();
         let task = self.bench.task_serve(&self.worker, kind.number(), style, 0).submit()?;
@@ -167,10 +147,9 @@ impl Party {
 pub(in crate::suites) fn connect(
     bench: &bench_protocol::Client<Host>,
     worker: &Worker,
-    number: usize,
     kind: Kind,
 ) -> Result<Peer> {
-    let mut raw = Peer::new(number, kind)?;
+    let mut raw = Peer::new(0, kind)?;
     raw.connect(&prepare(bench, worker, 0, kind)?)?;
     introduce(bench, worker, &raw.address()?, kind)?;
     Ok(raw)

@@ -1,11 +1,11 @@
 //! Loopback commands against raw UCX active messages of the same sizes: round trips and rates over
-//! both transports, of one and of four hosts at a `uromd`, and of one with an embedded service.
+//! both transports, at a `uromd` and with an embedded service.
 //!
-//! Hosts are processes. Each has a connection of the kit and one of raw UCX to the same worker, and
+//! The host is a process. It has a connection of the kit and one of raw UCX to the same worker, and
 //! both sides have their rounds in turns. In a round of raw UCX the worker's thread belongs to it.
 //!
-//! Raw UCX has its own settings. A single host over shared memory is compared with raw UCX with the
-//! kit's settings, too.
+//! Raw UCX has its own settings. A host at a `uromd` over shared memory is compared with raw UCX
+//! with the kit's settings, too.
 
 pub(super) mod host;
 pub(super) mod round;
@@ -19,7 +19,7 @@ use super::{Part, Suite};
 use crate::child::{self, Child};
 use crate::distribution::Distribution;
 use crate::figure::Figure;
-use crate::launch::{Daemon, Launch};
+use crate::launch::{DEPTH, Daemon, Launch};
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
 
@@ -32,213 +32,124 @@ pub(crate) const SUITE: Suite = Suite {
 
 pub(super) const NAME: &str = "loopback";
 
-#[derive(Clone, Copy)]
-struct Cell {
-    transport: Transport,
-    embedded: bool,
-    hosts: usize,
-    /// The numbers of commands in flight. The worker allows as many as the last.
-    depths: &'static [u64],
-}
-
-/// The matrix. 512 commands in flight take another worker, which has more memory in use.
-fn cells(launch: &Launch) -> Vec<Cell> {
-    let depths = [&[1, 8, 64][..], &[512]];
-    let places = [(false, 1), (false, 4), (true, 1)];
-    let of_depths = |depths| {
-        let transport = launch.transport;
-        places.map(|(embedded, hosts)| Cell { transport, embedded, hosts, depths })
-    };
-    depths[..if launch.quick { 1 } else { 2 }].iter().flat_map(|depths| of_depths(depths)).collect()
-}
+/// The numbers of commands in flight.
+const DEPTHS: [u64; 3] = [1, 8, DEPTH];
+const RAW: &str = "raw UCX";
+const RAW_SAME_SETTINGS: &str = "raw UCX with the kit's settings";
 
 fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for cell in cells(launch) {
-        figures.extend(cell.measure(launch).with_context(|| cell.name("", 0))?);
+    for embedded in [false, true] {
+        let measured = at_a_place(launch, embedded);
+        figures.extend(measured.with_context(|| name(launch.transport, embedded, "", 0))?);
     }
     Ok(figures)
 }
 
-impl Cell {
-    fn name(&self, what: &str, depth: u64) -> String {
-        let Cell { transport, embedded, hosts, .. } = self;
-        let place = if *embedded { "embedded" } else { "uromd" };
-        let plural = if *hosts == 1 { "" } else { "s" };
-        format!("{NAME}/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
-    }
-
-    fn measure(&self, launch: &Launch) -> Result<Vec<Figure>> {
-        let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
-        let embedded = Place::Embedded { plugins: plugins.path().to_owned() };
-        let start = |plugins| Daemon::start(plugins, |command| command);
-        // An embedded service needs the plugins as long.
-        let (daemon, _plugins) =
-            if self.embedded { (None, Some(plugins)) } else { (Some(start(plugins)?), None) };
-        let place = daemon
-            .as_ref()
-            .map_or(embedded, |daemon| Place::Uromd { address: daemon.address().to_owned() });
-        let in_flight = self.depths.iter().copied().max().unwrap_or(1);
-        let mut hosts = Hosts::start(self.hosts, Arguments::first(launch, place, in_flight))?;
-        let mut figures = Vec::new();
-        for &depth in self.depths {
-            figures.extend(self.at_depth(launch, &mut hosts, depth)?);
-        }
-        hosts.0.into_iter().try_for_each(Child::finish)?;
-        Ok(figures)
-    }
-
-    fn at_depth(&self, launch: &Launch, hosts: &mut Hosts, depth: u64) -> Result<Vec<Figure>> {
-        let work = |trips| Work { trips, depth, single: false };
-        let same_settings = self.transport == Transport::SharedMemory
-            && !self.embedded
-            && self.hosts == 1
-            && [1, 64].contains(&depth);
-        // A short round says how many trips a round has. It warms everything, too.
-        let mut calibrate = |side| -> Result<u64> {
-            let first = 200.max(depth * 4);
-            let each = hosts.round(side, work(first))?.each();
-            Ok(launch.trips(each * self.hosts as f64, first))
-        };
-        let sides = [Side::Raw, Side::Kit, Side::RawSameSettings];
-        let mut trips = [0; 3];
-        let measured = if same_settings { 3 } else { 2 };
-        for (side, trips) in sides.into_iter().zip(&mut trips).take(measured) {
-            *trips = calibrate(side)?;
-        }
-        let mut round = |side: usize| hosts.round(sides[side], work(trips[side]));
-        let rounds = if same_settings {
-            in_turns(launch.rounds(), round)?
-        } else {
-            let [raw, kit] = in_turns(launch.rounds(), &mut round)?;
-            [raw, kit, Vec::new()]
-        };
-        let of = |side: usize, what: fn(&Round) -> f64| {
-            of_rounds(&rounds[side].iter().map(what).collect::<Vec<_>>())
-        };
-        let figure = |name, unit, what, peer, side| -> Result<Figure> {
-            Ok(Figure::new(self.name(name, depth), unit, of(1, what)?)
-                .against(peer, of(side, what)?))
-        };
-        let mut figures = vec![figure("rate", "/s", Round::rate, RAW, 0)?];
-        if depth == 1 {
-            let mut trip = figure("round-trip", "ns", Round::trip, RAW, 0)?;
-            if self.hosts == 1 {
-                let mut single = |side, each| -> Result<Option<Distribution>> {
-                    let work = Work { trips: launch.samples(each), depth, single: true };
-                    Ok(hosts.round(side, work)?.histogram())
-                };
-                let own = single(Side::Kit, trip.value)?;
-                trip = trip.histograms(own, single(Side::Raw, of(0, Round::trip)?)?);
-            }
-            figures.push(trip);
-        }
-        if same_settings {
-            let (name, unit, what): (_, _, fn(&Round) -> f64) = match depth {
-                1 => ("round-trip-same-settings", "ns", Round::trip),
-                _ => ("rate-same-settings", "/s", Round::rate),
-            };
-            figures.push(figure(name, unit, what, RAW_SAME_SETTINGS, 2)?);
-        }
-        if let Some(note) = launch.cores.sharing(self.hosts) {
-            figures = figures.into_iter().map(|figure| figure.note(note.clone())).collect();
-        }
-        Ok(figures)
-    }
+fn name(transport: Transport, embedded: bool, what: &str, depth: u64) -> String {
+    let place = if embedded { "embedded" } else { "uromd" };
+    format!("{NAME}/{what}/{}/{place}/1-host/{depth}", transport.name())
 }
 
-const RAW: &str = "raw UCX";
-const RAW_SAME_SETTINGS: &str = "raw UCX with the kit's settings";
-
-struct Hosts(Vec<Child>);
-
-struct Round {
-    done: Vec<Done>,
-    trips: u64,
+fn at_a_place(launch: &Launch, embedded: bool) -> Result<Vec<Figure>> {
+    let plugins = PluginDirectory::with(&["worker_graph", "worker_benchpeer"])?;
+    // One of these owns the plugins until the host has ended.
+    let (mut daemon, mut of_embedded) = (None, None);
+    let place = if embedded {
+        Place::Embedded { plugins: of_embedded.insert(plugins).path().to_owned() }
+    } else {
+        let daemon = daemon.insert(Daemon::start(plugins, |command| command)?);
+        Place::Uromd { address: daemon.address().to_owned() }
+    };
+    let arguments = Arguments { place, cores: launch.cores.clone() };
+    let mut host = Child::start(child::of_suite(NAME, &arguments)?)?;
+    let mut figures = Vec::new();
+    for depth in DEPTHS {
+        figures.extend(at_depth(launch, embedded, &mut host, depth)?);
+    }
+    host.finish()?;
+    Ok(figures)
 }
 
-impl Round {
-    /// Nanoseconds of a command, from the first host's begin to the last one's end.
-    fn each(&self) -> f64 {
-        let begin = self.done.iter().map(|done| done.begin).min().unwrap_or_default();
-        let end = self.done.iter().map(|done| done.end).max().unwrap_or_default();
-        end.saturating_sub(begin) as f64 / (self.trips * self.done.len() as u64) as f64
+fn at_depth(launch: &Launch, embedded: bool, host: &mut Child, depth: u64) -> Result<Vec<Figure>> {
+    let work = |trips| Work { trips, depth, single: false };
+    let same_settings =
+        launch.transport == Transport::SharedMemory && !embedded && [1, DEPTH].contains(&depth);
+    // A short round says how many trips a round has. It warms everything, too.
+    let mut calibrate = |side| -> Result<u64> {
+        let first = 200.max(depth * 4);
+        Ok(launch.trips(round(host, side, work(first))?.each(first), first))
+    };
+    let sides = [Side::Raw, Side::Kit, Side::RawSameSettings];
+    let mut trips = [0; 3];
+    let measured = if same_settings { 3 } else { 2 };
+    for (side, trips) in sides.into_iter().zip(&mut trips).take(measured) {
+        *trips = calibrate(side)?;
     }
-
-    fn rate(&self) -> f64 {
-        1e9 / self.each()
+    // Nanoseconds of a command.
+    let mut each = |side: usize| Ok(round(host, sides[side], work(trips[side]))?.each(trips[side]));
+    let rounds: [Vec<f64>; 3] = if same_settings {
+        in_turns(launch.rounds(), each)?
+    } else {
+        let [raw, kit] = in_turns(launch.rounds(), &mut each)?;
+        [raw, kit, Vec::new()]
+    };
+    let of = |side: usize, what: fn(&f64) -> f64| {
+        of_rounds(&rounds[side].iter().map(what).collect::<Vec<_>>())
+    };
+    let figure = |what, unit, value, peer, side| -> Result<Figure> {
+        let name = name(launch.transport, embedded, what, depth);
+        Ok(Figure::new(name, unit, of(1, value)?).against(peer, of(side, value)?))
+    };
+    let rate: fn(&f64) -> f64 = |each| 1e9 / each;
+    let trip: fn(&f64) -> f64 = |each| *each;
+    let mut figures = vec![figure("rate", "/s", rate, RAW, 0)?];
+    if depth == 1 {
+        let figure = figure("round-trip", "ns", trip, RAW, 0)?;
+        let mut single = |side, each| -> Result<Option<Distribution>> {
+            let work = Work { trips: launch.samples(each), depth, single: true };
+            Ok(round(host, side, work)?.histogram)
+        };
+        let own = single(Side::Kit, figure.value)?;
+        figures.push(figure.histograms(own, single(Side::Raw, of(0, trip)?)?));
     }
-
-    /// Nanoseconds of a host's trip, one at a time; the mean of the hosts.
-    fn trip(&self) -> f64 {
-        let sum: f64 = self.done.iter().map(|done| done.each(self.trips)).sum();
-        sum / self.done.len() as f64
+    if same_settings {
+        let (what, unit, value) = match depth {
+            1 => ("round-trip-same-settings", "ns", trip),
+            _ => ("rate-same-settings", "/s", rate),
+        };
+        figures.push(figure(what, unit, value, RAW_SAME_SETTINGS, 2)?);
     }
-
-    fn histogram(self) -> Option<Distribution> {
-        Distribution::sum(self.done.iter().filter_map(|done| done.histogram.as_ref()))
-    }
+    Ok(figures)
 }
 
-impl Hosts {
-    /// One after another: raw UCX at the worker takes them in the order of their numbers.
-    fn start(count: usize, mut arguments: Arguments) -> Result<Hosts> {
-        let mut hosts = Vec::new();
-        for number in 0..count {
-            arguments.number = number;
-            let mut host = Child::start(child::of_suite(NAME, &arguments)?)?;
-            arguments.worker = Some(host.ask(&Order::Join)?);
-            hosts.push(host);
-        }
-        Ok(Hosts(hosts))
+/// A round of the host; raw UCX gets the worker's thread for it.
+fn round(host: &mut Child, side: Side, work: Work) -> Result<Done> {
+    if side != Side::Kit {
+        host.ask::<()>(&Order::Serve(side))?;
     }
-
-    fn round(&mut self, side: Side, work: Work) -> Result<Round> {
-        if side != Side::Kit {
-            self.0[0].ask::<()>(&Order::Serve(side))?;
-        }
-        for host in &mut self.0 {
-            host.order(&Order::Round(side, work))?;
-        }
-        let done = self.0.iter_mut().map(Child::answer).collect::<Result<_>>()?;
-        if side != Side::Kit {
-            self.0[0].ask::<()>(&Order::EndServe)?;
-        }
-        Ok(Round { done, trips: work.trips })
+    let done = host.ask(&Order::Round(side, work))?;
+    if side != Side::Kit {
+        host.ask::<()>(&Order::EndServe)?;
     }
+    Ok(done)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cores::Cores;
 
     #[test]
-    fn the_figures_of_the_budgets_are_in_the_matrix() {
-        let cores = Cores::find().unwrap();
-        let launches = [Transport::SharedMemory, Transport::Tcp].map(|transport| Launch {
-            quick: true,
-            transport,
-            cores: cores.clone(),
-        });
-        let names = |cell: &Cell| {
-            let cell = *cell;
-            let both = move |depth| ["rate", "round-trip"].map(|what| cell.name(what, depth));
-            cell.depths.iter().flat_map(move |depth| both(*depth))
-        };
-        let names: Vec<_> = launches
-            .iter()
-            .flat_map(|launch| cells(launch).iter().flat_map(names).collect::<Vec<_>>())
+    fn the_figures_of_the_budgets_are_measured() {
+        let names: Vec<_> = [Transport::SharedMemory, Transport::Tcp]
+            .into_iter()
+            .flat_map(|transport| DEPTHS.map(|depth| (transport, depth)))
+            .flat_map(|(transport, depth)| {
+                ["rate", "round-trip"].map(|what| name(transport, false, what, depth))
+            })
             .collect();
         for row in crate::budget::rows().iter().filter(|row| row.figures.starts_with(NAME)) {
             assert!(names.contains(&row.figures), "{}", row.figures);
         }
-    }
-
-    #[test]
-    fn a_round_of_several_hosts_lasts_from_the_first_begin_to_the_last_end() {
-        let done = |begin, end| Done { begin, end, histogram: None };
-        let round = Round { done: vec![done(0, 100), done(50, 200)], trips: 10 };
-        assert_eq!((round.each(), round.trip()), (10.0, 12.5));
     }
 }
