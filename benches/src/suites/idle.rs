@@ -101,11 +101,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         figure("raw-ucx/median", raw.p50)
             .histograms(Some(raw.clone()), None)
             .note("raw UCX between the same two threads, asleep until they are woken"),
-        figure("raw-ucx/99-percent", raw.p99),
         figure("spinning-host/median", spinning.p50).note("the kit with a host that never sleeps"),
-        figure("spinning-host/99-percent", spinning.p99),
-        beside_threads("worst-first-command", |spread| spread.max)
-            .note("the median of the launches' worst: other programs run on the machine, too"),
     ])
 }
 
