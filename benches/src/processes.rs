@@ -1,4 +1,4 @@
-//! The kernel's data about other processes: children, time on a processor, memory.
+//! The kernel's data about other processes: children, time on a processor.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,11 +8,6 @@ use rustix::process::Pid;
 
 fn file(pid: Pid, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
-}
-
-fn read(pid: Pid, name: &str) -> Result<String> {
-    let file = file(pid, name);
-    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 /// A file of each of its threads, without those that end meanwhile.
@@ -51,26 +46,17 @@ pub(crate) fn busy(pid: Pid) -> Result<Duration> {
     Ok(Duration::from_nanos(sum))
 }
 
-/// Its memory in bytes, with its share of what it has in common with others (`Pss`).
-pub(crate) fn memory(pid: Pid) -> Result<u64> {
-    let rollup = read(pid, "smaps_rollup")?;
-    let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
-    let kib = pss.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    Ok(kib.context("smaps_rollup has no Pss in kB")? * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_process_has_children_time_and_memory() {
+    fn a_process_has_children_and_time() {
         let own = rustix::process::getpid();
         let mut child =
             std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         assert!(children(own).unwrap().contains(&Pid::from_child(&child)));
         assert!(busy(own).unwrap() > Duration::ZERO);
-        assert!(memory(own).unwrap() > 100_000);
         child.kill().unwrap();
         child.wait().unwrap();
     }

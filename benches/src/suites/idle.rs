@@ -44,7 +44,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     // The settings are about shared memory, and would have UCX use it.
     let same_settings = transport == Transport::SharedMemory;
     let kind = Kind { same_settings, sleeps: true, ..Kind::default() };
-    let peer = connect(&bench, &worker, 0, kind)?;
+    let peer = connect(&bench, &worker, kind)?;
 
     let loopback = |spins| -> Result<()> {
         const DATA: u64 = 7;
@@ -101,11 +101,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         figure("raw-ucx/median", raw.p50)
             .histograms(Some(raw.clone()), None)
             .note("raw UCX between the same two threads, asleep until they are woken"),
-        figure("raw-ucx/99-percent", raw.p99),
         figure("spinning-host/median", spinning.p50).note("the kit with a host that never sleeps"),
-        figure("spinning-host/99-percent", spinning.p99),
-        beside_threads("worst-first-command", |spread| spread.max)
-            .note("the median of the launches' worst: other programs run on the machine, too"),
     ])
 }
 

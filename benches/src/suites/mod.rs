@@ -15,7 +15,6 @@ mod sandbox;
 mod scale;
 mod sleeper;
 mod stages;
-mod startup;
 
 use anyhow::{Context, Result};
 
@@ -68,7 +67,6 @@ pub(crate) const SUITES: &[Suite] = &[
     allocations::SUITE,
     messages::SUITE,
     idle::SUITE,
-    startup::SUITE,
     scale::SUITE,
     losses::SUITE,
 ];

@@ -1,4 +1,4 @@
-//! Many at once: workers on one daemon, domains of them, and plugins in one worker.
+//! Many at once: workers on one daemon, and plugins in one worker.
 
 mod many_plugins;
 mod many_workers;
@@ -8,12 +8,10 @@ use crate::transport::{Environment, Transport};
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
-    about: "256 workers on one daemon, domains of 64 and 256, 1 to 62 plugins in one worker",
-    // Workers once: they take long, and the budget is about a count.
+    about: "256 workers on one daemon, 62 plugins in one worker",
     parts: &[
-        Part { environments: &[SHORT_STARTS], ..Part::once(many_workers::short_starts) },
-        Part { environments: &[DEFAULT], ..Part::once(many_workers::default_environment) },
-        Part { environments: &[SHORT_STARTS], ..Part::new(many_plugins::measure) },
+        Part { environments: &[SHORT_STARTS], ..Part::once(many_workers::measure) },
+        Part { environments: &[SHORT_STARTS], ..Part::once(many_plugins::measure) },
     ],
     process: None,
 };
@@ -26,6 +24,3 @@ const SHORT_STARTS: Environment = Environment {
     transport: Transport::SharedMemory,
     variables: &[("UCX_TLS", "self,sm"), ("UCX_MEM_EVENTS", "n")],
 };
-
-/// A user's who sets nothing: UCX may use everything, and puts hooks on memory.
-const DEFAULT: Environment = Environment { transport: Transport::SharedMemory, variables: &[] };
