@@ -1,8 +1,9 @@
-//! What `#[urom_command]` and `#[urom_notification]` implement, and what the two sides offer in return.
+//! What `#[urom_command]` and `#[urom_notification]` implement, and what the two sides offer in
+//! return.
 //!
-//! A protocol is stated once and used from both ends, but the crate that states it may depend on neither end's runtime.
-//! So the generated code is generic over a *side*: `urom-pdk` implements [`PluginSide`] and `urom-host` implements
-//! [`HostSide`], each once.
+//! A protocol is stated once and used from both ends, but the crate that states it may depend on
+//! neither end's runtime. So the generated code is generic over a *side*: `urom-pdk` implements
+//! [`PluginSide`] and `urom-host` implements [`HostSide`], each once.
 
 use std::future::Future;
 use std::time::Duration;
@@ -19,9 +20,9 @@ pub trait Protocol: Sized + 'static {
     /// What the plugin's `urom_plugin_get_version` returns; a host asks for exactly this.
     const VERSION: u64;
     /// The size in bytes of every command without its inline payloads.
-    const COMMAND_LEN: usize;
+    const COMMAND_LEN: usize = Self::DESCRIPTION.commands.len;
     /// The size in bytes of every notification without its inline payloads.
-    const NOTIFICATION_LEN: usize;
+    const NOTIFICATION_LEN: usize = Self::DESCRIPTION.notifications.len;
     /// All of the above and every message, for programs to read: a C header is made of it.
     const DESCRIPTION: &'static describe::Protocol;
 
@@ -31,11 +32,11 @@ pub trait Protocol: Sized + 'static {
     /// Wraps what a host side knows of the running plugin into the typed client.
     fn client<H: HostSide>(plugin: H::Plugin) -> Self::Client<H>;
 
-    /// The notification for a command that ends without one of its own: malformed, failed, panicked, or given up.
+    /// The notification for a command that ends without one of its own: malformed, failed, panicked,
+    /// or given up.
     ///
-    /// It is the reply that `command` asks for with every field zero but the tag and the echoed ones, as far as
-    /// `command` holds those. When the tag is none that the protocol knows, it is a zeroed fixed part with that tag, or
-    /// with tag 0 when `command` is too short to have one or the notifications' tag too narrow for it.
+    /// All of it is zero but the tag and the echoed fields that `command` holds. For an unknown tag
+    /// it has the same tag, or 0 where that does not fit.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.
@@ -51,22 +52,24 @@ pub trait Request {
     /// The command's type without what it borrows: with `'static` in place of its lifetime.
     type Kind: Request<Protocol = Self::Protocol, Reply = Self::Reply, Kind = Self::Kind> + 'static;
 
-    /// How many bytes [`encode`](Self::encode) writes; `None` when that cannot be counted in a `usize`.
+    /// How many bytes [`encode`](Self::encode) writes; `None` when that cannot be counted in a
+    /// `usize`.
     fn encoded_len(&self) -> Option<usize>;
 
-    /// Writes the command to the start of `out` and returns how many bytes it took. Bytes nobody set are zero.
+    /// Writes the command to the start of `out` and returns how many bytes it took. Bytes nobody
+    /// set are zero.
     ///
     /// # Errors
-    /// [`EncodeError::TooBig`] when `out` is too short, [`EncodeError::Mismatch`] when a payload contradicts the fields
-    /// that describe it; nothing is written then.
+    /// [`EncodeError::TooBig`] when `out` is too short, [`EncodeError::Mismatch`] when a payload
+    /// contradicts the fields that describe it; nothing is written then.
     fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError>;
 
     /// The fields that the answer must repeat.
     fn echo(&self) -> <Self::Reply as Reply>::Echo;
 }
 
-/// One notification: a variant of the `#[urom_notification]` enum as a structure of its own, without its echoed
-/// fields.
+/// One notification: a variant of the `#[urom_notification]` enum as a structure of its own,
+/// without its echoed fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no notification, so it cannot answer a command",
     label = "no variant of a `#[urom_notification]` enum",
@@ -76,8 +79,8 @@ pub trait Reply: Sized {
     /// The echoed fields.
     type Echo: Copy + 'static;
 
-    /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo` when there is one. Gives
-    /// them, too.
+    /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo`
+    /// when there is one. Gives them, too.
     ///
     /// Its payloads take `incoming`'s memory over; a notification without any leaves it alone.
     ///
@@ -97,12 +100,12 @@ pub trait Reply: Sized {
         Self::read(incoming, Some(echo)).map(|(reply, _)| reply)
     }
 
-    /// Writes the notification into a descriptor of its own. The header's plugin id, token, connection and status are
-    /// left zero: see [`NotificationDesc::address_to`].
+    /// Writes the notification into a descriptor of its own. The header's plugin id, token,
+    /// connection and status are left zero: see [`NotificationDesc::address_to`].
     ///
     /// # Errors
-    /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a payload contradicts the
-    /// fields that describe it.
+    /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a
+    /// payload contradicts the fields that describe it.
     fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError>;
 }
 
@@ -112,7 +115,8 @@ pub trait Incoming: Sized {
     /// The bytes.
     fn bytes(&self) -> &[u8];
 
-    /// The memory from byte number `from` on, as a payload; one without bytes and memory when there are none.
+    /// The memory from byte number `from` on, as a payload; one without bytes and memory when there
+    /// are none.
     fn into_payload(self, from: usize) -> Payload;
 }
 
@@ -129,8 +133,8 @@ impl Incoming for &[u8] {
     }
 }
 
-/// The side of a handler that names none. Nothing implements it: `#[urom_plugin]` names the side, and where it was forgotten the
-/// compiler says so.
+/// The side of a handler that names none. Nothing implements it: `#[urom_plugin]` names the side,
+/// and where it was forgotten the compiler says so.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`#[urom_plugin]` is missing above the handler of `{Self}`",
@@ -153,25 +157,19 @@ pub trait PluginSide: 'static {
     type Error: From<DecodeError> + From<EncodeError>;
 }
 
-/// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that implements the generated
-/// `Handler` trait.
+/// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that
+/// implements the generated `Handler` trait.
 #[doc(hidden)]
 pub trait Serve<S: PluginSide, T>: Protocol {
     /// Makes the handler.
-    ///
-    /// # Errors
-    /// Whatever the handler's `open` fails with; the worker does not start then.
     fn open(cx: &S::OpenContext) -> Result<T, S::Error>;
 
     /// The handler's own network address, zero bytes when it has none.
-    ///
-    /// # Errors
-    /// Whatever the handler's `address` fails with.
     fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
 
-    /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything moved. Called on every
-    /// `progress`, and again while that moves something, eight times at most; while answers are ready and no command is pending, on
-    /// every second `progress`.
+    /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything
+    /// moved. Called on every `progress`, and again while that moves something, eight times at
+    /// most; while answers are ready and no command is pending, on every second `progress`.
     fn progress(handler: &T) -> bool;
 
     /// Decodes `command`, runs its handler and encodes the reply.
@@ -196,15 +194,11 @@ pub trait HostSide: Sized + 'static {
     /// A hold on a task that a callback waits for.
     type Handle;
 
-    /// Encodes `command` into a task of `worker` and submits it. What it returns borrows nothing of the command.
+    /// Encodes `command` into a task of `worker` and submits it. What it returns borrows nothing of
+    /// the command.
     ///
-    /// A task that is not answered within `deadline` of its submission fails then; `None` leaves that to the worker's
-    /// settings.
-    ///
-    /// # Errors
-    /// What stopped it: `TOO_BIG` for a message over the limit, `INVALID_VALUE` for a payload that contradicts the fields
-    /// that describe it, `NO_MEMORY` when all tasks are in flight, `BAD_STATE`
-    /// when the worker does not run.
+    /// A task that is not answered within `deadline` of its submission fails then; `None` leaves
+    /// that to the worker's settings.
     fn submit<C: Request>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
@@ -213,9 +207,6 @@ pub trait HostSide: Sized + 'static {
     ) -> Result<Self::Completion<C::Kind>, Self::Error>;
 
     /// The same, with a callback that runs inside the progress call that completes the task.
-    ///
-    /// # Errors
-    /// As [`submit`](Self::submit); `callback` is dropped without a call then.
     fn submit_with<C: Request, F>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
@@ -254,17 +245,11 @@ impl<'task, H: HostSide, C> Task<'task, H, C> {
 
 impl<H: HostSide, C: Request> Task<'_, H, C> {
     /// See [`HostSide::submit`].
-    ///
-    /// # Errors
-    /// The same.
     pub fn submit(self) -> Result<H::Completion<C::Kind>, H::Error> {
         H::submit(self.plugin, self.worker, &self.command, self.deadline)
     }
 
     /// See [`HostSide::submit_with`].
-    ///
-    /// # Errors
-    /// The same.
     pub fn submit_with<F>(self, callback: F) -> Result<H::Handle, H::Error>
     where
         F: FnOnce(Result<C::Reply, H::Error>) + 'static,

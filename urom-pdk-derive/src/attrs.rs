@@ -1,7 +1,8 @@
 //! Reading the keys of an attribute: `name`, `name = value`.
 //!
-//! Whoever reads an attribute takes the keys it knows, one call each, and then calls [`Keys::finish`], which reports
-//! what is left. So nothing is silently ignored, and the list of what was expected cannot go out of date.
+//! Whoever reads an attribute takes the keys it knows, one call each, and then calls
+//! [`Keys::finish`], which reports what is left. So nothing is silently ignored, and the list of
+//! what was expected cannot go out of date.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::parse::Parse;
@@ -162,7 +163,8 @@ impl Key {
     }
 }
 
-/// What stands between the commas of a list. A comma within a value belongs to it: `len = f::<A, B>(x)`.
+/// What stands between the commas of a list. A comma within a value belongs to it:
+/// `len = f::<A, B>(x)`.
 fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     let tokens = tokens.into_iter().collect::<Vec<_>>();
     let is_comma =

@@ -1,4 +1,5 @@
-//! `#[derive(Described)]` for structures and enums, and how any type of a definition finds its description.
+//! `#[derive(Described)]` for structures and enums, and how any type of a definition finds its
+//! description.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -11,7 +12,8 @@ use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::names;
 
-/// The implementation of `urom_abi::describe::Described` for a plain structure or an enum without fields.
+/// The implementation of `urom_abi::describe::Described` for a plain structure or an enum without
+/// fields.
 pub(crate) fn described(item: TokenStream) -> TokenStream {
     let mut input = match syn::parse2::<DeriveInput>(item) {
         Ok(input) => input,
@@ -159,7 +161,8 @@ fn imports(krate: &Path) -> TokenStream {
     }
 }
 
-/// A constant expression for the description of `ty`, opaque when it has none. Needs `__p` and its `NotDescribed` in scope.
+/// A constant expression for the description of `ty`, opaque when it has none. Needs `__p` and its
+/// `NotDescribed` in scope.
 pub(crate) fn type_of(ty: &Type) -> TokenStream {
     match ty {
         // Element by element, so that an array of what is opaque is still an array.

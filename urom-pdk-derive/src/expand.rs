@@ -18,8 +18,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     let item = parsed.item;
     match (errors.into_compile_errors(), parsed.model) {
         // A name that stands twice is rustc's to report, and once is enough.
-        (None, Some(mut model)) if !validate::repeats_a_name(&model) => {
-            model.resolve();
+        (None, Some(model)) if !validate::repeats_a_name(&model) => {
             let rendered = Render { model: &model, inert: false }.all();
             quote!(#item #rendered)
         }

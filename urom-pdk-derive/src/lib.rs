@@ -1,4 +1,5 @@
-//! The macros behind [`urom-pdk`](https://docs.rs/urom-pdk), with which DOCA UROM worker plugins are written.
+//! The macros behind [`urom-pdk`](https://docs.rs/urom-pdk), with which DOCA UROM worker plugins
+//! are written.
 //!
 //! | macro | stands on | gives |
 //! | --- | --- | --- |
@@ -7,9 +8,10 @@
 //! | [`macro@urom_plugin`] | `impl Handler for` a type | the two C functions that a worker looks for in a `.so` |
 //! | [`macro@Described`] | a struct or an enum that messages hold | its layout for C headers |
 //!
-//! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk` re-exports
-//! [`macro@urom_plugin`]: depend on those and not on this crate. The generated code names everything by absolute
-//! paths, so it works beside whatever the user's crate calls `Result`, `Option` or `Ok`.
+//! `urom-abi` re-exports [`macro@urom_command`] and [`macro@urom_notification`], `urom-pdk`
+//! re-exports [`macro@urom_plugin`]: depend on those and not on this crate. The generated code
+//! names everything by absolute paths, so it works beside whatever the user's crate calls `Result`,
+//! `Option` or `Ok`.
 
 mod attrs;
 mod described;
@@ -59,8 +61,9 @@ use proc_macro::TokenStream;
 /// # fn main() {}
 /// ```
 ///
-/// On the wire a message is C's `{ tag; header fields; union of structures }`, padded to the largest variant, and behind
-/// that its payloads, in order and without padding. Bytes that nobody set are zero.
+/// On the wire a message is C's `{ tag; header fields; union of structures }`, padded to the
+/// largest variant, and behind that its payloads, in order and without padding. Bytes that nobody
+/// set are zero.
 ///
 /// # Keys of the enum
 ///
@@ -72,8 +75,8 @@ use proc_macro::TokenStream;
 /// | `tag = u32` | the tag's type: `u8`, `u16`, `u32` or `u64` | `u64` |
 /// | `crate = path` | where `urom-abi` is found | `::urom_abi` |
 ///
-/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter. Derives stand below the macro, and
-/// hold for the structures too where those can have them.
+/// The enum has a lifetime when it has payloads, which borrow for it, and no other parameter.
+/// Derives stand below the macro, and hold for the structures too where those can have them.
 ///
 /// # Keys of a variant, in `#[urom(...)]`
 ///
@@ -110,8 +113,8 @@ use proc_macro::TokenStream;
 ///
 /// The types are known by these names: an alias is not seen through.
 ///
-/// Where the payload stands among the fields, the structure has the two words that C has there: an address (`u64`), then
-/// a length (`u64`). These keys say otherwise:
+/// Where the payload stands among the fields, the structure has the two words that C has there: an
+/// address (`u64`), then a length (`u64`). These keys say otherwise:
 ///
 /// | key | meaning |
 /// | --- | --- |
@@ -122,18 +125,20 @@ use proc_macro::TokenStream;
 /// | `when = expression` | the payload, an `Option`, is there when this holds; writing checks that it is there exactly then |
 /// | `unless = name` | the `Data` travels with the command when the word `name` is 0, and otherwise that is the id of registered memory |
 ///
-/// A `word` belongs to one payload. A second payload of the same length says so with an expression, such as
-/// `len = keys.len()`. So `len = name` is a word to be filled in where the field `name` is marked `word`, and otherwise an
-/// expression that consists of that field.
+/// A `word` belongs to one payload. A second payload of the same length says so with an expression,
+/// such as `len = keys.len()`. So `len = name` is a word to be filled in where the field `name` is
+/// marked `word`, and otherwise an expression that consists of that field.
 ///
-/// An `Option` without `when` is there when its address word is not 0. Nothing else is made of an address word that was
-/// read; written, it is 1 for a payload that is there, and 0 for one that is absent or empty.
+/// An `Option` without `when` is there when its address word is not 0. Nothing else is made of an
+/// address word that was read; written, it is 1 for a payload that is there, and 0 for one that is
+/// absent or empty.
 ///
-/// An expression sees all plain, header and echoed fields of its variant and the payloads before its own, each by its
-/// name and by value; a field with a codec is a reference, a notification's payload is seen as `Elements`. A `len` is any
-/// integer or an `Option` of one. Expressions work on numbers that a peer sent, so operators and methods of
-/// theirs that can panic or overflow are refused: use one that gives an `Option`, such as `checked_mul`. What a function or
-/// a macro of yours does is yours to see to. A member is an expression in parentheses: `len = (a.b)`.
+/// An expression sees all plain, header and echoed fields of its variant and the payloads before
+/// its own, each by its name and by value; a field with a codec is a reference, a notification's
+/// payload is seen as `Elements`. A `len` is any integer or an `Option` of one. Expressions work on
+/// numbers that a peer sent, so operators and methods of theirs that can panic or overflow are
+/// refused: use one that gives an `Option`, such as `checked_mul`. What a function or a macro of
+/// yours does is yours to see to. A member is an expression in parentheses: `len = (a.b)`.
 ///
 /// ```
 /// # use urom_abi::{urom_command, urom_notification};
@@ -162,16 +167,18 @@ use proc_macro::TokenStream;
 ///
 /// # What it makes, beside the enum
 ///
-/// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>` for the enum), the
-/// host's task `TagSendTask` and the client's method `task_tag_send`, and the handler's method `tag_send`. A variant with
-/// payloads has a structure with a lifetime. For the enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
-/// For the module: the type `Protocol`, the trait `Handler` and the type `Client`. So a module has one enum of commands:
-/// give a second one a module of its own.
+/// For a variant `TagSend`: the structure `TagSend` (with `decode`, `Request`, and `From<TagSend>`
+/// for the enum), the host's task `TagSendTask` and the client's method `task_tag_send`, and the
+/// handler's method `tag_send`. A variant with payloads has a structure with a lifetime. For the
+/// enum: `decode`, `encode`, `encoded_len`, `FIXED_LEN`. For the module: the type `Protocol`, the
+/// trait `Handler` and the type `Client`. So a module has one enum of commands: give a second one a
+/// module of its own.
 ///
-/// In a client's method every field is an argument but the optional ones. A payload is taken as any `Into` of its type:
-/// `&[1u16, 2]` for `Elements<u16>`, `b"data"` for `Data`.
+/// In a client's method every field is an argument but the optional ones. A payload is taken as any
+/// `Into` of its type: `&[1u16, 2]` for `Elements<u16>`, `b"data"` for `Data`.
 ///
-/// What is wrong is an error at the place where it is written; messages that can never be sent do not compile either.
+/// What is wrong is an error at the place where it is written; messages that can never be sent do
+/// not compile either.
 #[proc_macro_attribute]
 pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::messages(parse::Macro::Command, args.into(), item.into()).into()
@@ -198,19 +205,21 @@ pub fn urom_command(args: TokenStream, item: TokenStream) -> TokenStream {
 /// # fn main() {}
 /// ```
 ///
-/// The enum's keys are `tag` and `crate`. A variant's are `tag` and `also`, a field's all but `optional` and `unless`: see
-/// [`macro@urom_command`]. The enum has no lifetime, because a notification owns its payloads.
+/// The enum's keys are `tag` and `crate`. A variant's are `tag` and `also`, a field's all but
+/// `optional` and `unless`: see [`macro@urom_command`]. The enum has no lifetime, because a
+/// notification owns its payloads.
 ///
-/// For a variant `TagReceived` it makes the structure `TagReceived` of all fields that are not echoed: what a handler
-/// returns and what a host's task resolves to. The echoed ones are filled in from the command on the plugin's side and
-/// compared with it on the host's. For the enum it makes `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
+/// For a variant `TagReceived` it makes the structure `TagReceived` of all fields that are not
+/// echoed: what a handler returns and what a host's task resolves to. The echoed ones are filled in
+/// from the command on the plugin's side and compared with it on the host's. For the enum it makes
+/// `decode`, `encode`, `encoded_len`, `FIXED_LEN`.
 ///
 /// # Payloads without copies
 ///
-/// On the plugin's side, a notification with one payload has a function `payload`: `TagReceived::payload(4096)?` is
-/// memory behind a fixed part, which the notification becomes when that payload is put into it. On the host's side, a
-/// payload is the memory that the task received into. The task stays in use until the payload is dropped, so drop it soon
-/// or copy it.
+/// On the plugin's side, a notification with one payload has a function `payload`:
+/// `TagReceived::payload(4096)?` is memory behind a fixed part, which the notification becomes when
+/// that payload is put into it. On the host's side, a payload is the memory that the task received
+/// into. The task stays in use until the payload is dropped, so drop it soon or copy it.
 #[proc_macro_attribute]
 pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::messages(parse::Macro::Notification, args.into(), item.into()).into()
@@ -243,13 +252,14 @@ pub fn urom_notification(args: TokenStream, item: TokenStream) -> TokenStream {
 /// # fn main() {}
 /// ```
 ///
-/// It fills in the trait's side (`Handler` becomes `Handler<urom_pdk::Side>`) and exports the two functions that a
-/// worker looks up, `urom_plugin_get_iface` and `urom_plugin_get_version`. They must exist only in the plugin itself:
-/// give the crate `crate-type = ["cdylib"]` alone, and have one `#[urom_plugin]` in it. Builds of the crate's own tests
-/// have no exports.
+/// It fills in the trait's side (`Handler` becomes `Handler<urom_pdk::Side>`) and exports the two
+/// functions that a worker looks up, `urom_plugin_get_iface` and `urom_plugin_get_version`. They
+/// must exist only in the plugin itself: give the crate `crate-type = ["cdylib"]` alone, and have
+/// one `#[urom_plugin]` in it. Builds of the crate's own tests have no exports.
 ///
-/// The file says of itself what it speaks, in a read-only section that programs read without loading it: the protocol's
-/// `DESCRIPTION`, and how it was built. See `urom_abi::describe::section`.
+/// The file says of itself what it speaks, in a read-only section that programs read without
+/// loading it: the protocol's `DESCRIPTION`, and how it was built. See
+/// `urom_abi::describe::section`.
 ///
 /// | key | meaning | default |
 /// | --- | --- | --- |
@@ -261,8 +271,8 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::plugin(args.into(), item.into()).into()
 }
 
-/// Describes a plain structure or an enum without fields, so that a message's field of that type is more than bytes in
-/// the C header, in `cargo urom` and in errors.
+/// Describes a plain structure or an enum without fields, so that a message's field of that type is
+/// more than bytes in the C header, in `cargo urom` and in errors.
 ///
 /// ```
 /// #[repr(C)]
@@ -275,10 +285,11 @@ pub fn urom_plugin(args: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// It implements `urom_abi::describe::Described`: name, size, alignment, and of each field the name, the offset, the type
-/// and the documentation. A `#[repr(transparent)]` structure is described as its field. An enum has one of the `repr`s `u8`
-/// to `u64` and `i8` to `i64`, and is described by its values. `#[urom(crate = path)]` says where `urom-abi` is found,
-/// `::urom_abi` without it.
+/// It implements `urom_abi::describe::Described`: name, size, alignment, and of each field the
+/// name, the offset, the type and the documentation. A `#[repr(transparent)]` structure is
+/// described as its field. An enum has one of the `repr`s `u8` to `u64` and `i8` to `i64`, and is
+/// described by its values. `#[urom(crate = path)]` says where `urom-abi` is found, `::urom_abi`
+/// without it.
 #[proc_macro_derive(Described, attributes(urom))]
 pub fn described(item: TokenStream) -> TokenStream {
     described::described(item.into()).into()

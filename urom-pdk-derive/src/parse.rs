@@ -1,10 +1,11 @@
-//! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s business.
+//! From tokens to the model. Whether it makes sense together is for `validate` to say.
 
 mod above;
 mod keys;
 mod lifetimes;
 mod own_name;
 pub(crate) mod plugin;
+mod roles;
 
 use std::collections::HashSet;
 
@@ -14,9 +15,11 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, Kind, Messages, Plugin, Spanned, TagWidth, Variant};
-use crate::tokens;
-use keys::{FieldKeys, MessagesKeys, VariantKeys};
+use crate::model::{
+    Field, FieldKeys, Kind, Messages, Plugin, Role, Shape, Spanned, TagWidth, Variant,
+};
+use crate::{names, tokens};
+use keys::{MessagesKeys, VariantKeys};
 
 /// Which of the two macros is at work.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +37,8 @@ impl Macro {
     }
 }
 
-/// The user's item, to be given back, and what it means. There is no model when the item is no enum.
+/// The user's item, to be given back, and what it means. There is no model when the item is no
+/// enum.
 pub(crate) struct Parsed {
     pub(crate) item: TokenStream,
     pub(crate) model: Option<Messages>,
@@ -195,7 +199,8 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
 
 /// The variant's fields, or `None` when they have no names.
 ///
-/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen them there.
+/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen
+/// them there.
 fn fields(
     which: Macro,
     variant: &mut syn::Variant,
@@ -215,29 +220,26 @@ fn fields(
     };
     let (mut fields, mut kept) = (Vec::new(), Punctuated::new());
     for mut field in std::mem::take(&mut named.named) {
-        let FieldKeys { echo, header, optional, word, codec, inline } =
-            FieldKeys::read(which, &mut field.attrs, errors);
+        let keys = FieldKeys::read(which, &mut field.attrs, errors);
         refuse_cfg(&mut field.attrs, errors);
+        let is_kept = keys.word.is_none() || keep_words;
         if let Some(ident) = field.ident.clone() {
-            let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
-            let payload = None;
             fields.push(Field {
+                stem: names::stem(&variant.ident, &ident),
                 ident,
-                ty,
-                docs,
-                echo,
-                header,
-                optional,
-                word,
-                codec,
-                inline,
-                payload,
+                at: fields.len(),
+                ty: field.ty.clone(),
+                docs: docs(&field.attrs),
+                keys,
+                shape: Shape::of(&field.ty),
+                role: Role::Plain,
             });
         }
-        if word.is_none() || keep_words {
+        if is_kept {
             kept.push(field);
         }
     }
+    roles::assign(&mut fields);
     named.named = kept;
     Some(fields)
 }
@@ -249,8 +251,8 @@ fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
     }
 }
 
-/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change no message: such as
-/// `doc(cfg(..))`.
+/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change
+/// no message: such as `doc(cfg(..))`.
 fn is_conditional(meta: &Meta) -> bool {
     match meta {
         Meta::List(list) if list.path.is_ident("cfg_attr") => {
@@ -267,14 +269,14 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
 }
 
-/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the tag's type. Then every
-/// discriminant is the tag, also of variants that do not state one.
+/// Rust wants an integer `repr` on an enum that has both fields and discriminants; ours is the
+/// tag's type. Then every discriminant is the tag, also of variants that do not state one.
 fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     if item.variants.iter().all(|variant| variant.discriminant.is_none()) {
         return;
     }
     if !item.attrs.iter().any(|attribute| attribute.path().is_ident("repr")) {
-        let width = Ident::new(tag.name(), Span::call_site());
+        let width = Ident::new(&tag.name(), Span::call_site());
         item.attrs.push(parse_quote!(#[repr(#width)]));
     }
     let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
@@ -289,7 +291,8 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
     }
 }
 
-/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too where one of them is that.
+/// The lints that the enum, its variants and their fields allow, as attributes; `deprecated` too
+/// where one of them is that.
 fn allowed(item: &ItemEnum) -> Vec<Attribute> {
     let variants = item.variants.iter();
     let inner = variants.flat_map(|variant| {
@@ -301,8 +304,8 @@ fn allowed(item: &ItemEnum) -> Vec<Attribute> {
         if let Meta::List(list) = &attribute.meta
             && (list.path.is_ident("allow") || list.path.is_ident("expect"))
         {
-            // Without a reason of the user's, which is one for the definition. Another list is rustc's
-            // to report.
+            // Without a reason of the user's, which is one for the definition. Another list is
+            // rustc's to report.
             let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
             let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
             let lints = lints.collect::<Vec<_>>();

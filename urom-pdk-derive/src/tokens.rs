@@ -87,7 +87,17 @@ pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     }
 }
 
-/// `tokens` as if they stood at `span`, so that an error underlines that; what they name stays the same.
+/// The expression without parentheses, and without the groups that a macro leaves around it.
+pub(crate) fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => bare(&group.expr),
+        Expr::Paren(paren) => bare(&paren.expr),
+        _ => expr,
+    }
+}
+
+/// `tokens` as if they stood at `span`, so that an error underlines that; what they name stays the
+/// same.
 pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
     tokens
         .into_iter()
@@ -101,8 +111,8 @@ pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
-/// `tokens` as if they had been written at `span`. Unlike those of [`at`] they do not look made by a macro, so an error
-/// about them is the same as one about what stands there.
+/// `tokens` as if they had been written at `span`. Unlike those of [`at`] they do not look made by
+/// a macro, so an error about them is the same as one about what stands there.
 pub(crate) fn written_at(tokens: TokenStream, span: Span) -> TokenStream {
     tokens
         .into_iter()

@@ -18,7 +18,8 @@ use crate::model::{Field, Kind, Messages, Variant};
 use crate::names;
 pub(crate) use types::{is_number, is_primitive, meaningless};
 
-/// The names of the generic parameters of generated items; a variant of that name would be hidden by them.
+/// The names of the generic parameters of generated items; a variant of that name would be hidden
+/// by them.
 pub(crate) const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
 /// Items that `#[urom_command]` makes whatever the variants are.
 const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
@@ -43,10 +44,8 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
         fields::keys(variant, errors);
         fields::types(model, variant, errors);
         words::words(variant, errors);
-        payloads::lengths(model, variant, errors);
-        payloads::presence(model, variant, errors);
-        exprs::within_reach(variant, errors);
-        exprs::cannot_panic(variant, errors);
+        payloads::payloads(model, variant, errors);
+        exprs::expressions(variant, errors);
     }
 }
 
@@ -147,8 +146,7 @@ fn methods(model: &Messages, errors: &mut Errors) {
                 owners.insert(name, quoted(&variant.ident));
             }
         }
-        let clashes =
-            |field: &&Field| field.has_setter() && SETTERS.contains(&&*names::text(&field.ident));
+        let clashes = |field: &&Field| field.has_setter() && SETTERS.contains(&&*field.name());
         for field in variant.fields.iter().filter(clashes) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
         }

@@ -21,39 +21,28 @@ use crate::wire::Plain;
 /// | a reply that a host took | the task's response, until the payload is dropped | none |
 /// | a `Vec` or a slice | the heap | one, into the notification |
 ///
-/// The bytes never move, also when the payload does, so UCX can receive into them meanwhile. On the host, a payload that
-/// lives keeps its task, which counts against `max_inflight`; [`to_vec`](Self::to_vec) makes a copy without a task.
+/// The bytes never move, even when the payload does, so UCX can receive into them. On the host, a
+/// payload keeps its task in use, which counts against `max_inflight`; [`to_vec`](Self::to_vec)
+/// makes a copy without a task.
 ///
-/// # Threads
+/// ```
+/// use urom_abi::Payload;
+/// let mut counts: Payload<u32> = Payload::from(vec![3, 5, 8]);
+/// counts.truncate(2);
+/// counts.as_bytes_mut()[0] = 4;
+/// assert_eq!((counts.to_vec(), counts.elements().get(1)), (vec![4, 5], Some(5)));
+///
+/// let mut bytes: Payload = counts.into_bytes();
+/// bytes.advance(4);
+/// let counts: Payload<u32> = bytes.cast().expect("one element of four bytes");
+/// assert_eq!(counts.to_vec(), [5]);
+/// ```
+///
 /// It belongs to the thread of the plugin or the worker it came from:
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
 /// assert_send::<urom_abi::Payload>();
-/// ```
-///
-/// ```
-/// use urom_abi::Payload;
-/// let mut payload = Payload::from(vec![1, 2, 3]);
-/// payload[0] = 7;
-/// payload.truncate(2);
-/// assert_eq!(*payload, [7, 2]);
-/// ```
-///
-/// Of elements that are no bytes:
-///
-/// ```
-/// use urom_abi::Payload;
-/// let mut counts: Payload<u32> = Payload::from(vec![3, 5, 8]);
-/// assert!(counts.len() == 3 && !counts.is_empty());
-/// assert_eq!(counts.elements().get(1), Some(5));
-/// counts.as_bytes_mut()[0] = 4;
-/// assert_eq!((counts.to_vec(), counts.as_bytes().len()), (vec![4, 5, 8], 12));
-///
-/// let mut bytes: Payload = counts.into_bytes();
-/// bytes.advance(4);
-/// let counts: Payload<u32> = bytes.cast().expect("two elements of four bytes");
-/// assert_eq!(counts.to_vec(), [5, 8]);
 /// ```
 pub struct Payload<T = u8> {
     bytes: NonNull<u8>,
@@ -84,7 +73,8 @@ impl<T: Plain> Payload<T> {
         self.elements().to_vec()
     }
 
-    /// Keeps the first `len` elements, or all when there are no more. The memory stays as large as it was.
+    /// Keeps the first `len` elements, or all when there are no more. The memory stays as large as
+    /// it was.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len().min(len) * unit::<T>();
     }
@@ -93,13 +83,15 @@ impl<T: Plain> Payload<T> {
 impl<T> Payload<T> {
     /// The bytes of the elements.
     pub fn as_bytes(&self) -> &[u8] {
-        // SAFETY: the owner keeps `len` initialised bytes there, and nobody writes them while `self` is borrowed.
+        // SAFETY: the owner keeps `len` initialised bytes there, and nobody writes them while
+        // `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr(), self.len) }
     }
 
     /// The bytes of the elements, writable.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `as_bytes`; `self` is borrowed exclusively, and payloads that share an owner share no bytes.
+        // SAFETY: as in `as_bytes`; `self` is borrowed exclusively, and payloads that share an
+        // owner share no bytes.
         unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.len) }
     }
 
@@ -185,11 +177,13 @@ impl Payload {
         }
     }
 
-    /// Memory of somebody else's, which gets it back through `release(words)` when the payload is dropped.
+    /// Memory of somebody else's, which gets it back through `release(words)` when the payload is
+    /// dropped.
     ///
     /// # Safety
-    /// Until `release` is called, `bytes` are initialised and nobody else reads or writes them. `release` may be called
-    /// once with `words`, on the thread of this call, inside or outside of a callback.
+    /// Until `release` is called, `bytes` are initialised and nobody else reads or writes them.
+    /// `release` may be called once with `words`, on the thread of this call, inside or outside of
+    /// a callback.
     #[doc(hidden)]
     pub unsafe fn foreign(
         bytes: NonNull<[u8]>,
@@ -218,8 +212,9 @@ impl<T> Default for Payload<T> {
 }
 
 impl<T: Plain> From<Vec<T>> for Payload<T> {
-    /// Takes a vector of bytes over; one with room to spare is shrunk first, which can move it. Elements that are
-    /// aligned to more than a byte are copied, because the heap wants memory back as it was allocated.
+    /// Takes a vector of bytes over; one with room to spare is shrunk first, which can move it.
+    /// Elements that are aligned to more than a byte are copied, because the heap wants memory back
+    /// as it was allocated.
     fn from(elements: Vec<T>) -> Self {
         let _ = unit::<T>();
         let bytes = match bytemuck::allocation::try_cast_vec::<T, u8>(elements) {
@@ -277,8 +272,8 @@ impl DerefMut for Payload {
     }
 }
 
-// SAFETY: the bytes are a descriptor's, a task's or the heap's, never the payload's own; moving it moves none of them,
-// and neither does anything it offers by `&self`.
+// SAFETY: the bytes are a descriptor's, a task's or the heap's, never the payload's own; moving it
+// moves none of them, and neither does anything it offers by `&self`.
 unsafe impl stable_deref_trait::StableDeref for Payload {}
 
 impl AsRef<[u8]> for Payload {

@@ -8,8 +8,8 @@ use crate::error::DocaError;
 
 /// Why bytes could not be read as a command or a notification.
 ///
-/// It names the message (`TagSend`) and the field, says what was found and what is allowed, and converts to
-/// `DOCA_ERROR_INVALID_VALUE`.
+/// It names the message (`TagSend`) and the field, says what was found and what is allowed, and
+/// converts to `DOCA_ERROR_INVALID_VALUE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeError {
     /// The variant that was being read, or the enum when the tag was not yet known.

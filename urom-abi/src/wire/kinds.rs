@@ -1,16 +1,11 @@
-//! The types that can be payloads, each as generated code writes and reads it.
-//!
-//! These are for elements of any type, because the bytes are all that matters here and only plain elements can be looked
-//! at. That elements are plain is proved once, by [`element`](super::element), so that the error for others is one.
+//! The types that can be payloads. Their elements are of any type here: only the bytes matter, and
+//! [`assert_element`](super::assert_element) proves once that elements are plain.
 
 use super::inline::{Optional, Outgoing, Owned, Readable};
 use crate::payload::{Data, Elements, Payload, Received, Registered, unit};
 use crate::wire::{Count, DecodeProblem};
 
 impl Outgoing for &[u8] {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
-
     #[inline]
     fn unset() -> Self {
         &[]
@@ -29,9 +24,6 @@ impl<'a> Readable<'a> for &'a [u8] {
 }
 
 impl Outgoing for &str {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
-
     #[inline]
     fn unset() -> Self {
         ""
@@ -56,7 +48,6 @@ impl<'a> Readable<'a> for &'a str {
 
 impl<const N: usize> Outgoing for &[u8; N] {
     const FIXED: Option<usize> = Some(N);
-    const UNIT: usize = 1;
 
     #[inline]
     fn unset() -> Self {
@@ -76,7 +67,6 @@ impl<'a, const N: usize> Readable<'a> for &'a [u8; N] {
 }
 
 impl<T> Outgoing for Elements<'_, T> {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = unit::<T>();
 
     #[inline]
@@ -133,9 +123,6 @@ impl<'a, P: Readable<'a>> Readable<'a> for Option<P> {
 impl<P: Outgoing> Optional for Option<P> {}
 
 impl Outgoing for Data<'_> {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
-
     #[inline]
     fn unset() -> Self {
         Data::default()
@@ -171,7 +158,6 @@ impl Outgoing for Data<'_> {
 }
 
 impl<T> Outgoing for Payload<T> {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = unit::<T>();
 
     #[inline]
@@ -220,7 +206,6 @@ impl<T: 'static> Owned for Option<Payload<T>> {
 }
 
 impl Outgoing for Received {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = 1;
     const BY_ADDRESS: bool = true;
 
@@ -281,7 +266,6 @@ pub enum Landed<'a> {
 }
 
 impl Outgoing for Landed<'_> {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = 1;
     const BY_ADDRESS: bool = true;
 

@@ -2,10 +2,8 @@
 
 use super::{Plain, Sentence};
 
-/// Fails the compilation, at the place of the call, when values of a type cannot be the elements of a payload.
-///
-/// # Panics
-/// When they have no bytes. `name` is the type's.
+/// Fails the compilation, at the place of the call, when values of a type cannot be the elements of
+/// a payload.
 #[track_caller]
 pub const fn assert_element<T: Plain>(name: &str) {
     if size_of::<T>() == 0 {

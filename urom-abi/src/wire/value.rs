@@ -1,4 +1,5 @@
-//! What can be a field: types of which any bytes are a value, and types whose bytes are checked when they are read.
+//! What can be a field: types of which any bytes are a value, and types whose bytes are checked
+//! when they are read.
 
 use std::marker::PhantomData;
 
@@ -18,10 +19,11 @@ pub trait Plain: bytemuck::Pod {}
 #[diagnostic::do_not_recommend]
 impl<T: bytemuck::Pod> Plain for T {}
 
-/// What can be a field of a message. `ANY` says whether any bytes are a value: [`AnyBytes`] finds that out.
+/// What can be a field of a message. `ANY` says whether any bytes are a value: [`AnyBytes`] finds
+/// that out.
 ///
-/// Implemented with `true` for every [`bytemuck::Pod`] type, and with `false` for what [`zerocopy`] can check: `bool`, `char`,
-/// and enums and structures that derive its traits.
+/// Implemented with `true` for every [`bytemuck::Pod`] type, and with `false` for what [`zerocopy`]
+/// can check: `bool`, `char`, and enums and structures that derive its traits.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a UROM message: its bytes are not plain data",
     label = "neither `bytemuck::Pod` nor checked by `zerocopy`",
@@ -30,29 +32,37 @@ impl<T: bytemuck::Pod> Plain for T {}
     note = "an enum without fields, or a structure that holds one, a `bool` or a `char`: give it a `#[repr(..)]` and derive \
             `Clone`, `Copy`, and `TryFromBytes`, `IntoBytes` and `Immutable` of `zerocopy`"
 )]
-///
-/// # Safety
-/// Every byte of a value is initialised, and `of_bytes` gives a value only for bytes that are one of it.
-pub unsafe trait Value<const ANY: bool>: Copy + 'static {
+pub trait Value<const ANY: bool>: Copy + 'static {
     /// The value of exactly these bytes; `None` when they are none. They need no alignment.
     fn of_bytes(bytes: &[u8]) -> Option<Self>;
+
+    /// The bytes of the value.
+    fn bytes(&self) -> &[u8];
 }
 
-// SAFETY: plain old data has no padding, and any bytes are a value of it.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: bytemuck::Pod> Value<true> for T {
+impl<T: bytemuck::Pod> Value<true> for T {
     #[inline(always)]
     fn of_bytes(bytes: &[u8]) -> Option<T> {
         bytemuck::try_pod_read_unaligned(bytes).ok()
     }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
 }
 
-// SAFETY: zerocopy derives `IntoBytes` only without padding, and checks the bytes.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: TryFromBytes + IntoBytes + Immutable + Copy + 'static> Value<false> for T {
+impl<T: TryFromBytes + IntoBytes + Immutable + Copy + 'static> Value<false> for T {
     #[inline(always)]
     fn of_bytes(bytes: &[u8]) -> Option<T> {
         T::try_read_from_bytes(bytes).ok()
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 
@@ -85,7 +95,8 @@ impl<T: FromZeros> Zero<false> for T {
 
 /// Finds out whether any bytes are a `T`; for generated code.
 ///
-/// `AnyBytes::<T>::ANY` with [`NotAnyBytes`] in scope: an inherent constant goes before a trait's. `T` must be a concrete type.
+/// `AnyBytes::<T>::ANY` with [`NotAnyBytes`] in scope: an inherent constant goes before a trait's.
+/// `T` must be a concrete type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AnyBytes<T>(PhantomData<T>);

@@ -1,4 +1,5 @@
-//! The functions of an enum of messages, each over the structures of its variants, which do the work.
+//! The functions of an enum of messages, each over the structures of its variants, which do the
+//! work.
 
 use super::{DecodeError, EncodeError};
 use crate::descriptor::NotificationDesc;
@@ -62,9 +63,6 @@ fn name<T>() -> &'static str {
 }
 
 /// Reads a notification of an enum `M`.
-///
-/// # Errors
-/// As [`Reply::read`].
 #[inline]
 pub fn read<R: Reply, M: From<(R, R::Echo)>>(bytes: &[u8]) -> Result<M, DecodeError> {
     R::read(bytes, None).map(M::from)

@@ -1,7 +1,8 @@
 //! Every message that the macros give, in one table.
 //!
-//! A message is one lower-case sentence that says what is wrong and what to do; its span says where. The tests of
-//! `ui-tests` read this file too, and fail when a message has no case that shows it.
+//! A message is one lower-case sentence that says what is wrong and what to do; its span says
+//! where. The tests of `ui-tests` read this file too, and fail when a message has no case that
+//! shows it.
 
 use std::fmt::{self, Display};
 

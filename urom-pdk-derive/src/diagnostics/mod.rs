@@ -9,8 +9,8 @@ use messages::Message;
 
 /// The errors found so far.
 ///
-/// Dropping it without [`into_compile_errors`](Errors::into_compile_errors) panics: an error that nobody looks at would
-/// let wrong input through.
+/// Dropping it without [`into_compile_errors`](Errors::into_compile_errors) panics: an error that
+/// nobody looks at would let wrong input through.
 pub(crate) struct Errors {
     found: Vec<syn::Error>,
     checked: bool,

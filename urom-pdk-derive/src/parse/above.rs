@@ -1,8 +1,8 @@
-//! Derives that stand above the macro. They were expanded before it and are gone from what it is given, so it reads them from
-//! the source file.
+//! Derives that stand above the macro. They were expanded before it and are gone from what it is
+//! given, so it reads them from the source file.
 //!
-//! Such a derive works on the definition as it was written, with its words, and the structures have no part in it. Where the
-//! source cannot be read, rustc reports what comes of that.
+//! Such a derive works on the definition as it was written, with its words, and the structures have
+//! no part in it. Where the source cannot be read, rustc reports what comes of that.
 
 use proc_macro2::Span;
 use syn::Attribute;
@@ -26,8 +26,8 @@ pub(super) fn derives() -> Vec<Attribute> {
         .collect()
 }
 
-/// The attributes that end where a place begins, with nothing but comments between them. Line and column
-/// count from 1.
+/// The attributes that end where a place begins, with nothing but comments between them. Line and
+/// column count from 1.
 fn attributes_before(source: &str, line: usize, column: usize) -> Vec<String> {
     let mut lines = source.split('\n').take(line).map(without_comment).collect::<Vec<_>>();
     let Some(own) = lines.pop().filter(|_| lines.len() + 1 == line) else { return Vec::new() };

@@ -6,7 +6,7 @@ use syn::{Attribute, Expr, Ident, LitInt, LitStr, Member, Path, Type, parse_quot
 use super::Macro;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Addr, Inline, Len, Spanned, TagWidth};
+use crate::model::{Addr, FieldKeys, Len, Spanned, TagWidth};
 use crate::names;
 use crate::tokens::ungrouped;
 
@@ -107,17 +107,8 @@ impl VariantKeys {
     }
 }
 
-/// `#[urom(...)]` on a field.
-pub(super) struct FieldKeys {
-    pub(super) echo: Option<Span>,
-    pub(super) header: Option<Span>,
-    pub(super) optional: Option<Span>,
-    pub(super) word: Option<Span>,
-    pub(super) codec: Option<Spanned<Path>>,
-    pub(super) inline: Inline,
-}
-
 impl FieldKeys {
+    /// `#[urom(...)]` on a field.
     pub(super) fn read(
         which: Macro,
         attributes: &mut Vec<Attribute>,
@@ -141,14 +132,12 @@ impl FieldKeys {
             header: keys.flag("header", errors),
             optional,
             word: keys.flag("word", errors),
-            codec: keys.value("with", "with = module", errors),
-            inline: Inline {
-                inline: keys.flag("inline", errors),
-                unless,
-                when: keys.value("when", "when = other_field == 0", errors),
-                len: keys.value_with("len", "len = other_field", errors, len),
-                addr: keys.value_with("addr", "addr = other_field", errors, addr),
-            },
+            with: keys.value("with", "with = module", errors),
+            inline: keys.flag("inline", errors),
+            unless,
+            when: keys.value("when", "when = other_field == 0", errors),
+            len: keys.value_with("len", "len = other_field", errors, len),
+            addr: keys.value_with("addr", "addr = other_field", errors, addr),
         };
         keys.finish(errors);
         found

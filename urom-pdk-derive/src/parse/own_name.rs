@@ -1,11 +1,13 @@
-//! `Self` in a definition: the enum, whose name replaces it, because in what is made of the enum it is another type.
+//! `Self` in a definition: the enum, whose name replaces it, because in what is made of the enum it
+//! is another type.
 
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprLit, ItemEnum, Lit, LitStr, Meta};
 
 use crate::{names, tokens};
 
-/// The enum with its own name in the place of `Self`: in types and expressions, and in links of the documentation.
+/// The enum with its own name in the place of `Self`: in types and expressions, and in links of the
+/// documentation.
 pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
     let own = item.ident.clone();
     for variant in &mut item.variants {
@@ -38,8 +40,8 @@ fn text(attribute: &mut Attribute) -> Option<&mut LitStr> {
     }
 }
 
-/// `text` with the enum's name in the place of `Self`, and its own path in the place of a field's: `Self::n` is
-/// `Command::Work::n`.
+/// `text` with the enum's name in the place of `Self`, and its own path in the place of a field's:
+/// `Self::n` is `Command::Work::n`.
 fn in_text(text: &str, own: &str, variant: &str, fields: &[String]) -> String {
     let is_name = |c: char| c == '_' || c.is_alphanumeric();
     let mut named = String::with_capacity(text.len());

@@ -1,7 +1,8 @@
 //! Documentation of the user's on what is made of a definition.
 //!
-//! It stands on the enum, where its examples run, and is copied to the structures and methods, where an example would run
-//! once more for each: one that may have an example is replaced while documentation is tested.
+//! It stands on the enum, where its examples run, and is copied to the structures and methods,
+//! where an example would run once more for each: one that may have an example is replaced while
+//! documentation is tested.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -11,7 +12,8 @@ use super::Render;
 use crate::described;
 
 impl Render<'_> {
-    /// The user's documentation of a variant or of a field of it, for another item; a sentence when there is none.
+    /// The user's documentation of a variant or of a field of it, for another item; a sentence when
+    /// there is none.
     pub(super) fn copied_docs(&self, docs: &[Attribute], otherwise: &str) -> TokenStream {
         let is_text = |attribute: &&Attribute| matches!(attribute.meta, Meta::NameValue(_));
         // Such as `hidden`.

@@ -1,4 +1,5 @@
-//! The two functions that a worker looks up in a plugin, and the description that programs read from its file.
+//! The two functions that a worker looks up in a plugin, and the description that programs read
+//! from its file.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +8,8 @@ use syn::{Path, Type};
 use crate::diagnostics::messages;
 use crate::model::Export;
 
-/// What stands beside the user's impl: the exported functions, the description, and the refusal of `panic = "abort"`.
+/// What stands beside the user's impl: the exported functions, the description, and the refusal of
+/// `panic = "abort"`.
 pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream {
     let krate = &export.krate;
     let private = quote!(#krate::__private);
@@ -23,8 +25,8 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
     if !export.export {
         return refusal;
     }
-    // The trait's hidden function has the protocol as its result, so its type names the protocol for `of`. Builds of the
-    // crate's own tests check and use the functions, and export nothing.
+    // The trait's hidden function has the protocol as its result, so its type names the protocol
+    // for `of`. Builds of the crate's own tests check and use the functions, and export nothing.
     quote! {
         #refusal
         const _: () = {

@@ -104,10 +104,11 @@ impl Commands<'_> {
             let ident = &field.ident;
             match field.has_setter() {
                 true => {
-                    let unset = self.unset(variant, field);
+                    let unset = self.unset(field);
                     quote!(#ident: #unset)
                 }
-                // The short form, which clippy asks for where a macro of the user's has the definition.
+                // The short form, which clippy asks for where a macro of the user's has the
+                // definition.
                 false if self.is_passed_as_it_is(field) => quote!(#ident),
                 false => {
                     let (_, value) = self.argument(field);
@@ -143,19 +144,20 @@ impl Commands<'_> {
         }
     }
 
-    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become slices by themselves.
+    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become
+    /// slices by themselves.
     fn is_passed_as_it_is(&self, field: &Field) -> bool {
-        let shape = field.shape();
+        let shape = &field.shape;
         !field.is_payload()
-            || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_) | Form::Str)
+            || !shape.option && matches!(shape.form, Form::Slice | Form::Array | Form::Str)
     }
 
     /// The value that nobody set.
-    fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
-        match field.role() {
+    fn unset(&self, field: &Field) -> TokenStream {
+        match field.role {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
-            Role::Payload => quote!(__p::unset()),
-            Role::Plain | Role::Word => self.render.zero(variant, field),
+            Role::Payload(_) => quote!(__p::unset()),
+            Role::Plain | Role::Word => self.render.zero(field),
         }
     }
 
@@ -165,7 +167,7 @@ impl Commands<'_> {
         let callback = names::local("callback");
         let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
             let (ident, (ty, value)) = (&field.ident, self.argument(field));
-            let doc = match (field.echo, field.is_payload()) {
+            let doc = match (field.keys.echo, field.is_payload()) {
                 (Some(_), _) => ", which the answer repeats; 0 unless set",
                 (None, true) => "; empty or not there unless set",
                 (None, false) => "; 0 unless set",
@@ -189,7 +191,8 @@ impl Commands<'_> {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
 
-                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+                /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+                /// submission.
                 ///
                 /// That is in place of the worker's own deadline; the longest there is means none.
                 #vis fn deadline(self, limit: __p::Duration) -> Self {
@@ -204,11 +207,12 @@ impl Commands<'_> {
                     self.0.submit()
                 }
 
-                /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-                /// can cancel the task, and may be dropped.
+                /// Submits the command and calls `callback` inside the progress call that completes
+                /// it. What it returns can cancel the task, and may be dropped.
                 ///
                 /// # Errors
-                /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+                /// What stopped it; nothing was sent then, and `callback` is dropped without a
+                /// call.
                 #vis fn submit_with(
                     self,
                     #callback: impl __p::FnOnce(__p::Result<#reply, AnyHost::Error>) + 'static,

@@ -69,8 +69,8 @@ impl Render<'_> {
 
     /// What the user allows for the definition, for what is made of it too.
     ///
-    /// No lint needs an exception besides: those of names and of unused items say nothing of what has a macro's span
-    /// ([`names::made`]). So a crate may forbid them.
+    /// No lint needs an exception besides: those of names and of unused items say nothing of what
+    /// has a macro's span ([`names::made`]). So a crate may forbid them.
     fn allowed(&self) -> TokenStream {
         let allowed = &self.model.allowed;
         quote!(#(#allowed)*)

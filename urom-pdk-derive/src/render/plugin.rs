@@ -8,8 +8,8 @@ use super::Commands;
 use crate::model::Variant;
 use crate::names;
 
-/// How many commands one `async fn` awaits. What rustc does with it grows with their square, so those of a large protocol
-/// are parts of several.
+/// How many commands one `async fn` awaits. What rustc does with it grows with their square, so
+/// those of a large protocol are parts of several.
 const AWAITS: usize = 40;
 
 impl Commands<'_> {
@@ -43,8 +43,9 @@ impl Commands<'_> {
         quote! {
             #[doc = #doc]
             ///
-            /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
-            /// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+            /// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin.
+            /// A method that fails, panics or is dropped at close is answered all the same, with
+            /// zeros and the fitting status.
             #allowed
             #vis trait Handler<AnySide: #krate::protocol::PluginSide = <Self as #krate::protocol::FilledIn>::Side>:
                 ::core::marker::Sized + 'static
@@ -65,10 +66,11 @@ impl Commands<'_> {
                     ::core::result::Result::Ok(#krate::__private::Vec::new())
                 }
 
-                /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+                /// Advances work of the plugin's own, such as a UCX worker; returns whether
+                /// anything moved.
                 ///
-                /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
-                /// command is pending, so that they leave sooner.
+                /// The worker has it called again and again; on every second of its turns only,
+                /// while answers are ready and no command is pending, so that they leave sooner.
                 fn progress(&self) -> ::core::primitive::bool {
                     false
                 }

@@ -19,8 +19,9 @@ pub struct Loopback {
 pub struct Protocol;
 /// What a plugin `worker_graph` does: one method for each command, which ends with the notification that answers it.
 ///
-/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
-/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin.
+/// A method that fails, panics or is dropped at close is answered all the same, with
+/// zeros and the fitting status.
 pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
@@ -42,10 +43,11 @@ pub trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether
+    /// anything moved.
     ///
-    /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
-    /// command is pending, so that they leave sooner.
+    /// The worker has it called again and again; on every second of its turns only,
+    /// while answers are ready and no command is pending, so that they leave sooner.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
@@ -78,7 +80,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_Loopback: [__p::Item; 1] = [
         __p::plain("data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
     ];
@@ -126,7 +127,7 @@ const _: () = {
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_notification(__ANSWERS, "LoopbackDone");
+    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 0usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
@@ -147,8 +148,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -173,10 +174,6 @@ const _: () = {
         }
     }
     type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_Loopback() -> __Echo_Loopback {
-        __Echo_Loopback {}
-    }
     impl __p::From<Loopback> for Command {
         #[inline]
         fn from(message: Loopback) -> Command {
@@ -194,9 +191,8 @@ const _: () = {
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("Loopback", bytes)?;
             __p::own_tag("Loopback", __TAG.read(fixed), 0, __p::None)?;
-            __p::Ok(Loopback {
-                data: __AT_Loopback_data.read(fixed),
-            })
+            let f0 = __AT_Loopback_data.read(fixed);
+            __p::Ok(Loopback { data: f0 })
         }
     }
     impl __p::Request for Loopback {
@@ -205,7 +201,7 @@ const _: () = {
         type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::Some(__LEN)
+            __p::total(__LEN, &[])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
@@ -216,15 +212,12 @@ const _: () = {
         }
         #[inline]
         fn echo(&self) -> <LoopbackDone as __p::Answer<__Notifications>>::Echo {
-            __echo_Loopback()
+            __Echo_Loopback {}
         }
     }
     impl __p::Protocol for Protocol {
         const NAME: &'static __p::str = "worker_graph";
         const VERSION: __p::u64 = 1u64;
-        const COMMAND_LEN: __p::usize = __LEN;
-        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
-            .len;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_graph",
             version: 1u64,
@@ -237,7 +230,7 @@ const _: () = {
         }
         fn refusal(command: &[__p::u8]) -> __p::Written {
             match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __echo_Loopback().refusal(),
+                __p::Ok(0) => __Echo_Loopback {}.refusal(),
                 found => {
                     <Notification as __p::Notifications>::refusal(
                         __p::Result::unwrap_or_default(found),
@@ -312,7 +305,8 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
@@ -327,11 +321,12 @@ const _: () = {
         ) -> __p::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -369,7 +364,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_LoopbackDone: [__p::Item; 1] = [
         __p::plain("data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
     ];
@@ -442,8 +436,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -499,13 +493,9 @@ const _: () = {
         ) -> __p::Decoded<(Self, LoopbackDoneEcho)> {
             let fixed = __p::exact("LoopbackDone", __p::Incoming::bytes(&incoming))?;
             __p::own_tag("LoopbackDone", __TAG.read(fixed), 0, __p::None)?;
+            let f0 = __AT_LoopbackDone_data.read(fixed);
             let repeated = LoopbackDoneEcho {};
-            __p::Ok((
-                LoopbackDone {
-                    data: __AT_LoopbackDone_data.read(fixed),
-                },
-                repeated,
-            ))
+            __p::Ok((LoopbackDone { data: f0 }, repeated))
         }
         #[inline]
         fn into_descriptor(self, echo: &LoopbackDoneEcho) -> __p::Written {

@@ -17,8 +17,9 @@ struct Wait {
 struct Protocol;
 /// What a plugin `mistaken` does: one method for each command, which ends with the notification that answers it.
 ///
-/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
-/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin.
+/// A method that fails, panics or is dropped at close is answered all the same, with
+/// zeros and the fitting status.
 trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
@@ -40,10 +41,11 @@ trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether
+    /// anything moved.
     ///
-    /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
-    /// command is pending, so that they leave sooner.
+    /// The worker has it called again and again; on every second of its turns only,
+    /// while answers are ready and no command is pending, so that they leave sooner.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
@@ -76,7 +78,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_Wait: [__p::Item; 1] = [
         __p::plain("forever", __p::ty(<__p::Probe<bool>>::FOUND, "bool")),
     ];
@@ -128,7 +129,7 @@ const _: () = {
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_notification(__ANSWERS, "Done");
+    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 0usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
@@ -149,8 +150,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         fn encode(
             &self,
@@ -175,10 +176,6 @@ const _: () = {
         }
     }
     type __Echo_Wait = <Done as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_Wait() -> __Echo_Wait {
-        __Echo_Wait {}
-    }
     impl __p::From<Wait> for Command {
         #[inline]
         fn from(message: Wait) -> Command {
@@ -196,10 +193,9 @@ const _: () = {
         fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("Wait", bytes)?;
             __p::own_tag("Wait", __TAG.read(fixed), 0, __p::None)?;
-            __p::Ok(Wait {
-                forever: __AT_Wait_forever
-                    .checked(fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?,
-            })
+            let f0 = __AT_Wait_forever
+                .checked(fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?;
+            __p::Ok(Wait { forever: f0 })
         }
     }
     impl __p::Request for Wait {
@@ -208,7 +204,7 @@ const _: () = {
         type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::Some(__LEN)
+            __p::total(__LEN, &[])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
@@ -219,15 +215,12 @@ const _: () = {
         }
         #[inline]
         fn echo(&self) -> <Done as __p::Answer<__Notifications>>::Echo {
-            __echo_Wait()
+            __Echo_Wait {}
         }
     }
     impl __p::Protocol for Protocol {
         const NAME: &'static __p::str = "mistaken";
         const VERSION: __p::u64 = 1u64;
-        const COMMAND_LEN: __p::usize = __LEN;
-        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
-            .len;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "mistaken",
             version: 1u64,
@@ -240,7 +233,7 @@ const _: () = {
         }
         fn refusal(command: &[__p::u8]) -> __p::Written {
             match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __echo_Wait().refusal(),
+                __p::Ok(0) => __Echo_Wait {}.refusal(),
                 found => {
                     <Notification as __p::Notifications>::refusal(
                         __p::Result::unwrap_or_default(found),
@@ -315,7 +308,8 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         fn deadline(self, limit: __p::Duration) -> Self {
@@ -328,11 +322,12 @@ const _: () = {
         fn submit(self) -> __p::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,

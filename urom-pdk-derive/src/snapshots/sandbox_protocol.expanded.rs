@@ -165,8 +165,9 @@ pub struct TagRecv {
 pub struct Protocol;
 /// What a plugin `worker_sandbox` does: one method for each command, which ends with the notification that answers it.
 ///
-/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin. A method that fails,
-/// panics or is dropped at close is answered all the same, with zeros and the fitting status.
+/// `#[urom_plugin] impl Handler for YourType` fills in the side and exports the plugin.
+/// A method that fails, panics or is dropped at close is answered all the same, with
+/// zeros and the fitting status.
 pub trait Handler<
     AnySide: ::urom_abi::protocol::PluginSide
         = <Self as ::urom_abi::protocol::FilledIn>::Side,
@@ -188,10 +189,11 @@ pub trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether anything moved.
+    /// Advances work of the plugin's own, such as a UCX worker; returns whether
+    /// anything moved.
     ///
-    /// The worker has it called again and again; on every second of its turns only, while answers are ready and no
-    /// command is pending, so that they leave sooner.
+    /// The worker has it called again and again; on every second of its turns only,
+    /// while answers are ready and no command is pending, so that they leave sooner.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
@@ -247,7 +249,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_MemMap: [__p::Item; 3] = [
         __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
         __p::plain("map_params", __p::ty(<__p::Probe<MapParams>>::FOUND, "MapParams")),
@@ -284,12 +285,12 @@ const _: () = {
         { __OF_MemMap[1] },
         { <__p::AnyBytes<MapParams>>::ANY },
     > = __p::any_field();
-    const __LEN_MemMap_exported_memh: __Word<{ __OF_MemMap[2] }> = __p::field();
+    const __length_MemMap_exported_memh: __At<__p::u64, { __OF_MemMap[2] }> = __p::field();
     const __OF_TagSend: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagSend);
     const __AT_TagSend_context: __At<u64, { __OF_TagSend[0] }> = __p::field();
     const __AT_TagSend_dest: __At<u64, { __OF_TagSend[1] }> = __p::field();
-    const __ADDR_TagSend_data: __Word<{ __OF_TagSend[2] }> = __p::field();
-    const __LEN_TagSend_data: __Word<{ __OF_TagSend[3] }> = __p::field();
+    const __address_TagSend_data: __At<__p::u64, { __OF_TagSend[2] }> = __p::field();
+    const __length_TagSend_data: __At<__p::u64, { __OF_TagSend[3] }> = __p::field();
     const __AT_TagSend_tag: __At<u64, { __OF_TagSend[4] }> = __p::field();
     const __AT_TagSend_memh_id: __At<u64, { __OF_TagSend[5] }> = __p::field();
     const __OF_TagRecv: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagRecv);
@@ -389,39 +390,40 @@ const _: () = {
         __a::Unstructured < 'a >) -> __a::Made < MemMap < 'a > > { let mut f0 =
         __a::plain(input, __AT_MemMap_context) ?; let mut f1 = __a::value(input,
         __AT_MemMap_map_params, const { & __FIELDS_MemMap[1].ty }) ?; let f2 =
-        __a::borrowed:: < & 'a[u8] > (input, true, __a::Length:: < __p::u64 > ::Free) ?;
-        f1.exported_memh_buffer = __p::address_word("MemMap", "exported_memh", & f2) ?;
-        __p::Ok(MemMap { context : f0, map_params : f1, exported_memh : f2 }) } fn
-        __arbitrary_TagSend < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
-        < TagSend < 'a > > { let mut f0 = __a::plain(input, __AT_TagSend_context) ?; let
-        mut f1 = __a::plain(input, __AT_TagSend_dest) ?; let mut f3 = __a::plain(input,
-        __AT_TagSend_tag) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 > ::Free)
-        ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
-        __arbitrary_TagRecv < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
-        < TagRecv > { let mut f0 = __a::plain(input, __AT_TagRecv_context) ?; let mut f1
-        = __a::plain(input, __AT_TagRecv_buffer) ?; let mut f2 = __a::plain(input,
-        __AT_TagRecv_count) ?; let mut f3 = __a::plain(input, __AT_TagRecv_tag) ?; let
-        mut f4 = __a::plain(input, __AT_TagRecv_tag_mask) ?; let mut f5 =
-        __a::plain(input, __AT_TagRecv_memh_id) ?; __p::Ok(TagRecv { context : f0, buffer
-        : f1, count : f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a >
-        __a::Arbitrary < 'a > for Command < 'a > { fn arbitrary(input : & mut
-        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::one_of(input, 3usize, |
-        input, chosen | match chosen { 0usize => __a::command(input, __arbitrary_MemMap)
-        .map(__p::From::from), 1usize => __a::command(input, __arbitrary_TagSend)
-        .map(__p::From::from), _ => __a::command(input, __arbitrary_TagRecv)
-        .map(__p::From::from), }) } } impl < 'a > __a::Arbitrary < 'a > for MemMap < 'a >
-        { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
-        __a::command(input, __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for
-        TagSend < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
-        __a::Result < Self > { __a::command(input, __arbitrary_TagSend) } } impl < 'a >
-        __a::Arbitrary < 'a > for TagRecv { fn arbitrary(input : & mut __a::Unstructured
-        < 'a >) -> __a::Result < Self > { __a::command(input, __arbitrary_TagRecv) } }
+        __a::borrowed:: < & 'a[u8] > (input, __p::Some(true), __a::Length:: < __p::u64 >
+        ::Free) ?; f1.exported_memh_buffer = __p::address_word("MemMap", "exported_memh",
+        & f2) ?; __p::Ok(MemMap { context : f0, map_params : f1, exported_memh : f2 }) }
+        fn __arbitrary_TagSend < 'a > (input : & mut __a::Unstructured < 'a >) ->
+        __a::Made < TagSend < 'a > > { let mut f0 = __a::plain(input,
+        __AT_TagSend_context) ?; let mut f1 = __a::plain(input, __AT_TagSend_dest) ?; let
+        mut f3 = __a::plain(input, __AT_TagSend_tag) ?; let f2 = __a::data(input,
+        __a::Length:: < __p::u64 > ::Free) ?; __p::Ok(TagSend { context : f0, dest : f1,
+        data : f2, tag : f3 }) } fn __arbitrary_TagRecv < 'a > (input : & mut
+        __a::Unstructured < 'a >) -> __a::Made < TagRecv > { let mut f0 =
+        __a::plain(input, __AT_TagRecv_context) ?; let mut f1 = __a::plain(input,
+        __AT_TagRecv_buffer) ?; let mut f2 = __a::plain(input, __AT_TagRecv_count) ?; let
+        mut f3 = __a::plain(input, __AT_TagRecv_tag) ?; let mut f4 = __a::plain(input,
+        __AT_TagRecv_tag_mask) ?; let mut f5 = __a::plain(input, __AT_TagRecv_memh_id) ?;
+        __p::Ok(TagRecv { context : f0, buffer : f1, count : f2, tag : f3, tag_mask : f4,
+        memh_id : f5 }) } impl < 'a > __a::Arbitrary < 'a > for Command < 'a > { fn
+        arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
+        __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
+        __a::command(input, __arbitrary_MemMap).map(__p::From::from), 1usize =>
+        __a::command(input, __arbitrary_TagSend).map(__p::From::from), _ =>
+        __a::command(input, __arbitrary_TagRecv).map(__p::From::from), }) } } impl < 'a >
+        __a::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input : & mut
+        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::command(input,
+        __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for TagSend < 'a > { fn
+        arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
+        __a::command(input, __arbitrary_TagSend) } } impl < 'a > __a::Arbitrary < 'a >
+        for TagRecv { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result
+        < Self > { __a::command(input, __arbitrary_TagRecv) } }
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_notification(__ANSWERS, "MemMapped");
-    const _: () = __p::assert_notification(__ANSWERS, "TagSent");
-    const _: () = __p::assert_notification(__ANSWERS, "TagReceived");
+    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 0usize);
+    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 1usize);
+    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 2usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
@@ -444,8 +446,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -499,10 +501,6 @@ const _: () = {
         }
     }
     type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_MemMap(f0: u64) -> __Echo_MemMap {
-        __Echo_MemMap { context: f0 }
-    }
     impl<'a> __p::From<MemMap<'a>> for Command<'a> {
         #[inline]
         fn from(message: MemMap<'a>) -> Command<'a> {
@@ -533,7 +531,7 @@ const _: () = {
             let f2 = behind
                 .take::<
                     &'a [u8],
-                >("exported_memh", true, __LEN_MemMap_exported_memh.read(fixed))?;
+                >("exported_memh", true, __length_MemMap_exported_memh.read(fixed))?;
             behind.end()?;
             __p::Ok(MemMap {
                 context: f0,
@@ -552,8 +550,8 @@ const _: () = {
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let mut copy_of_map_params = __AT_MemMap_map_params.copy(&self.map_params);
-            copy_of_map_params.exported_memh_buffer = __p::address_word(
+            let mut f1 = __AT_MemMap_map_params.copy(&self.map_params);
+            f1.exported_memh_buffer = __p::address_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
@@ -570,21 +568,19 @@ const _: () = {
                 |fixed| {
                     __TAG.write(fixed, &0);
                     __AT_MemMap_context.write(fixed, &self.context);
-                    __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                    __LEN_MemMap_exported_memh.write(fixed, &length_of_exported_memh);
+                    __AT_MemMap_map_params.write(fixed, &f1);
+                    __length_MemMap_exported_memh.write(fixed, &length_of_exported_memh);
                 },
             )
         }
         #[inline]
         fn echo(&self) -> <MemMapped as __p::Answer<__Notifications>>::Echo {
-            __echo_MemMap(__AT_MemMap_context.copy(&self.context))
+            __Echo_MemMap {
+                context: __AT_MemMap_context.copy(&self.context),
+            }
         }
     }
     type __Echo_TagSend = <TagSent as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_TagSend(f0: u64) -> __Echo_TagSend {
-        __Echo_TagSend { context: f0 }
-    }
     impl<'a> __p::From<TagSend<'a>> for Command<'a> {
         #[inline]
         fn from(message: TagSend<'a>) -> Command<'a> {
@@ -612,8 +608,8 @@ const _: () = {
                 .data(
                     "data",
                     __AT_TagSend_memh_id.read(fixed),
-                    __ADDR_TagSend_data.read(fixed),
-                    __LEN_TagSend_data.read(fixed),
+                    __address_TagSend_data.read(fixed),
+                    __length_TagSend_data.read(fixed),
                 )?;
             behind.end()?;
             __p::Ok(TagSend {
@@ -636,7 +632,7 @@ const _: () = {
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
             let address_of_data = __p::address_word("TagSend", "data", &self.data)?;
             let length_of_data = __p::length_word("TagSend", "data", &self.data)?;
-            let word_memh_id: u64 = __p::selector_word("TagSend", "data", &self.data)?;
+            let f4: u64 = __p::selector_word("TagSend", "data", &self.data)?;
             __p::message(
                 "TagSend",
                 out,
@@ -645,23 +641,21 @@ const _: () = {
                     __TAG.write(fixed, &1);
                     __AT_TagSend_context.write(fixed, &self.context);
                     __AT_TagSend_dest.write(fixed, &self.dest);
-                    __ADDR_TagSend_data.write(fixed, &address_of_data);
-                    __LEN_TagSend_data.write(fixed, &length_of_data);
+                    __address_TagSend_data.write(fixed, &address_of_data);
+                    __length_TagSend_data.write(fixed, &length_of_data);
                     __AT_TagSend_tag.write(fixed, &self.tag);
-                    __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+                    __AT_TagSend_memh_id.write(fixed, &f4);
                 },
             )
         }
         #[inline]
         fn echo(&self) -> <TagSent as __p::Answer<__Notifications>>::Echo {
-            __echo_TagSend(__AT_TagSend_context.copy(&self.context))
+            __Echo_TagSend {
+                context: __AT_TagSend_context.copy(&self.context),
+            }
         }
     }
     type __Echo_TagRecv = <TagReceived as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_TagRecv(f0: u64) -> __Echo_TagRecv {
-        __Echo_TagRecv { context: f0 }
-    }
     impl<'a> __p::From<TagRecv> for Command<'a> {
         #[inline]
         fn from(message: TagRecv) -> Command<'a> {
@@ -684,13 +678,19 @@ const _: () = {
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("TagRecv", bytes)?;
             __p::own_tag("TagRecv", __TAG.read(fixed), 2, __p::None)?;
+            let f0 = __AT_TagRecv_context.read(fixed);
+            let f1 = __AT_TagRecv_buffer.read(fixed);
+            let f2 = __AT_TagRecv_count.read(fixed);
+            let f3 = __AT_TagRecv_tag.read(fixed);
+            let f4 = __AT_TagRecv_tag_mask.read(fixed);
+            let f5 = __AT_TagRecv_memh_id.read(fixed);
             __p::Ok(TagRecv {
-                context: __AT_TagRecv_context.read(fixed),
-                buffer: __AT_TagRecv_buffer.read(fixed),
-                count: __AT_TagRecv_count.read(fixed),
-                tag: __AT_TagRecv_tag.read(fixed),
-                tag_mask: __AT_TagRecv_tag_mask.read(fixed),
-                memh_id: __AT_TagRecv_memh_id.read(fixed),
+                context: f0,
+                buffer: f1,
+                count: f2,
+                tag: f3,
+                tag_mask: f4,
+                memh_id: f5,
             })
         }
     }
@@ -700,7 +700,7 @@ const _: () = {
         type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::Some(__LEN)
+            __p::total(__LEN, &[])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
@@ -716,15 +716,14 @@ const _: () = {
         }
         #[inline]
         fn echo(&self) -> <TagReceived as __p::Answer<__Notifications>>::Echo {
-            __echo_TagRecv(__AT_TagRecv_context.copy(&self.context))
+            __Echo_TagRecv {
+                context: __AT_TagRecv_context.copy(&self.context),
+            }
         }
     }
     impl __p::Protocol for Protocol {
         const NAME: &'static __p::str = "worker_sandbox";
         const VERSION: __p::u64 = 1u64;
-        const COMMAND_LEN: __p::usize = __LEN;
-        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
-            .len;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_sandbox",
             version: 1u64,
@@ -738,13 +737,25 @@ const _: () = {
         fn refusal(command: &[__p::u8]) -> __p::Written {
             match __p::tag::<__p::u64, __LEN>("Command", command) {
                 __p::Ok(0) => {
-                    __echo_MemMap(__AT_MemMap_context.read_or_zero(command)).refusal()
+                    __Echo_MemMap {
+                        context: __AT_MemMap_context
+                            .read_or(command, __AT_MemMap_context.zero()),
+                    }
+                        .refusal()
                 }
                 __p::Ok(1) => {
-                    __echo_TagSend(__AT_TagSend_context.read_or_zero(command)).refusal()
+                    __Echo_TagSend {
+                        context: __AT_TagSend_context
+                            .read_or(command, __AT_TagSend_context.zero()),
+                    }
+                        .refusal()
                 }
                 __p::Ok(2) => {
-                    __echo_TagRecv(__AT_TagRecv_context.read_or_zero(command)).refusal()
+                    __Echo_TagRecv {
+                        context: __AT_TagRecv_context
+                            .read_or(command, __AT_TagRecv_context.zero()),
+                    }
+                        .refusal()
                 }
                 found => {
                     <Notification as __p::Notifications>::refusal(
@@ -883,7 +894,8 @@ const _: () = {
             self.0.command.exported_memh = exported_memh;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
@@ -898,11 +910,12 @@ const _: () = {
         ) -> __p::Result<AnyHost::Completion<MemMap<'static>>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
@@ -922,7 +935,8 @@ const _: () = {
             self.0.command.data = __p::Into::into(data);
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
@@ -937,11 +951,12 @@ const _: () = {
         ) -> __p::Result<AnyHost::Completion<TagSend<'static>>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
@@ -966,7 +981,8 @@ const _: () = {
             self.0.command.memh_id = memh_id;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its submission.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
         ///
         /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
@@ -981,11 +997,12 @@ const _: () = {
         ) -> __p::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command and calls `callback` inside the progress call that completes it. What it returns
-        /// can cancel the task, and may be dropped.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
         ///
         /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a call.
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -1071,7 +1088,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_MemMapped: [__p::Item; 2] = [
         __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
         __p::plain("memh_id", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
@@ -1106,8 +1122,8 @@ const _: () = {
         &__FIELDS_TagReceived,
     );
     const __AT_TagReceived_context: __At<u64, { __OF_TagReceived[0] }> = __p::field();
-    const __ADDR_TagReceived_data: __Word<{ __OF_TagReceived[1] }> = __p::field();
-    const __LEN_TagReceived_data: __Word<{ __OF_TagReceived[2] }> = __p::field();
+    const __address_TagReceived_data: __At<__p::u64, { __OF_TagReceived[1] }> = __p::field();
+    const __length_TagReceived_data: __At<__p::u64, { __OF_TagReceived[2] }> = __p::field();
     const __AT_TagReceived_sender_tag: __At<u64, { __OF_TagReceived[3] }> = __p::field();
     const __AT_TagReceived_status: __At<i8, { __OF_TagReceived[4] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
@@ -1226,8 +1242,8 @@ const _: () = {
         /// Writes the message to the start of `out` and returns how many bytes it took.
         ///
         /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the fields that describe it;
-        /// nothing is written then.
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -1305,15 +1321,10 @@ const _: () = {
             __p::own_tag("MemMapped", __TAG.read(fixed), 0, __p::Some(1))?;
             __AT_MemMapped_context
                 .repeats(fixed, "MemMapped", "context", echo.map(|echo| &echo.context))?;
-            let repeated = MemMappedEcho {
-                context: __AT_MemMapped_context.read(fixed),
-            };
-            __p::Ok((
-                MemMapped {
-                    memh_id: __AT_MemMapped_memh_id.read(fixed),
-                },
-                repeated,
-            ))
+            let f0 = __AT_MemMapped_context.read(fixed);
+            let f1 = __AT_MemMapped_memh_id.read(fixed);
+            let repeated = MemMappedEcho { context: f0 };
+            __p::Ok((MemMapped { memh_id: f1 }, repeated))
         }
         #[inline]
         fn into_descriptor(self, echo: &MemMappedEcho) -> __p::Written {
@@ -1363,15 +1374,10 @@ const _: () = {
             __p::own_tag("TagSent", __TAG.read(fixed), 1, __p::None)?;
             __AT_TagSent_context
                 .repeats(fixed, "TagSent", "context", echo.map(|echo| &echo.context))?;
-            let repeated = TagSentEcho {
-                context: __AT_TagSent_context.read(fixed),
-            };
-            __p::Ok((
-                TagSent {
-                    status: __AT_TagSent_status.read(fixed),
-                },
-                repeated,
-            ))
+            let f0 = __AT_TagSent_context.read(fixed);
+            let f1 = __AT_TagSent_status.read(fixed);
+            let repeated = TagSentEcho { context: f0 };
+            __p::Ok((TagSent { status: f1 }, repeated))
         }
         #[inline]
         fn into_descriptor(self, echo: &TagSentEcho) -> __p::Written {
@@ -1451,8 +1457,8 @@ const _: () = {
                     Received,
                 >(
                     "data",
-                    __p::by_address::<Received>(__ADDR_TagReceived_data.read(fixed)),
-                    __LEN_TagReceived_data.read(fixed),
+                    __p::by_address::<Received>(__address_TagReceived_data.read(fixed)),
+                    __length_TagReceived_data.read(fixed),
                 )?;
             behind.end()?;
             let mut tail = __p::Tail::of(incoming, __LEN);
@@ -1476,8 +1482,8 @@ const _: () = {
                 |fixed| {
                     __TAG.write(fixed, &2);
                     __AT_TagReceived_context.write(fixed, &echo.context);
-                    __ADDR_TagReceived_data.write(fixed, &address_of_data);
-                    __LEN_TagReceived_data.write(fixed, &length_of_data);
+                    __address_TagReceived_data.write(fixed, &address_of_data);
+                    __length_TagReceived_data.write(fixed, &length_of_data);
                     __AT_TagReceived_sender_tag.write(fixed, &self.sender_tag);
                     __AT_TagReceived_status.write(fixed, &self.status);
                 },

@@ -13,7 +13,8 @@ pub(crate) struct Unsafe<'a> {
     pub(crate) instead: String,
 }
 
-/// Why a type can never be a plain field, when its spelling already tells. `is_command` says on which side it is.
+/// Why a type can never be a plain field, when its spelling already tells. `is_command` says on
+/// which side it is.
 pub(crate) fn unsafe_type(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
     meaningless(ty).or_else(|| owned(ty, is_command))
 }
@@ -129,7 +130,8 @@ pub(crate) fn is_number(ty: &Type) -> bool {
     is_one_of(ty, &NUMBERS)
 }
 
-/// Whether a type is primitive or an array of such, which can do everything that structures can derive.
+/// Whether a type is primitive or an array of such, which can do everything that structures can
+/// derive.
 pub(crate) fn is_primitive(ty: &Type) -> bool {
     is_number(ty) || is_one_of(ty, &["bool", "char"])
 }

@@ -6,11 +6,12 @@ use syn::{BinOp, Expr, ExprLit, ExprMethodCall, Ident, Lit, Member, UnOp};
 
 use super::is_constant;
 use crate::model::Variant;
-use crate::{names, tokens};
+use crate::names;
+use crate::tokens::{self, bare};
 
 /// A constant expression for `Option<Comparison>`: what a condition compares.
 pub(super) fn comparison(variant: &Variant, expr: &Expr) -> TokenStream {
-    compared(variant, plain(expr)).unwrap_or_else(|| quote!(__p::None))
+    compared(variant, bare(expr)).unwrap_or_else(|| quote!(__p::None))
 }
 
 /// A constant expression for `Option<Term>`: what a length is.
@@ -34,7 +35,7 @@ fn compared(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
             (term(variant, &binary.left)?, sign, term(variant, &binary.right)?)
         }
         Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
-            (field(variant, plain(&unary.expr))?, quote!(Equal), quote!(Number(0)))
+            (field(variant, bare(&unary.expr))?, quote!(Equal), quote!(Number(0)))
         }
         _ => (field(variant, expr)?, quote!(NotEqual), quote!(Number(0))),
     };
@@ -43,12 +44,12 @@ fn compared(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
 
 /// A variant of `describe::Term`.
 fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
-    match plain(expr) {
+    match bare(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
             let number = Literal::i128_unsuffixed(number.base10_parse().ok()?);
             Some(quote!(Number(#number)))
         }
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match plain(&unary.expr) {
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match bare(&unary.expr) {
             Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
                 let number = Literal::i128_unsuffixed(number.base10_parse::<i128>().ok()?);
                 Some(quote!(Number(-#number)))
@@ -66,10 +67,10 @@ fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
 
 /// The length of a payload.
 fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
-    let Expr::Path(path) = plain(&call.receiver) else { return None };
+    let Expr::Path(path) = bare(&call.receiver) else { return None };
     let payload = variant.field(path.path.get_ident()?).filter(|field| field.is_payload())?;
     let is_len = call.method == "len" && call.args.is_empty() && call.turbofish.is_none();
-    let name = names::text(&payload.ident);
+    let name = payload.name();
     is_len.then(|| quote!(Length(#name)))
 }
 
@@ -77,7 +78,7 @@ fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
 fn named(variant: &Variant, name: &Ident) -> Option<TokenStream> {
     match variant.field(name) {
         Some(field) => {
-            let name = names::text(&field.ident);
+            let name = field.name();
             (!field.is_payload()).then(|| quote!(Field(#name)))
         }
         None => constant(variant, &name.clone().into()),
@@ -95,23 +96,14 @@ fn field(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     while let Expr::Field(access) = root {
         let Member::Named(name) = &access.member else { return None };
         members.push(names::text(name));
-        root = plain(&access.base);
+        root = bare(&access.base);
     }
     let Expr::Path(path) = root else { return None };
     let field = variant.field(path.path.get_ident()?).filter(|field| !field.is_payload())?;
-    members.push(names::text(&field.ident));
+    members.push(field.name());
     members.reverse();
     let path = members.join(".");
     Some(quote!(Field(#path)))
-}
-
-/// The expression without brackets, and without the groups that a macro leaves around it.
-fn plain(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Group(group) => plain(&group.expr),
-        Expr::Paren(paren) => plain(&paren.expr),
-        _ => expr,
-    }
 }
 
 #[cfg(test)]
