@@ -131,18 +131,7 @@ fn fill(input: &mut Unstructured<'_>, bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// A plain field of which any bytes are a value.
-#[doc(hidden)]
-pub fn plain<T, const AT: usize, const LEN: usize>(
-    input: &mut Unstructured<'_>,
-    field: Field<T, AT, LEN>,
-) -> Made<T> {
-    let mut fixed = [0; LEN];
-    fill(input, &mut fixed[AT..AT + size_of::<T>()])?;
-    Ok(field.read(&fixed))
-}
-
-/// A plain field of any type, which `of` describes.
+/// A plain field; `of` describes its type.
 #[doc(hidden)]
 pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
     input: &mut Unstructured<'_>,
@@ -181,7 +170,6 @@ fn make_fit(input: &mut Unstructured<'_>, of: &Type, bytes: &mut [u8]) -> Made<(
     Ok(())
 }
 
-/// A field with a codec.
 #[doc(hidden)]
 pub fn coded<W, T, const AT: usize, const LEN: usize, const ANY: bool>(
     input: &mut Unstructured<'_>,
@@ -273,7 +261,6 @@ pub fn data<'a>(input: &mut Unstructured<'a>, length: Length<impl Count>) -> Mad
     Ok(Data::Registered(Registered { memory, address, len }))
 }
 
-/// The payload of a notification.
 #[doc(hidden)]
 pub fn owned<P: Owned>(
     input: &mut Unstructured<'_>,

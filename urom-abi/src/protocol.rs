@@ -112,7 +112,6 @@ pub trait Reply: Sized {
 /// The bytes of a notification that arrived, and the memory they lie in.
 #[doc(hidden)]
 pub trait Incoming: Sized {
-    /// The bytes.
     fn bytes(&self) -> &[u8];
 
     /// The memory from byte number `from` on, as a payload; one without bytes and memory when there
@@ -142,18 +141,14 @@ impl Incoming for &[u8] {
     note = "write `#[urom_plugin]` above `impl Handler for {Self}`"
 )]
 pub trait FilledIn {
-    /// The side.
     type Side: PluginSide;
 }
 
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
 #[doc(hidden)]
 pub trait PluginSide: 'static {
-    /// What a handler sees while it opens.
     type OpenContext;
-    /// What a handler sees beside each command.
     type Context;
-    /// What a handler may fail with.
     type Error: From<DecodeError> + From<EncodeError>;
 }
 
@@ -161,10 +156,8 @@ pub trait PluginSide: 'static {
 /// implements the generated `Handler` trait.
 #[doc(hidden)]
 pub trait Serve<S: PluginSide, T>: Protocol {
-    /// Makes the handler.
     fn open(cx: &S::OpenContext) -> Result<T, S::Error>;
 
-    /// The handler's own network address, zero bytes when it has none.
     fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
 
     /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything
@@ -172,7 +165,6 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     /// most; while answers are ready and no command is pending, on every second `progress`.
     fn progress(handler: &T) -> bool;
 
-    /// Decodes `command`, runs its handler and encodes the reply.
     fn serve<'a>(
         handler: &'a T,
         cx: &'a S::Context,
@@ -185,9 +177,7 @@ pub trait Serve<S: PluginSide, T>: Protocol {
 pub trait HostSide: Sized + 'static {
     /// A plugin that was found on a service: its id there, and its version.
     type Plugin: Clone;
-    /// A running worker.
     type Worker;
-    /// What a task may fail with.
     type Error: std::error::Error + 'static;
     /// A task in flight: resolves to the decoded reply.
     type Completion<C: Request>: Future<Output = Result<C::Reply, Self::Error>>;
@@ -224,18 +214,15 @@ pub trait HostSide: Sized + 'static {
 pub struct Task<'task, H: HostSide, C> {
     plugin: &'task H::Plugin,
     worker: &'task H::Worker,
-    /// What is sent.
     pub command: C,
     deadline: Option<Duration>,
 }
 
 impl<'task, H: HostSide, C> Task<'task, H, C> {
-    /// A task with the worker's own deadline.
     pub fn new(plugin: &'task H::Plugin, worker: &'task H::Worker, command: C) -> Self {
         Task { plugin, worker, command, deadline: None }
     }
 
-    /// The same with another deadline.
     #[must_use]
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
@@ -244,12 +231,10 @@ impl<'task, H: HostSide, C> Task<'task, H, C> {
 }
 
 impl<H: HostSide, C: Request> Task<'_, H, C> {
-    /// See [`HostSide::submit`].
     pub fn submit(self) -> Result<H::Completion<C::Kind>, H::Error> {
         H::submit(self.plugin, self.worker, &self.command, self.deadline)
     }
 
-    /// See [`HostSide::submit_with`].
     pub fn submit_with<F>(self, callback: F) -> Result<H::Handle, H::Error>
     where
         F: FnOnce(Result<C::Reply, H::Error>) + 'static,

@@ -8,7 +8,6 @@ use crate::parse::{self, Macro};
 use crate::render::{self, Render};
 use crate::{fallback, validate};
 
-/// `#[urom_command]` and `#[urom_notification]`.
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
     let parsed = parse::messages(which, args, item, &mut errors);
@@ -30,7 +29,6 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     }
 }
 
-/// `#[urom_plugin]`.
 pub(crate) fn plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
     let parsed = parse::plugin::plugin(args, item, &mut errors);

@@ -1,7 +1,5 @@
-//! What stands in for a definition that has an error: the same items without bodies.
-//!
-//! So one mistake is one error, and not one more for every place that uses what the definition
-//! would have made.
+//! What stands in for a definition that has an error: the same items without bodies. So one mistake
+//! is not one more error for every use of the items.
 
 use std::collections::HashSet;
 

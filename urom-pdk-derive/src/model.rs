@@ -12,7 +12,6 @@ pub(crate) use field::{Addr, Field, FieldKeys, Len, Role};
 pub(crate) use payload::{Count, Payload, Presence, Word};
 pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
-/// An enum of messages.
 pub(crate) struct Messages {
     /// Commands, with what belongs to the whole protocol, or notifications.
     pub(crate) kind: Kind,
@@ -53,23 +52,18 @@ pub(crate) enum Kind {
     Notification,
 }
 
-/// What a command enum says of the protocol.
 pub(crate) struct Plugin {
-    /// The plugin's name, unless that is missing.
     pub(crate) name: Option<LitStr>,
     pub(crate) version: u64,
-    /// The enum of notifications.
     pub(crate) notification: Path,
 }
 
 impl Plugin {
-    /// The plugin's name.
     pub(crate) fn text(&self) -> String {
         self.name.as_ref().map(LitStr::value).unwrap_or_default()
     }
 }
 
-/// The type of the tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TagWidth {
     U8,
@@ -86,7 +80,6 @@ impl TagWidth {
         format!("u{}", self.bits())
     }
 
-    /// The largest tag.
     pub(crate) fn most(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
@@ -101,7 +94,6 @@ impl TagWidth {
     }
 }
 
-/// A message.
 pub(crate) struct Variant {
     pub(crate) ident: Ident,
     pub(crate) docs: Vec<Attribute>,
@@ -116,12 +108,10 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// Its name without `r#`.
     pub(crate) fn name(&self) -> String {
         names::text(&self.ident)
     }
 
-    /// A constant or a function about it. The underscores keep it apart from the user's names.
     pub(crate) fn constant(&self, what: &str) -> Ident {
         names::constant(what, &self.name())
     }
@@ -131,7 +121,6 @@ impl Variant {
         self.values().filter(|field| field.is_echoed())
     }
 
-    /// The others that have a value.
     pub(crate) fn own(&self) -> impl Iterator<Item = &Field> {
         self.values().filter(|field| !field.is_echoed())
     }
@@ -141,39 +130,30 @@ impl Variant {
         self.fields.iter().filter(|field| !matches!(field.role, Role::Word))
     }
 
-    /// The fields that lie between tag and union.
     pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.is_header())
     }
 
-    /// The fields that stand in the variant's own structure.
     pub(crate) fn body(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| !field.is_header())
     }
 
-    /// The inline payloads, in order.
     pub(crate) fn payloads(&self) -> impl Iterator<Item = (&Field, &Payload)> {
         self.fields.iter().filter_map(|field| Some((field, field.payload()?)))
     }
 
-    /// The field of this name.
     pub(crate) fn field(&self, name: &Ident) -> Option<&Field> {
         self.fields.iter().find(|field| field.ident == *name)
     }
 }
 
-/// A value and where its key stands.
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) span: Span,
 }
 
-/// What `#[urom_plugin]` was told.
 pub(crate) struct Export {
-    /// The path of `urom-pdk` in the user's crate.
     pub(crate) krate: Path,
-    /// Whether to export the two functions.
     pub(crate) export: bool,
-    /// Whether a build that aborts on panics is accepted.
     pub(crate) abort: bool,
 }

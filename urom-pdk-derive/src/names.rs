@@ -11,11 +11,9 @@ pub(crate) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// `TagSend` as the handler's method `tag_send`, raw where that is a keyword. `None` where not even
-/// that is a name.
+/// The handler's method, raw where that is a keyword; `None` where not even that is a name.
 pub(crate) fn method(variant: &Ident) -> Option<Ident> {
-    // A name is a keyword in the edition of whoever writes it: the handler's may be a later one
-    // than the protocol's.
+    // The handler's crate may be of a later edition than the protocol's.
     const LATER_KEYWORDS: [&str; 1] = ["gen"];
     let name = text(variant).to_snake_case();
     let as_is =
@@ -27,20 +25,17 @@ pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     })
 }
 
-/// A user's name for an item or a field that is made: it stands where the user's does and names the
-/// same, but lints take it for what it is, a macro's.
+/// A user's name for a generated item or field: lints take it for a macro's.
 pub(crate) fn made(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(Span::mixed_site().located_at(name.span()));
     name
 }
 
-/// `TagSend` as the client's method `task_tag_send`.
 pub(crate) fn task_method(variant: &Ident) -> Ident {
     made(&Ident::new(&format!("task_{}", text(variant).to_snake_case()), variant.span()))
 }
 
-/// `TagSend` as the task `TagSendTask`.
 pub(crate) fn task(variant: &Ident) -> Ident {
     made(&Ident::new(&format!("{}Task", text(variant)), variant.span()))
 }
@@ -65,7 +60,6 @@ pub(crate) fn stem(variant: &Ident, field: &Ident) -> String {
     }
 }
 
-/// The name of a generated item about `of`.
 pub(crate) fn constant(what: &str, of: &str) -> Ident {
     Ident::new(&format!("__{what}_{of}"), Span::call_site())
 }
@@ -75,7 +69,6 @@ pub(crate) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// A local variable for the field numbered `index`.
 pub(crate) fn numbered(index: usize) -> Ident {
     format_ident!("f{}", index, span = Span::mixed_site())
 }

@@ -26,7 +26,6 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Clone for Field<T, A
 impl<T, const AT: usize, const LEN: usize, const ANY: bool> Copy for Field<T, AT, LEN, ANY> {}
 
 impl<T: Plain, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
-    /// Reads the field.
     #[inline(always)]
     pub fn read(self, fixed: &[u8; LEN]) -> T {
         bytemuck::pod_read_unaligned(&fixed[AT..AT + size_of::<T>()])
@@ -53,7 +52,6 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         bytes.get(AT..AT + size_of::<T>()).and_then(self.of_bytes).unwrap_or(zero)
     }
 
-    /// Writes the field.
     #[inline(always)]
     pub fn write(self, fixed: &mut [u8; LEN], value: &T) {
         fixed[AT..AT + size_of::<T>()].copy_from_slice((self.bytes_of)(value));
@@ -85,7 +83,6 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         T::zero()
     }
 
-    /// A copy of a value of the field's type.
     #[inline(always)]
     pub fn copy(self, value: &T) -> T {
         (self.copy)(value)

@@ -11,17 +11,14 @@ use crate::payload::Payload;
 pub trait Outgoing: Sized {
     /// Its length in bytes when the type has one.
     const FIXED: Option<usize> = None;
-    /// How many bytes an element has.
     const UNIT: usize = 1;
     /// Whether it can be absent by its address word.
     const BY_ADDRESS: bool = false;
 
     /// The payload that nobody set: empty, absent, or zeros.
     fn unset() -> Self;
-    /// The bytes behind the fixed part.
     fn bytes(&self) -> &[u8];
 
-    /// Whether it is there.
     #[inline]
     fn is_there(&self) -> bool {
         true
@@ -41,7 +38,6 @@ pub trait Outgoing: Sized {
     fn deciding_address(&self) -> u64 {
         if Self::BY_ADDRESS { u64::from(self.is_there()) } else { self.address() }
     }
-    /// What its selector word says.
     #[inline]
     fn selector(&self) -> u64 {
         0
@@ -95,10 +91,8 @@ pub trait Owned: Outgoing + 'static {
     /// What an expression over the payload sees.
     type View<'a>: Readable<'a>;
 
-    /// The payload while it is looked at.
     fn view(&self) -> Self::View<'_>;
     /// The payload of memory that was found to hold one: `memory` is as long as the view's bytes.
     fn own(there: bool, length: u64, memory: Payload) -> Self;
-    /// The memory to send.
     fn give(self) -> Payload;
 }

@@ -129,10 +129,7 @@ impl Outgoing for Data<'_> {
     }
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match self {
-            Data::Inline(bytes) => bytes,
-            Data::Registered(_) => &[],
-        }
+        if let Data::Inline(bytes) = self { bytes } else { &[] }
     }
     #[inline]
     fn length(&self) -> u64 {
@@ -150,10 +147,7 @@ impl Outgoing for Data<'_> {
     }
     #[inline]
     fn selector(&self) -> u64 {
-        match self {
-            Data::Inline(_) => 0,
-            Data::Registered(Registered { memory, .. }) => memory.get(),
-        }
+        if let Data::Registered(Registered { memory, .. }) = self { memory.get() } else { 0 }
     }
 }
 
@@ -206,7 +200,6 @@ impl<T: 'static> Owned for Option<Payload<T>> {
 }
 
 impl Outgoing for Received {
-    const UNIT: usize = 1;
     const BY_ADDRESS: bool = true;
 
     #[inline]
@@ -215,14 +208,11 @@ impl Outgoing for Received {
     }
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match self {
-            Received::Inline(payload) => payload,
-            Received::Registered { .. } => &[],
-        }
+        if let Received::Inline(payload) = self { payload } else { &[] }
     }
     #[inline]
     fn is_there(&self) -> bool {
-        matches!(self, Received::Inline(_))
+        self.view().is_there()
     }
     #[inline]
     fn length(&self) -> u64 {
@@ -246,23 +236,15 @@ impl Owned for Received {
     }
     #[inline]
     fn give(self) -> Payload {
-        match self {
-            Received::Inline(payload) => payload,
-            Received::Registered { .. } => Payload::default(),
-        }
+        if let Received::Inline(payload) = self { payload } else { Payload::default() }
     }
 }
 
 /// [`Received`] while it is only looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Landed<'a> {
-    /// The bytes themselves.
     Inline(&'a [u8]),
-    /// They are in registered memory.
-    Registered {
-        /// How many bytes landed there.
-        len: u64,
-    },
+    Registered { len: u64 },
 }
 
 impl Outgoing for Landed<'_> {
@@ -275,10 +257,7 @@ impl Outgoing for Landed<'_> {
     }
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match self {
-            Landed::Inline(bytes) => bytes,
-            Landed::Registered { .. } => &[],
-        }
+        if let Landed::Inline(bytes) = self { bytes } else { &[] }
     }
     #[inline]
     fn is_there(&self) -> bool {

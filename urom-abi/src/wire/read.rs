@@ -103,7 +103,6 @@ impl<'a> Behind<'a> {
         Ok((view, part))
     }
 
-    /// Ends the message.
     #[inline]
     pub fn end(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {

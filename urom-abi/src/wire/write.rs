@@ -5,25 +5,21 @@ use super::{Count, EncodeError, Name, Word};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
 
-/// The payload's bytes.
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
     payload.bytes()
 }
 
-/// The payload's memory, to be sent.
 #[inline]
 pub fn give<P: Owned>(payload: P) -> Payload {
     payload.give()
 }
 
-/// The payload that nobody set.
 #[inline]
 pub fn unset<P: Outgoing>() -> P {
     P::unset()
 }
 
-/// The word that says how many elements the payload has.
 #[inline]
 pub fn length_word<W: Word, P: Outgoing>(
     message: Name,
@@ -55,7 +51,6 @@ pub fn address_word_when<W: Word, P: Optional>(
     W::from_u64(payload.address()).ok_or_else(|| address_mismatch(message, field))
 }
 
-/// The word that selects between bytes and registered memory.
 #[inline]
 pub fn selector_word<W: Word, P: Outgoing>(
     message: Name,

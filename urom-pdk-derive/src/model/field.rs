@@ -6,7 +6,6 @@ use syn::{Attribute, Expr, Path, Type};
 use super::{Payload, Shape, Spanned};
 use crate::names;
 
-/// A field of a message.
 pub(crate) struct Field {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
@@ -20,7 +19,6 @@ pub(crate) struct Field {
     pub(crate) role: Role,
 }
 
-/// What a field is.
 pub(crate) enum Role {
     /// It travels as its own bytes.
     Plain,
@@ -32,7 +30,6 @@ pub(crate) enum Role {
     Payload(Box<Payload>),
 }
 
-/// The keys of a field.
 pub(crate) struct FieldKeys {
     pub(crate) echo: Option<Span>,
     pub(crate) header: Option<Span>,
@@ -46,15 +43,12 @@ pub(crate) struct FieldKeys {
     pub(crate) addr: Option<Spanned<Addr>>,
 }
 
-/// The value of `len`.
 pub(crate) enum Len {
     /// `a` or `a.b.c`.
     Path(Vec<Ident>),
-    /// Anything else.
     Given(Expr),
 }
 
-/// The value of `addr`.
 pub(crate) enum Addr {
     None,
     /// `a` or `a.b.c`.
@@ -62,7 +56,6 @@ pub(crate) enum Addr {
 }
 
 impl Field {
-    /// Its name without `r#`.
     pub(crate) fn name(&self) -> String {
         names::text(&self.ident)
     }

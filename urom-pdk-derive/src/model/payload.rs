@@ -5,7 +5,6 @@ use proc_macro2::{Ident, Literal};
 use syn::{Expr, ExprLit, Lit};
 
 pub(crate) struct Payload {
-    /// Its address word, when it has one.
     pub(crate) address: Option<Word>,
     pub(crate) count: Count,
     pub(crate) presence: Presence,
@@ -16,7 +15,6 @@ pub(crate) struct Payload {
 pub(crate) enum Word {
     /// At the payload's own place; the length behind the address.
     Own,
-    /// The field of this number.
     Field(usize),
     /// A member of a plain field.
     Member(usize, Vec<Ident>),
@@ -44,7 +42,6 @@ pub(crate) enum Presence {
 }
 
 impl Payload {
-    /// The word that says how long it is.
     pub(crate) fn length(&self) -> Option<&Word> {
         match &self.count {
             Count::Word(word) => Some(word),
@@ -52,7 +49,6 @@ impl Payload {
         }
     }
 
-    /// The expression of `len`.
     pub(crate) fn len(&self) -> Option<&Expr> {
         match &self.count {
             Count::Given(expr) => Some(expr),
@@ -60,7 +56,6 @@ impl Payload {
         }
     }
 
-    /// The expression of `when`.
     pub(crate) fn when(&self) -> Option<&Expr> {
         match &self.presence {
             Presence::When(expr) => Some(expr),

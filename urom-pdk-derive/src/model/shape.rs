@@ -2,18 +2,14 @@
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
 
-/// The parts of a payload's type.
 pub(crate) struct Shape {
-    /// The type without its `Option`.
     pub(crate) inner: Type,
-    /// Whether there is an `Option`.
     pub(crate) option: bool,
     pub(crate) form: Form,
     /// The type of its elements, when the spelling names one.
     pub(crate) element: Option<Type>,
 }
 
-/// The forms that a payload can have.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Form {
     /// `&'a [u8]`.
@@ -30,7 +26,6 @@ pub(crate) enum Form {
     Owned,
     /// `Received`.
     Received,
-    /// Any other type.
     Other,
 }
 
@@ -98,7 +93,6 @@ pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// The only type argument.
 pub(crate) fn only_type(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     let mut types = arguments.args.iter().filter_map(|argument| match argument {

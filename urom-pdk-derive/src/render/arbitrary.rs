@@ -1,8 +1,5 @@
-//! Arbitrary messages for tests: fields first, then each payload as they say, then whether all of
-//! it can be written.
-//!
-//! All of it goes through a macro of `urom-abi` that gives nothing back unless that crate's
-//! `test-util` is on, so a protocol's crate needs no feature of its own.
+//! Arbitrary messages for tests. A macro of `urom-abi` drops them unless that crate's `test-util` is
+//! on, so a protocol's crate needs no feature of its own.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -13,7 +10,6 @@ use crate::model::{Count, Field, Payload, Presence, Role, Variant, Word};
 use crate::names;
 
 impl Render<'_> {
-    /// A function for each variant, and the implementations of `Arbitrary`.
     pub(super) fn arbitrary(&self) -> TokenStream {
         let krate = &self.model.krate;
         let lifetime = self.model.lifetime.clone().unwrap_or_else(|| parse_quote!('arbitrary));
@@ -38,7 +34,6 @@ impl Render<'_> {
         quote!(#krate::__arbitrary! { use __p::arbitrary as __a; #(#makers)* #whole #(#structs)* })
     }
 
-    /// The function that makes up messages which can be written.
     fn kind(&self) -> Ident {
         names::local(if self.model.is_command() { "command" } else { "notification" })
     }
@@ -49,14 +44,12 @@ impl Render<'_> {
         let maker = variant.constant("arbitrary");
         let values = variant.values().filter(|field| !field.is_payload()).map(|field| {
             let (local, place) = (field.local(), field.place());
-            match (&field.role, self.checked_type(variant, field)) {
-                (Role::Codec(_), ty) => {
-                    let decode = field.constant("decode_of");
-                    quote!(let #local = __a::coded(#input, #place, #ty, #decode)?;)
-                }
-                (_, None) => quote!(let mut #local = __a::plain(#input, #place)?;),
-                (_, Some(ty)) => quote!(let mut #local = __a::value(#input, #place, #ty)?;),
+            let ty = self.described_type(variant, field);
+            if let Role::Codec(_) = field.role {
+                let decode = field.constant("decode_of");
+                return quote!(let #local = __a::coded(#input, #place, #ty, #decode)?;);
             }
+            quote!(let mut #local = __a::value(#input, #place, #ty)?;)
         });
         let payloads = variant.payloads();
         let payloads =
@@ -82,8 +75,7 @@ impl Render<'_> {
         }
     }
 
-    /// Statements that make up a payload, and write its words into the fields that they are members
-    /// of.
+    /// Statements that make up a payload and the words of it that are members of fields.
     fn made_up(
         &self,
         variant: &Variant,
@@ -123,7 +115,6 @@ impl Render<'_> {
         quote!(let #local = #value; #(#words)*)
     }
 
-    /// What an expression gets for a field.
     fn made_up_argument(&self, field: &Field) -> TokenStream {
         let local = field.local();
         match field.role {

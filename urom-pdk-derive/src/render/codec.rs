@@ -10,7 +10,6 @@ use crate::model::{Field, Role};
 use crate::{names, tokens};
 
 impl Render<'_> {
-    /// The functions that call those of codecs.
     pub(super) fn codecs(&self) -> TokenStream {
         self.model.variants.iter().flat_map(|variant| &variant.fields).filter_map(codec).collect()
     }

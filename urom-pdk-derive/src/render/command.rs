@@ -46,16 +46,17 @@ impl Commands<'_> {
         let notification = self.notifications();
         let checks = self.render.model.variants.iter().enumerate().map(|(at, variant)| {
             let span = variant.reply.as_ref().and_then(|reply| reply.segments.last()).span();
-            let check = quote!(__p::assert_answer(__ANSWERS, &__DESCRIPTION, #at));
+            let check = quote!(__p::assert_answer(__ANSWERS, __COMMANDS, #at));
             tokens::written_at(quote!(const _: () = #check;), span)
         });
         quote! {
+            // Once, because rustc looks at all that a reference leads to.
             const __ANSWERS: &__p::Messages = &#notification::DESCRIPTION;
+            const __COMMANDS: &__p::Messages = &__DESCRIPTION;
             #(#checks)*
         }
     }
 
-    /// The enum's own functions.
     fn whole(&self) -> TokenStream {
         let bytes = names::local("bytes");
         let decode = self.render.by_tag(&bytes, |variant| {

@@ -136,7 +136,6 @@ fn path_of(variant: &Variant, word: &Word, own: String) -> String {
     }
 }
 
-/// A constant expression for `describe::Count`.
 fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
     match (&payload.count, payload.literal()) {
         (Count::Fixed, _) => {
@@ -174,7 +173,6 @@ fn constants(variant: &Variant, payload: &Payload) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Finds paths that are named as constants are.
 struct Constants<'a> {
     variant: &'a Variant,
     paths: Vec<(String, TokenStream)>,
@@ -220,7 +218,6 @@ impl<'ast> Visit<'ast> for Constants<'_> {
     fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
 }
 
-/// Whether a path in an expression of `variant` is that of a constant, by its name.
 pub(super) fn is_constant(variant: &Variant, path: &Path) -> bool {
     path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
         && path.get_ident().is_none_or(|name| variant.field(name).is_none())
@@ -231,7 +228,6 @@ fn is_screaming(name: &str) -> bool {
     name.contains(char::is_uppercase) && !name.contains(char::is_lowercase)
 }
 
-/// `N` of `&'a [T; N]`.
 fn array_len(ty: &Type) -> Option<&Expr> {
     match ty {
         Type::Reference(reference) => array_len(&reference.elem),

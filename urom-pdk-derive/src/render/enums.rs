@@ -10,13 +10,11 @@ use crate::model::{Field, Role, Variant};
 use crate::{names, tokens};
 
 impl Render<'_> {
-    /// The enum with its parameters, as a type.
     pub(super) fn enum_type(&self) -> TokenStream {
         let (ident, (_, parameters, _)) = (&self.model.ident, self.model.generics.split_for_impl());
         quote!(#ident #parameters)
     }
 
-    /// The lifetime of the variant's structure, when it borrows.
     pub(super) fn borrowed(&self, variant: &Variant) -> Option<&Lifetime> {
         self.model
             .lifetime
@@ -24,7 +22,6 @@ impl Render<'_> {
             .filter(|_| variant.values().any(|field| self.borrows_type(&field.ty)))
     }
 
-    /// Whether a type mentions the enum's lifetime.
     pub(super) fn borrows_type(&self, ty: &Type) -> bool {
         let of = |lifetime: &Lifetime| {
             tokens::lifetimes_in(ty.to_token_stream()).iter().any(|name| lifetime.ident == *name)
@@ -32,7 +29,6 @@ impl Render<'_> {
         self.model.lifetime.as_ref().is_some_and(of)
     }
 
-    /// The parameters of the variant's structure: none, or its lifetime.
     pub(super) fn parameters(&self, variant: &Variant) -> TokenStream {
         self.borrowed(variant).map(|lifetime| quote!(<#lifetime>)).unwrap_or_default()
     }
@@ -43,7 +39,6 @@ impl Render<'_> {
         if self.borrowed(variant).is_some() { quote!(#name<#lifetime>) } else { quote!(#name) }
     }
 
-    /// The variant's structure as a type, borrowing for the enum's lifetime.
     pub(super) fn own_type(&self, variant: &Variant) -> TokenStream {
         let (name, parameters) = (&variant.ident, self.parameters(variant));
         quote!(#name #parameters)
@@ -75,7 +70,6 @@ impl Render<'_> {
         self.by_tags(bytes, variants.map(|variant| (std::slice::from_ref(variant), arm(variant))))
     }
 
-    /// The same with an arm for each group of variants.
     pub(super) fn by_tags<'v>(
         &self,
         bytes: &Ident,

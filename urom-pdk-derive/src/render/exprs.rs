@@ -11,7 +11,6 @@ use crate::model::{Field, Payload, Role, Variant};
 use crate::tokens;
 
 impl Render<'_> {
-    /// The functions of all expressions.
     pub(super) fn expressions(&self) -> TokenStream {
         let mut functions = TokenStream::new();
         for variant in &self.model.variants {

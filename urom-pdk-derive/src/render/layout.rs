@@ -1,5 +1,4 @@
-//! What stands in the fixed part: a description of each field and word, and a constant that reads
-//! and writes it.
+//! The fixed part: a description of each field and word, and a constant that reads and writes it.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -24,14 +23,12 @@ struct Slot {
 }
 
 impl Render<'_> {
-    /// The tag's type.
     pub(super) fn tag_type(&self) -> TokenStream {
         let name = Ident::new(&self.model.tag.name(), Span::call_site());
         quote!(__p::#name)
     }
 
-    /// The constants: the description of each field, the length of the fixed part, and each field's
-    /// place.
+    /// The description and the place of each field, and the length of the fixed part.
     pub(super) fn layout(&self) -> TokenStream {
         let krate = &self.model.krate;
         let imports = quote! {
@@ -94,7 +91,6 @@ impl Render<'_> {
         quote!(#whole #(#variants)* #(#elements)*)
     }
 
-    /// What stands in the variant's own structure, in order.
     fn slots(&self, variant: &Variant) -> Vec<Slot> {
         variant.body().flat_map(|field| self.slots_of(variant, field)).collect()
     }
@@ -146,7 +142,6 @@ impl Render<'_> {
         }
     }
 
-    /// The described fields between tag and union.
     pub(super) fn header_items(&self) -> TokenStream {
         let docs = self.header_slots().into_iter().map(|slot| slot.docs).collect::<Vec<_>>();
         if docs.is_empty() {
@@ -156,7 +151,6 @@ impl Render<'_> {
         }
     }
 
-    /// The described fields of the variant's own structure.
     pub(super) fn items(&self, variant: &Variant) -> TokenStream {
         let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let docs = self.slots(variant).into_iter().map(|slot| slot.docs);
@@ -175,7 +169,6 @@ impl Render<'_> {
         quote!(const { &#fields[#at].ty })
     }
 
-    /// The constants that read and write the variant's fields.
     fn places(&self, variant: &Variant) -> TokenStream {
         let place = |of: &Ident, at: usize, slot: &Slot| {
             let Slot { constant, ty, unsure, .. } = slot;
@@ -217,7 +210,6 @@ impl Render<'_> {
     }
 }
 
-/// The constants of what lies between tag and union.
 fn header_consts(tag: &TokenStream, header: &[Slot]) -> TokenStream {
     let (count, items) = (Literal::usize_unsuffixed(header.len()), header.iter());
     let items = items.map(|slot| &slot.item);

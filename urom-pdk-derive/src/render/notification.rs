@@ -9,7 +9,6 @@ use crate::model::{Field, Variant};
 use crate::names;
 
 impl Render<'_> {
-    /// Everything of a notification enum but the structures.
     pub(super) fn notifications(&self) -> TokenStream {
         let (this, bytes) = (self.enum_type(), names::local("bytes"));
         let decode = self.by_tag(&bytes, |variant| {
@@ -141,7 +140,6 @@ impl Render<'_> {
         }
     }
 
-    /// Statements that write the echoed fields.
     fn write_echo(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
         let fields = variant.echoed().map(|field| {
             let (ident, place) = (&field.ident, field.place());

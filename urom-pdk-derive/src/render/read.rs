@@ -18,6 +18,9 @@ impl Render<'_> {
         fixed: &Ident,
         check: &TokenStream,
     ) -> (TokenStream, Vec<TokenStream>) {
+        if self.inert {
+            return Default::default();
+        }
         let (message, is_command) = (variant.name(), self.model.is_command());
         let [behind, tail] = ["behind", "tail"].map(names::local);
         let bytes =
@@ -57,22 +60,17 @@ impl Render<'_> {
     fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
         let (local, place) = (field.local(), field.place());
         let (message, name) = (variant.name(), field.name());
-        let read = match self.checked_type(variant, field) {
-            None => quote!(#place.read(#fixed)),
-            Some(ty) => quote!(#place.checked(#fixed, #message, #name, #ty)?),
+        let read = if field.is_plain() && validate::is_number(&field.ty) {
+            quote!(#place.read(#fixed))
+        } else {
+            let ty = self.described_type(variant, field);
+            quote!(#place.checked(#fixed, #message, #name, #ty)?)
         };
         if let Role::Codec(_) = field.role {
             let decode = field.constant("decode_of");
             return quote!(let #local = __p::decoded(#message, #name, #decode(#read))?;);
         }
         quote!(let #local = #read;)
-    }
-
-    /// The description, as a reference, of the type of a field whose bytes may be no value of it,
-    /// as far as the spelling tells.
-    pub(super) fn checked_type(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
-        let is_any = field.is_plain() && validate::is_number(&field.ty);
-        (!is_any).then(|| self.described_type(variant, field))
     }
 
     /// The local of a payload: of a command its value, of a notification which bytes it is.
@@ -130,7 +128,6 @@ impl Render<'_> {
         }
     }
 
-    /// What an expression gets for a field while the message is read.
     fn argument(&self, field: &Field) -> TokenStream {
         let (local, view) = (field.local(), view(field));
         match field.role {

@@ -9,7 +9,6 @@ use crate::model::{Field, Form, Kind, Role, Shape, Variant};
 use crate::{names, validate};
 
 impl Render<'_> {
-    /// The structures, and for notifications those of the echoed fields.
     pub(super) fn structs(&self) -> TokenStream {
         let variants = self.model.variants.iter().map(|variant| match self.model.kind {
             Kind::Command(_) => {

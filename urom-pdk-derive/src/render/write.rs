@@ -11,6 +11,7 @@ use crate::model::{Field, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens};
 
 /// The parts of the code that writes one variant.
+#[derive(Default)]
 pub(super) struct Writing {
     /// Statements that compute the words and check that fields and payloads agree.
     pub(super) prepare: TokenStream,
@@ -26,6 +27,9 @@ impl Render<'_> {
         variant: &Variant,
         value: impl Fn(&Field) -> TokenStream,
     ) -> Writing {
+        if self.inert {
+            return Writing::default();
+        }
         let words = variant.payloads().flat_map(|(_, payload)| payload.words());
         let copied = words.filter_map(|(word, _)| match word {
             Some(Word::Member(at, _)) => Some(*at),
@@ -45,7 +49,6 @@ impl Render<'_> {
         Writing { prepare, fill: writer.fill(fixed) }
     }
 
-    /// The body of a command's `encode`.
     pub(super) fn encoding(
         &self,
         out: &Ident,
@@ -69,7 +72,6 @@ impl Render<'_> {
     }
 }
 
-/// A statement that writes the tag.
 pub(super) fn write_tag(fixed: &Ident, variant: &Variant) -> TokenStream {
     let tag = Literal::u64_unsuffixed(variant.tag);
     quote!(__TAG.write(#fixed, &#tag);)
@@ -84,7 +86,6 @@ struct Writer<'a, V> {
 }
 
 impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
-    /// Statements that compute all words of a payload.
     fn words(&self, field: &Field, payload: &Payload) -> TokenStream {
         let mut statements = TokenStream::new();
         for ((word, function), own) in payload.words().into_iter().zip(["address", "length"]) {
@@ -110,7 +111,6 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         statements
     }
 
-    /// A word that is a field.
     fn word(&self, payload: &Field, function: &str, word: &Field) -> TokenStream {
         let (local, ty) = (word.local(), &word.ty);
         let call = self.about(payload, function, ty.span());
@@ -135,7 +135,6 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         quote!(#when #len)
     }
 
-    /// What an expression gets for a field while the message is written.
     fn argument(&self, field: &Field) -> TokenStream {
         let (value, place) = ((self.value)(field), field.place());
         match field.role {
@@ -147,7 +146,6 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         }
     }
 
-    /// Statements that write everything into its place.
     fn fill(&self, fixed: &Ident) -> TokenStream {
         let tag = write_tag(fixed, self.variant);
         let fields = self.variant.fields.iter().map(|field| {
@@ -175,7 +173,6 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
     }
 }
 
-/// The local of a word at a payload's own place.
 fn own_word(own: &str, payload: &Field) -> Ident {
     names::local(&format!("{own}_of_{}", payload.name()))
 }

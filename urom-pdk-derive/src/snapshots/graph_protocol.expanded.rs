@@ -116,18 +116,19 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_Loopback < 'arbitrary > (input : & mut
         __a::Unstructured < 'arbitrary >) -> __a::Made < Loopback > { let mut f0 =
-        __a::plain(input, __AT_Loopback_data) ?; __p::Ok(Loopback { data : f0 }) } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Command { fn arbitrary(input : &
-        mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::one_of(input, 1usize, | input, chosen | match chosen { _ =>
-        __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn arbitrary(input : &
-        mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::command(input, __arbitrary_Loopback) } }
+        __a::value(input, __AT_Loopback_data, const { & __FIELDS_Loopback[0].ty }) ?;
+        __p::Ok(Loopback { data : f0 }) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary
+        > for Command { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
+        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
+        { _ => __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } }
+        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::command(input, __arbitrary_Loopback) } }
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 0usize);
+    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
@@ -406,15 +407,15 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_LoopbackDone < 'arbitrary > (input : &
         mut __a::Unstructured < 'arbitrary >) -> __a::Made < (LoopbackDone,
-        LoopbackDoneEcho) > { let mut f0 = __a::plain(input, __AT_LoopbackDone_data) ?;
-        __p::Ok((LoopbackDone { data : f0 }, LoopbackDoneEcho {})) } impl < 'arbitrary >
-        __a::Arbitrary < 'arbitrary > for Notification { fn arbitrary(input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > { __a::one_of(input,
-        1usize, | input, chosen | match chosen { _ => __a::notification(input,
-        __arbitrary_LoopbackDone).map(__p::From::from), }) } } impl < 'arbitrary >
-        __a::Arbitrary < 'arbitrary > for LoopbackDone { fn arbitrary(input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
+        LoopbackDoneEcho) > { let mut f0 = __a::value(input, __AT_LoopbackDone_data,
+        const { & __FIELDS_LoopbackDone[0].ty }) ?; __p::Ok((LoopbackDone { data : f0 },
+        LoopbackDoneEcho {})) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for
+        Notification { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
+        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
+        { _ => __a::notification(input, __arbitrary_LoopbackDone).map(__p::From::from),
+        }) } } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for LoopbackDone { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
     }
     const _: () = {
         let _ = (Notification::decode, Notification::encode);

@@ -129,7 +129,8 @@ const _: () = {
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 0usize);
+    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };

@@ -388,28 +388,32 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_MemMap < 'a > (input : & mut
         __a::Unstructured < 'a >) -> __a::Made < MemMap < 'a > > { let mut f0 =
-        __a::plain(input, __AT_MemMap_context) ?; let mut f1 = __a::value(input,
-        __AT_MemMap_map_params, const { & __FIELDS_MemMap[1].ty }) ?; let f2 =
-        __a::borrowed:: < & 'a[u8] > (input, __p::Some(true), __a::Length:: < __p::u64 >
-        ::Free) ?; f1.exported_memh_buffer = __p::address_word("MemMap", "exported_memh",
-        & f2) ?; __p::Ok(MemMap { context : f0, map_params : f1, exported_memh : f2 }) }
-        fn __arbitrary_TagSend < 'a > (input : & mut __a::Unstructured < 'a >) ->
-        __a::Made < TagSend < 'a > > { let mut f0 = __a::plain(input,
-        __AT_TagSend_context) ?; let mut f1 = __a::plain(input, __AT_TagSend_dest) ?; let
-        mut f3 = __a::plain(input, __AT_TagSend_tag) ?; let f2 = __a::data(input,
-        __a::Length:: < __p::u64 > ::Free) ?; __p::Ok(TagSend { context : f0, dest : f1,
-        data : f2, tag : f3 }) } fn __arbitrary_TagRecv < 'a > (input : & mut
-        __a::Unstructured < 'a >) -> __a::Made < TagRecv > { let mut f0 =
-        __a::plain(input, __AT_TagRecv_context) ?; let mut f1 = __a::plain(input,
-        __AT_TagRecv_buffer) ?; let mut f2 = __a::plain(input, __AT_TagRecv_count) ?; let
-        mut f3 = __a::plain(input, __AT_TagRecv_tag) ?; let mut f4 = __a::plain(input,
-        __AT_TagRecv_tag_mask) ?; let mut f5 = __a::plain(input, __AT_TagRecv_memh_id) ?;
-        __p::Ok(TagRecv { context : f0, buffer : f1, count : f2, tag : f3, tag_mask : f4,
-        memh_id : f5 }) } impl < 'a > __a::Arbitrary < 'a > for Command < 'a > { fn
-        arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
-        __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
-        __a::command(input, __arbitrary_MemMap).map(__p::From::from), 1usize =>
-        __a::command(input, __arbitrary_TagSend).map(__p::From::from), _ =>
+        __a::value(input, __AT_MemMap_context, const { & __FIELDS_MemMap[0].ty }) ?; let
+        mut f1 = __a::value(input, __AT_MemMap_map_params, const { & __FIELDS_MemMap[1]
+        .ty }) ?; let f2 = __a::borrowed:: < & 'a[u8] > (input, __p::Some(true),
+        __a::Length:: < __p::u64 > ::Free) ?; f1.exported_memh_buffer =
+        __p::address_word("MemMap", "exported_memh", & f2) ?; __p::Ok(MemMap { context :
+        f0, map_params : f1, exported_memh : f2 }) } fn __arbitrary_TagSend < 'a > (input
+        : & mut __a::Unstructured < 'a >) -> __a::Made < TagSend < 'a > > { let mut f0 =
+        __a::value(input, __AT_TagSend_context, const { & __FIELDS_TagSend[0].ty }) ?;
+        let mut f1 = __a::value(input, __AT_TagSend_dest, const { & __FIELDS_TagSend[1]
+        .ty }) ?; let mut f3 = __a::value(input, __AT_TagSend_tag, const { &
+        __FIELDS_TagSend[4].ty }) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 >
+        ::Free) ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
+        __arbitrary_TagRecv < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
+        < TagRecv > { let mut f0 = __a::value(input, __AT_TagRecv_context, const { &
+        __FIELDS_TagRecv[0].ty }) ?; let mut f1 = __a::value(input, __AT_TagRecv_buffer,
+        const { & __FIELDS_TagRecv[1].ty }) ?; let mut f2 = __a::value(input,
+        __AT_TagRecv_count, const { & __FIELDS_TagRecv[2].ty }) ?; let mut f3 =
+        __a::value(input, __AT_TagRecv_tag, const { & __FIELDS_TagRecv[3].ty }) ?; let
+        mut f4 = __a::value(input, __AT_TagRecv_tag_mask, const { & __FIELDS_TagRecv[4]
+        .ty }) ?; let mut f5 = __a::value(input, __AT_TagRecv_memh_id, const { &
+        __FIELDS_TagRecv[5].ty }) ?; __p::Ok(TagRecv { context : f0, buffer : f1, count :
+        f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a > __a::Arbitrary < 'a >
+        for Command < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
+        __a::Result < Self > { __a::one_of(input, 3usize, | input, chosen | match chosen
+        { 0usize => __a::command(input, __arbitrary_MemMap).map(__p::From::from), 1usize
+        => __a::command(input, __arbitrary_TagSend).map(__p::From::from), _ =>
         __a::command(input, __arbitrary_TagRecv).map(__p::From::from), }) } } impl < 'a >
         __a::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input : & mut
         __a::Unstructured < 'a >) -> __a::Result < Self > { __a::command(input,
@@ -421,9 +425,10 @@ const _: () = {
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 0usize);
-    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 1usize);
-    const _: () = __p::assert_answer(__ANSWERS, &__DESCRIPTION, 2usize);
+    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 1usize);
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 2usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
@@ -1191,22 +1196,26 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
         __a::Unstructured < 'arbitrary >) -> __a::Made < (MemMapped, MemMappedEcho) > {
-        let mut f0 = __a::plain(input, __AT_MemMapped_context) ?; let mut f1 =
-        __a::plain(input, __AT_MemMapped_memh_id) ?; __p::Ok((MemMapped { memh_id : f1 },
-        MemMappedEcho { context : f0 })) } fn __arbitrary_TagSent < 'arbitrary > (input :
-        & mut __a::Unstructured < 'arbitrary >) -> __a::Made < (TagSent, TagSentEcho) > {
-        let mut f0 = __a::plain(input, __AT_TagSent_context) ?; let mut f1 =
-        __a::plain(input, __AT_TagSent_status) ?; __p::Ok((TagSent { status : f1 },
-        TagSentEcho { context : f0 })) } fn __arbitrary_TagReceived < 'arbitrary > (input
-        : & mut __a::Unstructured < 'arbitrary >) -> __a::Made < (TagReceived,
-        TagReceivedEcho) > { let mut f0 = __a::plain(input, __AT_TagReceived_context) ?;
-        let mut f2 = __a::plain(input, __AT_TagReceived_sender_tag) ?; let mut f3 =
-        __a::plain(input, __AT_TagReceived_status) ?; let f1 = __a::received(input,
-        __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived { data : f1,
-        sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn arbitrary(input
-        : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
+        let mut f0 = __a::value(input, __AT_MemMapped_context, const { &
+        __FIELDS_MemMapped[0].ty }) ?; let mut f1 = __a::value(input,
+        __AT_MemMapped_memh_id, const { & __FIELDS_MemMapped[1].ty }) ?;
+        __p::Ok((MemMapped { memh_id : f1 }, MemMappedEcho { context : f0 })) } fn
+        __arbitrary_TagSent < 'arbitrary > (input : & mut __a::Unstructured < 'arbitrary
+        >) -> __a::Made < (TagSent, TagSentEcho) > { let mut f0 = __a::value(input,
+        __AT_TagSent_context, const { & __FIELDS_TagSent[0].ty }) ?; let mut f1 =
+        __a::value(input, __AT_TagSent_status, const { & __FIELDS_TagSent[1].ty }) ?;
+        __p::Ok((TagSent { status : f1 }, TagSentEcho { context : f0 })) } fn
+        __arbitrary_TagReceived < 'arbitrary > (input : & mut __a::Unstructured <
+        'arbitrary >) -> __a::Made < (TagReceived, TagReceivedEcho) > { let mut f0 =
+        __a::value(input, __AT_TagReceived_context, const { & __FIELDS_TagReceived[0].ty
+        }) ?; let mut f2 = __a::value(input, __AT_TagReceived_sender_tag, const { &
+        __FIELDS_TagReceived[3].ty }) ?; let mut f3 = __a::value(input,
+        __AT_TagReceived_status, const { & __FIELDS_TagReceived[4].ty }) ?; let f1 =
+        __a::received(input, __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived {
+        data : f1, sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) }
+        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
         __a::notification(input, __arbitrary_MemMapped).map(__p::From::from), 1usize =>
         __a::notification(input, __arbitrary_TagSent).map(__p::From::from), _ =>
         __a::notification(input, __arbitrary_TagReceived).map(__p::From::from), }) } }

@@ -53,7 +53,6 @@ fn divides(name: &str) -> bool {
     }
 }
 
-/// The operators as methods of their traits.
 fn is_operator(name: &str) -> bool {
     matches!(name, "add" | "sub" | "mul" | "div" | "rem" | "neg" | "shl" | "shr")
 }
@@ -87,8 +86,7 @@ fn instead_of(name: &str) -> Option<String> {
     Some(instead.to_owned())
 }
 
-/// The same for a path, if it is one to a function of the standard library: `u32::pow`,
-/// `Ord::clamp`, `std::ops::Add::add`.
+/// The same for a path to such a function: `u32::pow`, `Ord::clamp`, `std::ops::Add::add`.
 fn instead_of_path(path: &ExprPath) -> Option<String> {
     let names =
         path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
@@ -218,7 +216,6 @@ fn is_divisor(expr: &Expr) -> bool {
     }
 }
 
-/// Whether it is made of literals alone.
 fn is_literal(expr: &Expr) -> bool {
     match bare(expr) {
         Expr::Lit(_) => true,

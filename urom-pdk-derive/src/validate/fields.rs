@@ -24,7 +24,6 @@ const CLASHES: [(&str, &str, &str); 11] = [
     ("when", "unless", "either says whether the bytes follow"),
 ];
 
-/// Checks each field's keys.
 pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         for (key, other, why) in CLASHES {
@@ -104,7 +103,6 @@ fn cannot_travel(Unsafe { culprit, why, instead }: Unsafe<'_>, errors: &mut Erro
 const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, `Data<'a>`";
 const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
 
-/// A payload of a command.
 fn borrowed(field: &Field, errors: &mut Errors) {
     let shape = &field.shape;
     let (found, element) = (names::written(&shape.inner), shape.element.as_ref());
@@ -120,7 +118,6 @@ fn borrowed(field: &Field, errors: &mut Errors) {
     }
 }
 
-/// Some other type that is marked as a payload.
 fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Errors) {
     let found = names::written(ty);
     match payload_for(ty, is_command) {
@@ -129,7 +126,6 @@ fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Error
     }
 }
 
-/// A payload of a notification.
 fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
     let shape = &field.shape;
     match shape.form {

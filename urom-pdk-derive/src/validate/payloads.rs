@@ -15,7 +15,6 @@ pub(super) fn payloads(model: &Messages, variant: &Variant, errors: &mut Errors)
     }
 }
 
-/// What says how long a payload is fits its type.
 fn length(Field { keys, shape, .. }: &Field, payload: &Payload, errors: &mut Errors) {
     let Some(len) = &keys.len else { return };
     match payload.count {
@@ -28,7 +27,6 @@ fn length(Field { keys, shape, .. }: &Field, payload: &Payload, errors: &mut Err
     }
 }
 
-/// What says whether a payload is there fits its type.
 fn presence(field: &Field, payload: &Payload, errors: &mut Errors) {
     let Field { keys, shape, ty, .. } = field;
     let found = names::written(&shape.inner);

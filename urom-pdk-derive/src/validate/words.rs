@@ -33,7 +33,6 @@ pub(super) fn words(variant: &Variant, errors: &mut Errors) {
     }
 }
 
-/// The words that a payload's keys name.
 fn named<'a>(variant: &Variant, keys: &'a FieldKeys) -> Vec<&'a [Ident]> {
     let mut paths = Vec::new();
     if let Some(Addr::Path(path)) = keys.addr.as_ref().map(|key| &key.value) {

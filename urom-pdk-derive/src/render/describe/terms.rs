@@ -42,7 +42,6 @@ fn compared(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     Some(quote!(__p::compare(__p::Term::#left, __p::Sign::#sign, __p::Term::#right)))
 }
 
-/// A variant of `describe::Term`.
 fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     match bare(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
@@ -65,7 +64,6 @@ fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     }
 }
 
-/// The length of a payload.
 fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
     let Expr::Path(path) = bare(&call.receiver) else { return None };
     let payload = variant.field(path.path.get_ident()?).filter(|field| field.is_payload())?;
@@ -74,7 +72,6 @@ fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
     is_len.then(|| quote!(Length(#name)))
 }
 
-/// A field or a constant of one name.
 fn named(variant: &Variant, name: &Ident) -> Option<TokenStream> {
     match variant.field(name) {
         Some(field) => {
@@ -90,7 +87,6 @@ fn constant(variant: &Variant, path: &syn::Path) -> Option<TokenStream> {
     is_constant(variant, path).then(|| quote!(Constant(#name)))
 }
 
-/// A field or a member of one.
 fn field(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     let (mut members, mut root) = (Vec::new(), expr);
     while let Expr::Field(access) = root {
