@@ -1,5 +1,5 @@
-//! Definitions that another macro makes: what it fills in arrives in groups without a sign, and out of
-//! macros within macros each part has a hygiene of its own.
+//! Definitions that another macro makes: what it fills in arrives in invisible groups, and parts
+//! from macros within macros have a hygiene of their own.
 
 #![deny(warnings)]
 

@@ -1,5 +1,5 @@
-//! What cannot be described: enums that are more than a number or of a size that nobody knows, generic
-//! types, unions, and keys that do not exist.
+//! What cannot be described: enums with fields or of an unknown size, generic types, unions, and
+//! keys that do not exist.
 
 #[derive(urom_abi::Described)]
 #[repr(u8)]

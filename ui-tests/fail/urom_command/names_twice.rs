@@ -1,5 +1,5 @@
-//! Mistakes that rustc reports, and once: names that stand twice, a lifetime that no payload has, and
-//! types without a length.
+//! Mistakes that rustc reports, and once: names that stand twice, a lifetime that no payload has,
+//! and types without a length.
 
 use urom_abi::{urom_command, urom_notification};
 

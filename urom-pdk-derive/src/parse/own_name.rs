@@ -1,4 +1,4 @@
-//! `Self` in a definition: the enum's name replaces it, because in generated items it is another type.
+//! `Self` in a definition: replaced by the enum's name, because generated items are other types.
 
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprLit, ItemEnum, Lit, LitStr, Meta};
