@@ -9,8 +9,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use counting_allocator::{CountingAllocator, allocations_of};
 use common::{Pair, TRANSPORTS, announced};
+use counting_allocator::{CountingAllocator, allocations_of};
 use ucx::{AmFlags, Mesh};
 
 #[global_allocator]

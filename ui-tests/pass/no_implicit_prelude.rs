@@ -1,12 +1,17 @@
-//! Generated code needs no prelude.
+//! Generated code needs no prelude, and nothing of the standard library's names.
 
+#![no_std]
 #![no_implicit_prelude]
+#![deny(warnings)]
+
+extern crate std as other;
 
 #[::urom_abi::urom_command(plugin = "bare", version = 1)]
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::cmp::PartialEq)]
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq, ::core::cmp::PartialOrd, ::core::cmp::Ord, ::core::hash::Hash)]
 pub enum Command<'a> {
     #[urom(reply = Done)]
-    Work { #[urom(echo)] context: u64, value: [u16; 4] },
+    Work { #[urom(echo)] context: u64, value: [u16; 4], #[urom(inline)] list: ::urom_abi::Elements<'a, u32> },
     #[urom(reply = Brought)]
     Bring {
         #[urom(inline, addr = none, len = 4, when = flag == 1)]
@@ -34,7 +39,7 @@ impl Handler for Bare {
         ::core::result::Result::Ok(Bare)
     }
 
-    async fn work(&self, _: &::urom_pdk::Context, _: Work) -> ::urom_pdk::Result<Done> {
+    async fn work(&self, _: &::urom_pdk::Context, _: Work<'_>) -> ::urom_pdk::Result<Done> {
         ::core::result::Result::Ok(Done {})
     }
 
@@ -44,4 +49,11 @@ impl Handler for Bare {
     }
 }
 
-fn main() {}
+fn main() {
+    let list = ::core::convert::Into::into(&[2, 3]);
+    let work = Work { context: 1, value: [0; 4], list };
+    let mut bytes = [0; 128];
+    let len = Command::encode(&::core::convert::Into::into(work), &mut bytes).unwrap();
+    ::core::assert_eq!(Work::decode(&bytes[..len]), ::core::result::Result::Ok(work));
+    ::core::assert!(other::format!("{work:?}").contains("list: [2, 3]"));
+}

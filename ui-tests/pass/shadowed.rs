@@ -116,45 +116,4 @@ mod protocol {
     }
 }
 
-struct Worker;
-
-#[urom_pdk::urom_plugin]
-impl protocol::Handler for Worker {
-    fn open(_: &urom_pdk::OpenContext) -> urom_pdk::Result<Self> {
-        Ok(Worker)
-    }
-
-    async fn work(&self, _: &urom_pdk::Context, _: protocol::Work) -> urom_pdk::Result<protocol::Done> {
-        Err(urom_pdk::DocaError::NOT_FOUND.into())
-    }
-
-    async fn s(&self, _: &urom_pdk::Context, _: protocol::S) -> urom_pdk::Result<protocol::Done> {
-        Err(urom_pdk::DocaError::NOT_FOUND.into())
-    }
-}
-
-#[urom_pdk::urom_plugin(export = false)]
-impl protocol::payloads::Handler for Worker {
-    fn open(_: &urom_pdk::OpenContext) -> urom_pdk::Result<Self> {
-        Ok(Worker)
-    }
-
-    async fn send(
-        &self,
-        _: &urom_pdk::Context,
-        cmd: protocol::payloads::Send<'_>,
-    ) -> urom_pdk::Result<protocol::payloads::Done> {
-        let incoming = urom_abi::Payload::from(cmd.out).into();
-        Ok(protocol::payloads::Done { incoming, tail: None, bytes: cmd.what })
-    }
-
-    async fn recv(
-        &self,
-        _: &urom_pdk::Context,
-        _: protocol::payloads::Recv,
-    ) -> urom_pdk::Result<protocol::payloads::Done> {
-        Err(urom_pdk::DocaError::NOT_FOUND.into())
-    }
-}
-
 fn main() {}

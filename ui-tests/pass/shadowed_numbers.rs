@@ -43,23 +43,6 @@ mod protocol {
     }
 }
 
-struct Worker;
-
-#[urom_pdk::urom_plugin]
-impl protocol::Handler for Worker {
-    fn open(_: &urom_pdk::OpenContext) -> urom_pdk::Result<Self> {
-        Ok(Worker)
-    }
-
-    async fn work(&self, _: &urom_pdk::Context, cmd: protocol::Work<'_>) -> urom_pdk::Result<protocol::Done> {
-        Ok(protocol::Done { values: cmd.values.to_vec().into() })
-    }
-
-    async fn rest(&self, _: &urom_pdk::Context, _: protocol::Rest) -> urom_pdk::Result<protocol::Done> {
-        Err(urom_pdk::DocaError::NOT_FOUND.into())
-    }
-}
-
 fn main() {
     let rest = protocol::Rest { context: 7 };
     let mut bytes = [0; protocol::Command::FIXED_LEN];

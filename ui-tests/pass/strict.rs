@@ -1,4 +1,4 @@
-//! Generated code has documentation and no warning, whether it is used or private.
+//! Generated code has documentation and no warning, also where a variant is deprecated.
 
 #![deny(warnings, missing_docs, unreachable_pub, missing_debug_implementations, unused_qualifications)]
 #![deny(clippy::all, clippy::pedantic)]
@@ -40,42 +40,6 @@ pub mod public {
             #[urom(echo)]
             context: u64,
         },
-    }
-}
-
-mod private {
-    #[urom_abi::urom_command(plugin = "strict", version = 1)]
-    #[derive(Debug)]
-    enum Command<'a> {
-        #[urom(reply = Done)]
-        Work { value: u64 },
-        #[urom(reply = Owned)]
-        Send { #[urom(inline)] bytes: &'a [u8], #[urom(inline, len = more)] elements: urom_abi::Elements<'a, u32>, more: u8 },
-    }
-
-    #[urom_abi::urom_notification]
-    #[derive(Debug)]
-    enum Notification {
-        Done,
-        Owned { #[urom(inline)] bytes: urom_abi::Payload },
-    }
-
-    #[derive(Debug)]
-    struct Worker;
-
-    #[urom_pdk::urom_plugin(export = false)]
-    impl Handler for Worker {
-        fn open(_: &urom_pdk::OpenContext) -> urom_pdk::Result<Self> {
-            Ok(Worker)
-        }
-
-        async fn work(&self, _: &urom_pdk::Context, _: Work) -> urom_pdk::Result<Done> {
-            Ok(Done)
-        }
-
-        async fn send(&self, _: &urom_pdk::Context, cmd: Send<'_>) -> urom_pdk::Result<Owned> {
-            Ok(Owned { bytes: cmd.bytes.into() })
-        }
     }
 }
 

@@ -1,109 +1,204 @@
 //! The generated client and handler, over sides that do nothing but call each other.
 
-mod kinds;
+#[path = "forms_protocol/mod.rs"]
+mod forms;
 mod sides;
 
-use kinds::{
-    Arrays, Client, Counted, Finished, Floats, Handler, Measured, Nothing, Protocol, Signed,
+use std::num::NonZeroU64;
+
+use sandbox_protocol::{
+    Client, Handler, MapParams, MemMap, MemMapped, Protocol, TagReceived, TagRecv, TagSend, TagSent,
 };
-use kinds::{Point, Segment, Structures, Unsigned};
-use sides::{Failure, Plugin, now};
-use urom_abi::DocaError;
-use urom_abi::protocol::{Protocol as _, Serve};
+use sides::{Failure, Host, Plugin, now};
+use urom_abi::protocol::{Protocol as _, Request, Serve};
+use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 
-/// The handler: remembers what it was opened with.
-struct Calculator(u32);
+/// Receives what its tag says, and tells of what it was sent how long it was.
+struct Echoes;
 
-impl Handler<Plugin> for Calculator {
+impl Handler<Plugin> for Echoes {
     fn open(cx: &u32) -> Result<Self, Failure> {
-        if *cx == 0 { Err(Failure(DocaError::NOT_FOUND)) } else { Ok(Calculator(*cx)) }
+        if *cx == 0 { Err(Failure(DocaError::NOT_FOUND)) } else { Ok(Echoes) }
     }
 
-    async fn unsigned(&self, cx: &u32, cmd: Unsigned) -> Result<Counted, Failure> {
-        Ok(Counted { count: self.0 + cx + u32::from(cmd.a), last: [cmd.e; 3] })
+    async fn mem_map(&self, _: &u32, cmd: MemMap<'_>) -> Result<MemMapped, Failure> {
+        Ok(MemMapped { memh_id: cmd.exported_memh.len() as u64 + cmd.map_params.length })
     }
 
-    async fn signed(&self, _: &u32, _: Signed) -> Result<Measured, Failure> {
-        Err(Failure(DocaError::NOT_SUPPORTED))
+    async fn tag_send(&self, _: &u32, cmd: TagSend<'_>) -> Result<TagSent, Failure> {
+        let status = match cmd.data {
+            Data::Inline(bytes) => bytes.len() as i8,
+            Data::Registered(memory) => -(memory.len as i8),
+        };
+        Ok(TagSent { status })
     }
 
-    async fn floats(&self, _: &u32, cmd: Floats) -> Result<Measured, Failure> {
-        let point = Point { x: cmd.a, y: cmd.a };
-        Ok(Measured { segment: Segment { from: point, to: point, weight: cmd.b } })
-    }
-
-    async fn arrays(&self, _: &u32, cmd: Arrays) -> Result<Counted, Failure> {
-        Ok(Counted {
-            count: cmd.words.concat().iter().map(|word| u32::from(*word)).sum(),
-            last: [0; 3],
-        })
-    }
-
-    async fn structures(&self, _: &u32, cmd: Structures) -> Result<Measured, Failure> {
-        Ok(Measured { segment: cmd.one })
-    }
-
-    async fn nothing(&self, _: &u32, _: Nothing) -> Result<Finished, Failure> {
-        Ok(Finished)
+    async fn tag_recv(&self, _: &u32, cmd: TagRecv) -> Result<TagReceived, Failure> {
+        if cmd.count > 4096 {
+            return Err(Failure(DocaError::TOO_BIG));
+        }
+        let data = if cmd.memh_id == 0 {
+            let mut data = TagReceived::payload(cmd.count as usize)?;
+            data.fill(cmd.tag as u8);
+            Received::Inline(data)
+        } else {
+            Received::Registered { len: cmd.count }
+        };
+        Ok(TagReceived { data, sender_tag: cmd.tag, status: 0 })
     }
 }
 
-fn serve(handler: &Calculator, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-    sides::serve::<Protocol, Calculator>(handler, bytes)
-}
-
-type Host = sides::Host<Protocol, Calculator>;
-
-fn client() -> Client<Host> {
-    Protocol::client::<Host>("found")
+fn client() -> Client<Host<Protocol, Echoes>> {
+    Protocol::client("sandbox")
 }
 
 #[test]
-fn commands_reach_their_handlers_and_answers_their_tasks() {
-    let (client, worker) = (client(), Calculator(1));
-    let counted = client.task_unsigned(&worker, 2, 0, 0, 0, 9).context(77).submit().unwrap();
-    assert_eq!(now(counted), Ok(Counted { count: 103, last: [9; 3] }));
-    let counted = client.task_arrays(&worker, [0; 5], [[1, 2, 3], [4, 5, 6]], []).submit().unwrap();
-    assert_eq!(now(counted), Ok(Counted { count: 21, last: [0; 3] }));
-    let point = Point { x: 1.0, y: 2.0 };
-    let segment = Segment { from: point, to: point, weight: 0.5 };
-    let measured = client.task_structures(&worker, segment, [point; 2]).submit().unwrap();
-    assert_eq!(now(measured), Ok(Measured { segment }));
-    assert_eq!(now(client.task_nothing(&worker).submit().unwrap()), Ok(Finished));
+fn data_is_a_setter_that_takes_bytes_or_memory() {
+    let (client, worker) = (client(), Echoes);
+    let sent = |task: Result<std::future::Ready<Result<TagSent, Failure>>, Failure>| {
+        now(task.unwrap()).map(|sent| sent.status)
+    };
+    assert_eq!(sent(client.task_tag_send(&worker, 1, 2).submit()), Ok(0));
+    assert_eq!(sent(client.task_tag_send(&worker, 1, 2).data(b"hello").context(9).submit()), Ok(5));
+    let owned = Vec::from([0; 7]);
+    assert_eq!(sent(client.task_tag_send(&worker, 1, 2).data(&owned[..]).submit()), Ok(7));
+    let memory = Registered { memory: NonZeroU64::MIN, address: 0, len: 9 };
+    assert_eq!(sent(client.task_tag_send(&worker, 1, 2).data(memory).submit()), Ok(-9));
+}
+
+#[test]
+fn what_submit_returns_borrows_nothing_of_the_payload() {
+    let (client, worker) = (client(), Echoes);
+    let mapped = {
+        let handle = Vec::from([1, 2, 3]);
+        let params = MapParams::allocate(0, 100);
+        client.task_mem_map(&worker, params).exported_memh(&handle[..]).submit().unwrap()
+    };
+    assert_eq!(now(mapped), Ok(MemMapped { memh_id: 103 }));
+}
+
+#[test]
+fn received_data_is_the_answers_own() {
+    let (client, worker) = (client(), Echoes);
+    let received = now(client.task_tag_recv(&worker, 3, 7, 0).submit().unwrap()).unwrap();
+    assert_eq!(received.data, Payload::from(&[7u8; 3]).into());
+    let registered =
+        client.task_tag_recv(&worker, 3, 7, 0).memh_id(1).buffer(0x1000).submit().unwrap();
+    assert_eq!(now(registered).unwrap().data, Received::Registered { len: 3 });
+    let refused = client.task_tag_recv(&worker, u64::MAX, 7, 0).submit().unwrap();
+    assert_eq!(now(refused).unwrap_err(), Failure(DocaError::TOO_BIG));
 }
 
 #[test]
 fn a_callback_gets_what_a_future_gets() {
-    let (client, worker) = (client(), Calculator(1));
+    let (client, worker) = (client(), Echoes);
     let seen = std::rc::Rc::new(std::cell::Cell::new(None));
     let see = seen.clone();
-    client.task_floats(&worker, 1.0, 2.0).submit_with(move |answer| see.set(Some(answer))).unwrap();
-    assert_eq!(seen.take().unwrap().unwrap().segment.weight, 2.0);
+    let task = client.task_tag_send(&worker, 1, 2).data(b"hello");
+    task.submit_with(move |answer| see.set(Some(answer))).unwrap();
+    assert_eq!(seen.take().unwrap(), Ok(TagSent { status: 5 }));
 }
 
 #[test]
-fn failures_are_the_handlers_own_or_say_what_is_wrong_with_the_bytes() {
-    let (client, worker) = (client(), Calculator(1));
-    let signed = client.task_signed(&worker, 0, 0, 0, 0).submit().unwrap();
-    assert_eq!(now(signed), Err(Failure(DocaError::NOT_SUPPORTED)));
-    for wrong in [&[][..], &[0; 7], &[9; 48], &[0; 47], &[0; 49]] {
-        assert_eq!(serve(&worker, wrong), Err(Failure(DocaError::INVALID_VALUE)), "{wrong:?}");
+fn bytes_that_are_no_command_are_a_failure() {
+    for wrong in [&[][..], &[0; 7], &[9; 72], &[0; 71], &[0; 73]] {
+        let answer = sides::serve::<Protocol, Echoes>(&Echoes, wrong);
+        assert_eq!(answer, Err(Failure(DocaError::INVALID_VALUE)), "{wrong:?}");
     }
 }
 
 #[test]
 fn what_a_handler_leaves_out_has_defaults() {
-    let opened = <Protocol as Serve<Plugin, Calculator>>::open(&5).unwrap();
-    assert_eq!(opened.0, 5);
-    assert!(<Protocol as Serve<Plugin, Calculator>>::open(&0).is_err());
-    assert_eq!(<Protocol as Serve<Plugin, Calculator>>::address(&opened), Ok(Vec::new()));
-    assert!(!<Protocol as Serve<Plugin, Calculator>>::progress(&opened));
+    let open = <Protocol as Serve<Plugin, Echoes>>::open;
+    assert!(open(&0).is_err());
+    let opened = open(&5).unwrap();
+    assert_eq!(<Protocol as Serve<Plugin, Echoes>>::address(&opened), Ok(Vec::new()));
+    assert!(!<Protocol as Serve<Plugin, Echoes>>::progress(&opened));
 }
 
 #[test]
 fn a_client_is_cheap_to_hand_around_and_knows_its_plugin() {
     let client = client();
     let other = client.clone();
-    assert_eq!((*client.plugin(), *other.plugin()), ("found", "found"));
-    assert_eq!(format!("{other:?}"), "Client(worker_kinds)");
+    assert_eq!((*client.plugin(), *other.plugin()), ("sandbox", "sandbox"));
+    assert_eq!(format!("{other:?}"), "Client(worker_sandbox)");
+}
+
+/// Answers every command with what it could read of it.
+struct Forms;
+
+impl forms::Handler<Plugin> for Forms {
+    fn open(_: &u32) -> Result<Self, Failure> {
+        Ok(Forms)
+    }
+
+    async fn beside(&self, _: &u32, cmd: forms::Beside<'_>) -> Result<forms::Done, Failure> {
+        assert_eq!((cmd.first, cmd.second.to_vec()), (&b"ab"[..], vec![1, 2]));
+        Ok(forms::Done {})
+    }
+
+    async fn apart(&self, _: &u32, _: forms::Apart<'_>) -> Result<forms::Done, Failure> {
+        Ok(forms::Done {})
+    }
+
+    async fn nested(&self, _: &u32, cmd: forms::Nested<'_>) -> Result<forms::Done, Failure> {
+        cmd.data.map(|_| forms::Done {}).ok_or(Failure(DocaError::NOT_FOUND))
+    }
+
+    async fn given(&self, _: &u32, _: forms::Given<'_>) -> Result<forms::Done, Failure> {
+        Ok(forms::Done {})
+    }
+
+    async fn maybe(&self, _: &u32, _: forms::Maybe<'_>) -> Result<forms::Done, Failure> {
+        Ok(forms::Done {})
+    }
+
+    async fn optional(&self, _: &u32, cmd: forms::Optional<'_>) -> Result<forms::Done, Failure> {
+        let set = (cmd.number, cmd.color, cmd.bytes, cmd.array, cmd.elements.to_vec(), cmd.maybe);
+        let expected = (5, forms::Color::White, &b"xy"[..], b"abc", vec![1, 2], Some(&b"z"[..]));
+        if set == expected { Ok(forms::Done {}) } else { Err(Failure(DocaError::INVALID_VALUE)) }
+    }
+
+    async fn empty(&self, _: &u32, cmd: forms::Empty) -> Result<forms::Owned, Failure> {
+        Ok(forms::Owned {
+            numbers: Payload::from(vec![cmd.worker.into()]),
+            maybe: None,
+            color: forms::Color::Black,
+            as_many: None,
+        })
+    }
+}
+
+#[test]
+fn arguments_and_setters_convert_what_they_are_given() {
+    let client = forms::Protocol::client::<Host<forms::Protocol, Forms>>("forms");
+    let beside = client.task_beside(&Forms, b"ab", 0, &[1u16, 2]).worker(7).submit().unwrap();
+    assert_eq!(now(beside), Ok(forms::Done {}));
+    let nested = |data: Option<&[u8]>| {
+        now(client.task_nested(&Forms, forms::Outer::default(), data).submit().unwrap())
+    };
+    assert_eq!(nested(Some(b"")), Ok(forms::Done {}));
+    assert_eq!(nested(None), Err(Failure(DocaError::NOT_FOUND)));
+
+    let unset = client.task_optional(&Forms).submit().unwrap();
+    assert_eq!(now(unset), Err(Failure(DocaError::INVALID_VALUE)));
+    let set = client
+        .task_optional(&Forms)
+        .number(5)
+        .color(forms::Color::White)
+        .bytes(b"xy")
+        .array(b"abc")
+        .elements(Elements::from(&[1u16, 2]))
+        .maybe(&b"z"[..]);
+    assert_eq!(now(set.submit().unwrap()), Ok(forms::Done {}));
+    let empty = now(client.task_empty(&Forms).worker(3).submit().unwrap()).unwrap();
+    assert_eq!(empty.numbers.to_vec(), [3]);
+}
+
+#[test]
+fn a_payload_that_contradicts_its_fields_is_not_submitted() {
+    let client = forms::Protocol::client::<Host<forms::Protocol, Forms>>("forms");
+    let table = Elements::from(&[1u64]);
+    let task = client.task_given(&Forms, 1, 2, b"i", table, &[0u16; 3], b"UROM", b"", b"c");
+    assert_eq!(task.submit().unwrap_err(), Failure(DocaError::INVALID_VALUE));
 }

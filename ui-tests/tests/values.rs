@@ -108,8 +108,8 @@ mod protocol {
     }
 }
 
-use protocol::{Command, Dark, Mode, Name, Named, Set, Set0, Step, Way, Wide};
-use urom_abi::describe::{Type, c_header};
+use protocol::{Command, Dark, Mode, Name, Set, Set0, Step, Way, Wide};
+use urom_abi::describe::Messages;
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 
 const LEN: usize = protocol::Protocol::DESCRIPTION.commands.len;
@@ -137,11 +137,18 @@ fn bytes_of(command: &impl Request) -> Vec<u8> {
     bytes
 }
 
-/// Where a field of the first command lies.
-fn offset(name: &str) -> usize {
-    let commands = &protocol::Protocol::DESCRIPTION.commands;
-    let fields = commands.header.iter().chain(commands.variants[0].fields);
+/// Where a field of the first command or notification lies.
+fn place(messages: &Messages, name: &str) -> usize {
+    let fields = messages.header.iter().chain(messages.variants[0].fields);
     fields.into_iter().find(|field| field.name == name).unwrap().offset
+}
+
+fn offset(name: &str) -> usize {
+    place(&protocol::Protocol::DESCRIPTION.commands, name)
+}
+
+fn offset_in_answer(name: &str) -> usize {
+    place(&protocol::Protocol::DESCRIPTION.notifications, name)
 }
 
 #[test]
@@ -198,15 +205,13 @@ fn a_notification_with_a_wrong_value_is_refused_by_the_host() {
     let reply = Set { done: true, way: Way::Up }.into_descriptor(&echo).unwrap();
     let bytes = reply.payload().to_vec();
     assert_eq!(Set::decode(&bytes[..], &echo).unwrap(), Set { done: true, way: Way::Up });
-    let fields = protocol::Protocol::DESCRIPTION.notifications.variants[0].fields;
-    let at = |name: &str| fields.iter().find(|field| field.name == name).unwrap().offset;
     for (name, want) in [
         ("done", "Set: done: 8 is no `bool`: expected 0 or 1"),
         ("way", "Set: way: 8 is no `Way`: expected 1 (Up), -1 (Down)"),
         ("ready", "Set: ready: does not repeat the value the command carried"),
     ] {
         let mut bytes = bytes.clone();
-        bytes[at(name)] = 8;
+        bytes[offset_in_answer(name)] = 8;
         assert_eq!(Set::decode(&bytes[..], &echo).unwrap_err().to_string(), want);
     }
 }
@@ -216,24 +221,18 @@ fn a_refusal_repeats_what_is_a_value_and_is_zero_otherwise() {
     let mut bytes = bytes_of(&set());
     let repeated = |bytes: &[u8]| {
         let refusal = protocol::Protocol::refusal(bytes).unwrap();
-        let fields = protocol::Protocol::DESCRIPTION.notifications.variants[0].fields;
-        let at = |name: &str| fields.iter().find(|field| field.name == name).unwrap().offset;
-        (refusal.payload()[at("ready")], refusal.payload()[at("mode")])
+        ["ready", "mode"].map(|name| refusal.payload()[offset_in_answer(name)])
     };
-    assert_eq!(repeated(&bytes), (1, 4));
+    assert_eq!(repeated(&bytes), [1, 4]);
     bytes[offset("mode")] = 9;
-    assert_eq!(repeated(&bytes), (1, 0));
-    assert_eq!(repeated(&bytes[..offset("ready")]), (0, 0));
+    assert_eq!(repeated(&bytes), [1, 0]);
+    assert_eq!(repeated(&bytes[..offset("ready")]), [0, 0]);
 }
 
 #[test]
 fn text_is_checked_and_borrowed() {
     let name =
-        Name {
-            urgent: false, loud: true, name: "größe", nick: Some("g"), backwards: "eßörg__"
-        };
-    assert_eq!(name.name.len(), 7);
-    let name = Name { backwards: "1234567", ..name };
+        Name { urgent: false, loud: true, name: "größe", nick: Some("g"), backwards: "1234567" };
     let bytes = bytes_of(&name);
     assert!(bytes.ends_with("größeg1234567".as_bytes()));
     assert_eq!(Name::decode(&bytes).unwrap(), name);
@@ -250,33 +249,4 @@ fn text_is_checked_and_borrowed() {
     assert!(short.encode(&mut [0; 200]).unwrap_err().to_string().contains("backwards"));
     let without = Name { loud: false, nick: None, ..name };
     assert_eq!(Name::decode(&bytes_of(&without)).unwrap(), without);
-}
-
-#[test]
-fn the_description_and_the_header_name_them() {
-    let description = protocol::Protocol::DESCRIPTION;
-    let name = &description.commands.variants[1];
-    assert_eq!(name.payloads.iter().map(|payload| payload.ty).collect::<Vec<_>>(), [Type::Utf8; 3]);
-    let header = c_header(description);
-    for part in [
-        "#include <stdbool.h>",
-        "\tbool urgent;",
-        "enum worker_values_mode {\n\tWORKER_VALUES_MODE_EXACT = 0,\n\tWORKER_VALUES_MODE_ROUNDED = 4,\n};",
-        "\tWORKER_VALUES_WAY_DOWN = -1,",
-        "#define WORKER_VALUES_WIDE_MOST UINT64_C(18446744073709551615)",
-        "\t/**\n\t * A value of `worker_values_mode`.\n\t *\n\t * The answer repeats it.\n\t */\n\tuint8_t mode;",
-        "\tint16_t ways[2];",
-        "\t/** A Unicode scalar value. */\n\tuint32_t letter;",
-        "bytes of UTF-8",
-    ] {
-        assert!(header.contains(part), "{part}\n{header}");
-    }
-}
-
-#[test]
-fn a_reply_is_read_as_its_enum_too() {
-    let name = Name { urgent: false, loud: false, name: "", nick: None, backwards: "" };
-    let named = Named { found: true }.into_descriptor(&name.echo()).unwrap();
-    let read = protocol::Notification::decode(named.payload()).unwrap();
-    assert_eq!(read, protocol::Notification::Named { found: true });
 }

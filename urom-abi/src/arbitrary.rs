@@ -1,10 +1,9 @@
 //! Arbitrary messages, for property tests and fuzzers (feature `test-util`).
 //!
 //! `#[urom_command]` and `#[urom_notification]` implement [`Arbitrary`] for the enum and for the
-//! structure of each of its variants. What comes of it is a message that can be written: payloads
-//! have the lengths that other fields state, are there when their conditions hold, and words within
-//! other fields are what a reader will find there. Numbers are small about as often as they are
-//! large or anything.
+//! structure of each variant. The message can be written: payloads have the lengths that other
+//! fields state, and are there when their conditions hold. It fails with `IncorrectFormat` when
+//! hardly any values fulfil a condition, or a codec refuses nearly all.
 //!
 //! ```
 //! # mod protocol {
@@ -19,27 +18,14 @@
 //! #         Store { rows: u64, #[urom(inline, addr = none, len = rows.checked_mul(2))] table: &'a [u8] },
 //! #     }
 //! # }
-//! # use protocol::{Command, Store};
+//! # use protocol::Store;
 //! use urom_abi::arbitrary::{Arbitrary, Unstructured};
 //!
 //! let mut input = Unstructured::new(&[3; 100]); // what a fuzzer made up
 //! let Store { rows, table } = Store::arbitrary(&mut input)?;
 //! assert_eq!(table.len() as u64, rows * 2);
-//!
-//! let command = Command::arbitrary(&mut input)?;
-//! let mut bytes = vec![0; command.encoded_len().unwrap()];
-//! command.encode(&mut bytes).unwrap();
-//! assert_eq!(Command::decode(&bytes).unwrap(), command);
 //! # Ok::<(), urom_abi::arbitrary::Error>(())
 //! ```
-//!
-//! # Errors
-//! An implementation fails with `IncorrectFormat` when nothing that it tried was a message: a
-//! length or a condition that hardly any values fulfil, or a codec that refuses nearly all.
-//!
-//! # Who may rely on what
-//! An echoed field is no part of a notification's structure. Where the length of a payload depends
-//! on one, what the structure's implementation makes fits some value of it.
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
@@ -83,7 +69,7 @@ pub type Made<T> = std::result::Result<T, Unfit>;
 /// The first of a few attempts that `fits`; the last is made of zeros.
 fn attempt<'a, T>(
     input: &mut Unstructured<'a>,
-    make: impl Fn(&mut Unstructured<'a>) -> std::result::Result<T, Unfit>,
+    make: impl Fn(&mut Unstructured<'a>) -> Made<T>,
     fits: impl Fn(&T) -> bool,
 ) -> Result<T> {
     let made = |input: &mut Unstructured<'a>| make(input).ok().filter(|made| fits(made));
@@ -125,9 +111,7 @@ pub fn one_of<'a, T>(
     attempt(input, chosen, |_| true)
 }
 
-/// Yes or no.
-#[doc(hidden)]
-pub fn flip(input: &mut Unstructured<'_>) -> std::result::Result<bool, Unfit> {
+fn flip(input: &mut Unstructured<'_>) -> Made<bool> {
     Ok(input.arbitrary()?)
 }
 
@@ -147,24 +131,13 @@ fn fill(input: &mut Unstructured<'_>, bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// A plain field of which any bytes are a value.
-#[doc(hidden)]
-pub fn plain<T, const AT: usize, const LEN: usize>(
-    input: &mut Unstructured<'_>,
-    field: Field<T, AT, LEN>,
-) -> std::result::Result<T, Unfit> {
-    let mut fixed = [0; LEN];
-    fill(input, &mut fixed[AT..AT + size_of::<T>()])?;
-    Ok(field.read(&fixed))
-}
-
-/// A plain field of any type, which `of` describes.
+/// A plain field; `of` describes its type.
 #[doc(hidden)]
 pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
     input: &mut Unstructured<'_>,
     field: Field<T, AT, LEN, ANY>,
     of: &'static Type,
-) -> std::result::Result<T, Unfit> {
+) -> Made<T> {
     let mut fixed = [0; LEN];
     let bytes = &mut fixed[AT..AT + size_of::<T>()];
     fill(input, bytes)?;
@@ -173,11 +146,7 @@ pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
 }
 
 /// Puts a value in the place of bytes that are none, as far as the type is described.
-fn make_fit(
-    input: &mut Unstructured<'_>,
-    of: &Type,
-    bytes: &mut [u8],
-) -> std::result::Result<(), Unfit> {
+fn make_fit(input: &mut Unstructured<'_>, of: &Type, bytes: &mut [u8]) -> Made<()> {
     match *of {
         Type::Bool => bytes.fill(input.arbitrary::<bool>()?.into()),
         Type::Char => bytes.copy_from_slice(&u32::from(input.arbitrary::<char>()?).to_le_bytes()),
@@ -201,14 +170,13 @@ fn make_fit(
     Ok(())
 }
 
-/// A field with a codec.
 #[doc(hidden)]
 pub fn coded<W, T, const AT: usize, const LEN: usize, const ANY: bool>(
     input: &mut Unstructured<'_>,
     field: Field<W, AT, LEN, ANY>,
     of: &'static Type,
     decode: impl Fn(W) -> std::result::Result<T, &'static str>,
-) -> std::result::Result<T, Unfit> {
+) -> Made<T> {
     for _ in 0..ATTEMPTS {
         if let Ok(value) = decode(value(input, field, of)?) {
             return Ok(value);
@@ -231,7 +199,7 @@ pub enum Length<C> {
 }
 
 impl<C: Count> Length<C> {
-    fn elements(self, input: &mut Unstructured<'_>) -> std::result::Result<usize, Unfit> {
+    fn elements(self, input: &mut Unstructured<'_>) -> Made<usize> {
         let most = match self {
             Length::Given(count) => return count.count().map_err(|_| Unfit),
             Length::Free => MOST,
@@ -241,10 +209,8 @@ impl<C: Count> Length<C> {
         Ok(input.int_in_range(0..=if is_long { most } else { most.min(64) })?)
     }
 
-    fn bytes<'a, P: Outgoing>(
-        self,
-        input: &mut Unstructured<'a>,
-    ) -> std::result::Result<&'a [u8], Unfit> {
+    /// The bytes of a payload of type `P`.
+    fn bytes<'a, P: Outgoing>(self, input: &mut Unstructured<'a>) -> Made<&'a [u8]> {
         let len = match P::FIXED {
             Some(len) => len,
             None => self.elements(input)?.checked_mul(P::UNIT).ok_or(Unfit)?,
@@ -253,18 +219,18 @@ impl<C: Count> Length<C> {
     }
 }
 
-fn zeros(len: usize) -> std::result::Result<&'static [u8], Unfit> {
+fn zeros(len: usize) -> Made<&'static [u8]> {
     ZEROS.get(..len).ok_or(Unfit)
 }
 
-/// The payload of a command.
+/// The payload of a command; input decides whether it is `there` where nothing else does.
 #[doc(hidden)]
 pub fn borrowed<'a, P: Readable<'a>>(
     input: &mut Unstructured<'a>,
-    there: bool,
+    there: Option<bool>,
     length: Length<impl Count>,
-) -> std::result::Result<P, Unfit> {
-    if !there {
+) -> Made<P> {
+    if !there.map_or_else(|| flip(input), Ok)? {
         return P::absent(0u64).ok().flatten().ok_or(Unfit);
     }
     let bytes = length.bytes::<P>(input)?;
@@ -285,10 +251,7 @@ pub fn borrowed<'a, P: Readable<'a>>(
 
 /// The payload of a command that may be in registered memory.
 #[doc(hidden)]
-pub fn data<'a>(
-    input: &mut Unstructured<'a>,
-    length: Length<impl Count>,
-) -> std::result::Result<Data<'a>, Unfit> {
+pub fn data<'a>(input: &mut Unstructured<'a>, length: Length<impl Count>) -> Made<Data<'a>> {
     if !flip(input)? {
         return length.bytes::<Data<'_>>(input).map(Data::Inline);
     }
@@ -298,14 +261,13 @@ pub fn data<'a>(
     Ok(Data::Registered(Registered { memory, address, len }))
 }
 
-/// The payload of a notification.
 #[doc(hidden)]
 pub fn owned<P: Owned>(
     input: &mut Unstructured<'_>,
-    there: bool,
+    there: Option<bool>,
     length: Length<impl Count>,
-) -> std::result::Result<P, Unfit> {
-    if !there {
+) -> Made<P> {
+    if !there.map_or_else(|| flip(input), Ok)? {
         return Ok(P::own(false, 0, Payload::default()));
     }
     let bytes = length.bytes::<P>(input)?;
@@ -314,12 +276,9 @@ pub fn owned<P: Owned>(
 
 /// The payload of a notification that may have landed in registered memory.
 #[doc(hidden)]
-pub fn received(
-    input: &mut Unstructured<'_>,
-    length: Length<impl Count>,
-) -> std::result::Result<Received, Unfit> {
+pub fn received(input: &mut Unstructured<'_>, length: Length<impl Count>) -> Made<Received> {
     if flip(input)? {
         return Ok(Received::Registered { len: length.elements(input)? as u64 });
     }
-    owned(input, true, length)
+    owned(input, Some(true), length)
 }

@@ -20,9 +20,9 @@ pub trait Protocol: Sized + 'static {
     /// What the plugin's `urom_plugin_get_version` returns; a host asks for exactly this.
     const VERSION: u64;
     /// The size in bytes of every command without its inline payloads.
-    const COMMAND_LEN: usize;
+    const COMMAND_LEN: usize = Self::DESCRIPTION.commands.len;
     /// The size in bytes of every notification without its inline payloads.
-    const NOTIFICATION_LEN: usize;
+    const NOTIFICATION_LEN: usize = Self::DESCRIPTION.notifications.len;
     /// All of the above and every message, for programs to read: a C header is made of it.
     const DESCRIPTION: &'static describe::Protocol;
 
@@ -32,13 +32,11 @@ pub trait Protocol: Sized + 'static {
     /// Wraps what a host side knows of the running plugin into the typed client.
     fn client<H: HostSide>(plugin: H::Plugin) -> Self::Client<H>;
 
-    /// The notification for a command that ends without one of its own: malformed, failed,
-    /// panicked, or given up.
+    /// The notification for a command that ends without one of its own: malformed, failed, panicked,
+    /// or given up.
     ///
-    /// It is the reply that `command` asks for with every field zero but the tag and the echoed
-    /// ones, as far as `command` holds those. When the tag is none that the protocol knows, it is a
-    /// zeroed fixed part with that tag, or with tag 0 when `command` is too short to have one or
-    /// the notifications' tag too narrow for it.
+    /// All of it is zero but the tag and the echoed fields that `command` holds. For an unknown tag
+    /// it has the same tag, or 0 where that does not fit.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap has no room.
@@ -112,7 +110,6 @@ pub trait Reply: Sized {
 /// The bytes of a notification that arrived, and the memory they lie in.
 #[doc(hidden)]
 pub trait Incoming: Sized {
-    /// The bytes.
     fn bytes(&self) -> &[u8];
 
     /// The memory from byte number `from` on, as a payload; one without bytes and memory when there
@@ -142,18 +139,14 @@ impl Incoming for &[u8] {
     note = "write `#[urom_plugin]` above `impl Handler for {Self}`"
 )]
 pub trait FilledIn {
-    /// The side.
     type Side: PluginSide;
 }
 
 /// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
 #[doc(hidden)]
 pub trait PluginSide: 'static {
-    /// What a handler sees while it opens.
     type OpenContext;
-    /// What a handler sees beside each command.
     type Context;
-    /// What a handler may fail with.
     type Error: From<DecodeError> + From<EncodeError>;
 }
 
@@ -161,16 +154,8 @@ pub trait PluginSide: 'static {
 /// implements the generated `Handler` trait.
 #[doc(hidden)]
 pub trait Serve<S: PluginSide, T>: Protocol {
-    /// Makes the handler.
-    ///
-    /// # Errors
-    /// Whatever the handler's `open` fails with; the worker does not start then.
     fn open(cx: &S::OpenContext) -> Result<T, S::Error>;
 
-    /// The handler's own network address, zero bytes when it has none.
-    ///
-    /// # Errors
-    /// Whatever the handler's `address` fails with.
     fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
 
     /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything
@@ -178,7 +163,6 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     /// most; while answers are ready and no command is pending, on every second `progress`.
     fn progress(handler: &T) -> bool;
 
-    /// Decodes `command`, runs its handler and encodes the reply.
     fn serve<'a>(
         handler: &'a T,
         cx: &'a S::Context,
@@ -191,9 +175,7 @@ pub trait Serve<S: PluginSide, T>: Protocol {
 pub trait HostSide: Sized + 'static {
     /// A plugin that was found on a service: its id there, and its version.
     type Plugin: Clone;
-    /// A running worker.
     type Worker;
-    /// What a task may fail with.
     type Error: std::error::Error + 'static;
     /// A task in flight: resolves to the decoded reply.
     type Completion<R: Reply>: Future<Output = Result<R, Self::Error>>;
@@ -205,11 +187,6 @@ pub trait HostSide: Sized + 'static {
     ///
     /// A task that is not answered within `deadline` of its submission fails then; `None` leaves
     /// that to the worker's settings.
-    ///
-    /// # Errors
-    /// What stopped it: `TOO_BIG` for a message over the limit, `INVALID_VALUE` for a payload that
-    /// contradicts the fields that describe it, `NO_MEMORY` when all tasks are in flight,
-    /// `BAD_STATE` when the worker does not run.
     fn submit<C: Request>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
@@ -218,9 +195,6 @@ pub trait HostSide: Sized + 'static {
     ) -> Result<Self::Completion<C::Reply>, Self::Error>;
 
     /// The same, with a callback that runs inside the progress call that completes the task.
-    ///
-    /// # Errors
-    /// As [`submit`](Self::submit); `callback` is dropped without a call then.
     fn submit_with<C: Request, F>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
@@ -238,18 +212,15 @@ pub trait HostSide: Sized + 'static {
 pub struct Task<'task, H: HostSide, C> {
     plugin: &'task H::Plugin,
     worker: &'task H::Worker,
-    /// What is sent.
     pub command: C,
     deadline: Option<Duration>,
 }
 
 impl<'task, H: HostSide, C> Task<'task, H, C> {
-    /// A task with the worker's own deadline.
     pub fn new(plugin: &'task H::Plugin, worker: &'task H::Worker, command: C) -> Self {
         Task { plugin, worker, command, deadline: None }
     }
 
-    /// The same with another deadline.
     #[must_use]
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
@@ -258,18 +229,10 @@ impl<'task, H: HostSide, C> Task<'task, H, C> {
 }
 
 impl<H: HostSide, C: Request> Task<'_, H, C> {
-    /// See [`HostSide::submit`].
-    ///
-    /// # Errors
-    /// The same.
     pub fn submit(self) -> Result<H::Completion<C::Reply>, H::Error> {
         H::submit(self.plugin, self.worker, &self.command, self.deadline)
     }
 
-    /// See [`HostSide::submit_with`].
-    ///
-    /// # Errors
-    /// The same.
     pub fn submit_with<F>(self, callback: F) -> Result<H::Handle, H::Error>
     where
         F: FnOnce(Result<C::Reply, H::Error>) + 'static,

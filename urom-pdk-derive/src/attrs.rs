@@ -1,8 +1,5 @@
-//! Reading the keys of an attribute: `name`, `name = value`.
-//!
-//! Whoever reads an attribute takes the keys it knows, one call each, and then calls
-//! [`Keys::finish`], which reports what is left. So nothing is silently ignored, and the list of
-//! what was expected cannot go out of date.
+//! The keys of an attribute: `name`, `name = value`. A reader takes those it knows, one call each;
+//! [`Keys::finish`] reports what is left.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::parse::Parse;
@@ -25,7 +22,6 @@ struct Key {
 }
 
 impl Keys {
-    /// The keys between an attribute's parentheses.
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Keys {
         let mut keys = Keys::default();
         keys.extend(tokens, errors);
@@ -109,7 +105,6 @@ impl Keys {
         }
     }
 
-    /// A key whose value is a `T`.
     pub(crate) fn value<T: Parse>(
         &mut self,
         name: &'static str,
@@ -132,7 +127,6 @@ impl Keys {
         self.given.iter().any(|key| key.name == name)
     }
 
-    /// Reports every key that nobody took.
     pub(crate) fn finish(self, errors: &mut Errors) {
         let mut expected = self.known;
         expected.sort_unstable();

@@ -1,5 +1,4 @@
-//! `#[derive(Described)]` for structures and enums, and how any type of a definition finds its
-//! description.
+//! `#[derive(Described)]`, and how any type of a definition finds its description.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -12,8 +11,7 @@ use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::names;
 
-/// The implementation of `urom_abi::describe::Described` for a plain structure or an enum without
-/// fields.
+/// Implements `Described` for a plain structure or an enum without fields.
 pub(crate) fn described(item: TokenStream) -> TokenStream {
     let mut input = match syn::parse2::<DeriveInput>(item) {
         Ok(input) => input,
@@ -54,7 +52,6 @@ pub(crate) fn described(item: TokenStream) -> TokenStream {
     }
 }
 
-/// The key `crate`, the only one.
 fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
     let mut keys = Keys::take_helpers(attributes, errors);
     let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
@@ -62,14 +59,12 @@ fn krate(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Path {
     krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value)
 }
 
-/// A member has no keys.
 fn no_helpers<'a>(attributes: impl Iterator<Item = &'a Attribute>, errors: &mut Errors) {
     for helper in attributes.filter(|attribute| attribute.path().is_ident("urom")) {
         errors.on(helper, messages::described_field_key());
     }
 }
 
-/// Whether a `#[repr(..)]` says so.
 fn has_repr(attributes: &[Attribute], what: &str) -> bool {
     let mut found = false;
     for repr in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
@@ -153,7 +148,6 @@ fn structure(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
     }
 }
 
-/// What the other expressions need in scope.
 fn imports(krate: &Path) -> TokenStream {
     quote! {
         use #krate::__private as __p;

@@ -8,7 +8,6 @@ use crate::parse::{self, Macro};
 use crate::render::{self, Render};
 use crate::{fallback, validate};
 
-/// `#[urom_command]` and `#[urom_notification]`.
 pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
     let parsed = parse::messages(which, args, item, &mut errors);
@@ -18,8 +17,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     let item = parsed.item;
     match (errors.into_compile_errors(), parsed.model) {
         // A name that stands twice is rustc's to report, and once is enough.
-        (None, Some(mut model)) if !validate::repeats_a_name(&model) => {
-            model.resolve();
+        (None, Some(model)) if !validate::repeats_a_name(&model) => {
             let rendered = Render { model: &model, inert: false }.all();
             quote!(#item #rendered)
         }
@@ -31,7 +29,6 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     }
 }
 
-/// `#[urom_plugin]`.
 pub(crate) fn plugin(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
     let parsed = parse::plugin::plugin(args, item, &mut errors);

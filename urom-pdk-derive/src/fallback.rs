@@ -1,7 +1,5 @@
-//! What stands in for a definition that has an error: the same items without bodies.
-//!
-//! So one mistake is one error, and not one more for every place that uses what the definition
-//! would have made.
+//! What stands in for a definition that has an error: the same items without bodies. So one mistake
+//! is not one more error for every use of the items.
 
 use std::collections::HashSet;
 
@@ -40,7 +38,7 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
         }
         items.extend(makes);
         let mut fields = HashSet::new();
-        variant.fields.retain(|field| fields.insert(names::text(&field.ident)));
+        variant.fields.retain(|field| fields.insert(field.name()));
         variant.fields.iter_mut().for_each(harmless);
         model.variants.push(variant);
     }
@@ -63,12 +61,12 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
 
 /// Takes from a field what would be an error once more.
 fn harmless(field: &mut Field) {
-    let borrows = field.is_payload() && field.shape().form.is_borrowed();
+    let borrows = field.is_payload() && field.shape.form.is_borrowed();
     if !borrows && validate::meaningless(&field.ty).is_some() {
         field.ty = parse_quote!(());
     }
-    if validate::SETTERS.contains(&&*names::text(&field.ident)) {
-        field.echo = None;
-        field.optional = None;
+    if validate::SETTERS.contains(&&*field.name()) {
+        field.keys.echo = None;
+        field.keys.optional = None;
     }
 }

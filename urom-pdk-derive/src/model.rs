@@ -1,20 +1,17 @@
-//! What a protocol's definition says, without a trace of how it was written.
-//!
-//! Everything that a renderer needs stands here: the order of the fields on the wire with the words
-//! among them, the documentation, and the expressions of `len` and `when` as they were written.
+//! What a protocol's definition says: all that validation and renderers need.
 
 mod field;
 mod payload;
+mod shape;
 
+use crate::names;
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
-pub(crate) use field::{Addr, Field, Inline, Len, Role};
-pub(crate) use payload::{
-    Count, Form, Payload, Presence, Shape, Word, last_segment, only_type, plainly,
-};
+pub(crate) use field::{Addr, Field, FieldKeys, Len, Role};
+pub(crate) use payload::{Count, Payload, Presence, Word};
+pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
-/// An enum of messages.
 pub(crate) struct Messages {
     /// Commands, with what belongs to the whole protocol, or notifications.
     pub(crate) kind: Kind,
@@ -45,21 +42,6 @@ impl Messages {
         self.variants.first().into_iter().flat_map(Variant::header)
     }
 
-    /// Has every payload say what its keys mean, which renderers rely on.
-    pub(crate) fn resolve(&mut self) {
-        for variant in &mut self.variants {
-            let payloads = variant
-                .fields
-                .iter()
-                .map(|field| field.is_payload().then(|| variant.resolve(field)));
-            let payloads = payloads.collect::<Vec<_>>();
-            for (field, payload) in variant.fields.iter_mut().zip(payloads) {
-                field.payload = payload;
-            }
-        }
-    }
-
-    /// Whether these are commands.
     pub(crate) fn is_command(&self) -> bool {
         matches!(self.kind, Kind::Command(_))
     }
@@ -70,23 +52,18 @@ pub(crate) enum Kind {
     Notification,
 }
 
-/// What a command enum says of the protocol.
 pub(crate) struct Plugin {
-    /// The plugin's name, unless that is missing.
     pub(crate) name: Option<LitStr>,
     pub(crate) version: u64,
-    /// The enum of notifications.
     pub(crate) notification: Path,
 }
 
 impl Plugin {
-    /// The plugin's name.
     pub(crate) fn text(&self) -> String {
         self.name.as_ref().map(LitStr::value).unwrap_or_default()
     }
 }
 
-/// The type of the tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TagWidth {
     U8,
@@ -99,27 +76,24 @@ impl TagWidth {
     pub(crate) const ALL: [TagWidth; 4] =
         [TagWidth::U8, TagWidth::U16, TagWidth::U32, TagWidth::U64];
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            TagWidth::U8 => "u8",
-            TagWidth::U16 => "u16",
-            TagWidth::U32 => "u32",
-            TagWidth::U64 => "u64",
-        }
+    pub(crate) fn name(self) -> String {
+        format!("u{}", self.bits())
     }
 
-    /// The largest tag.
     pub(crate) fn most(self) -> u64 {
+        u64::MAX >> (64 - self.bits())
+    }
+
+    fn bits(self) -> u32 {
         match self {
-            TagWidth::U8 => u8::MAX.into(),
-            TagWidth::U16 => u16::MAX.into(),
-            TagWidth::U32 => u32::MAX.into(),
-            TagWidth::U64 => u64::MAX,
+            TagWidth::U8 => 8,
+            TagWidth::U16 => 16,
+            TagWidth::U32 => 32,
+            TagWidth::U64 => 64,
         }
     }
 }
 
-/// A message.
 pub(crate) struct Variant {
     pub(crate) ident: Ident,
     pub(crate) docs: Vec<Attribute>,
@@ -134,59 +108,52 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// The fields that are repeated from command to answer.
-    pub(crate) fn echoed(&self) -> impl Iterator<Item = &Field> {
-        self.values().filter(|field| field.echo.is_some())
+    pub(crate) fn name(&self) -> String {
+        names::text(&self.ident)
     }
 
-    /// The others that have a value.
+    pub(crate) fn constant(&self, what: &str) -> Ident {
+        names::constant(what, &self.name())
+    }
+
+    /// The fields that are repeated from command to answer.
+    pub(crate) fn echoed(&self) -> impl Iterator<Item = &Field> {
+        self.values().filter(|field| field.is_echoed())
+    }
+
     pub(crate) fn own(&self) -> impl Iterator<Item = &Field> {
-        self.values().filter(|field| field.echo.is_none())
+        self.values().filter(|field| !field.is_echoed())
     }
 
     /// All fields that have a value: all but the words.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.word.is_none())
+        self.fields.iter().filter(|field| !matches!(field.role, Role::Word))
     }
 
-    /// The fields that lie between tag and union.
     pub(crate) fn header(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.is_header())
     }
 
-    /// The fields that stand in the variant's own structure.
     pub(crate) fn body(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| !field.is_header())
     }
 
-    /// The inline payloads, in order.
-    pub(crate) fn payloads(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.is_payload())
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = (&Field, &Payload)> {
+        self.fields.iter().filter_map(|field| Some((field, field.payload()?)))
     }
 
-    /// The inline payloads with what their keys mean, once that is resolved.
-    pub(crate) fn resolved(&self) -> impl Iterator<Item = (&Field, &Payload)> {
-        self.fields.iter().filter_map(|field| Some((field, field.payload.as_ref()?)))
-    }
-
-    /// The field of this name.
     pub(crate) fn field(&self, name: &Ident) -> Option<&Field> {
         self.fields.iter().find(|field| field.ident == *name)
     }
 }
 
-/// A value and where its key stands.
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) span: Span,
 }
 
-/// What `#[urom_plugin]` was told.
 pub(crate) struct Export {
-    /// The path of `urom-pdk` in the user's crate.
     pub(crate) krate: Path,
-    /// Whether to export the two functions.
     pub(crate) export: bool,
-    /// Whether a build that aborts on panics is accepted.
     pub(crate) abort: bool,
 }

@@ -6,18 +6,14 @@ use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 
-use crate::model::{Field, Variant};
-
 /// An identifier's text without `r#`.
 pub(crate) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// `TagSend` as the handler's method `tag_send`, raw where that is a keyword. `None` where not even
-/// that is a name.
+/// The handler's method, raw where that is a keyword; `None` where not even that is a name.
 pub(crate) fn method(variant: &Ident) -> Option<Ident> {
-    // A name is a keyword in the edition of whoever writes it: the handler's may be a later one
-    // than the protocol's.
+    // The handler's crate may be of a later edition than the protocol's.
     const LATER_KEYWORDS: [&str; 1] = ["gen"];
     let name = text(variant).to_snake_case();
     let as_is =
@@ -29,20 +25,17 @@ pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     })
 }
 
-/// A user's name for an item or a field that is made: it stands where the user's does and names the
-/// same, but lints take it for what it is, a macro's.
+/// A user's name for a generated item or field: lints take it for a macro's.
 pub(crate) fn made(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(Span::mixed_site().located_at(name.span()));
     name
 }
 
-/// `TagSend` as the client's method `task_tag_send`.
 pub(crate) fn task_method(variant: &Ident) -> Ident {
     made(&Ident::new(&format!("task_{}", text(variant).to_snake_case()), variant.span()))
 }
 
-/// `TagSend` as the task `TagSendTask`.
 pub(crate) fn task(variant: &Ident) -> Ident {
     made(&Ident::new(&format!("{}Task", text(variant)), variant.span()))
 }
@@ -57,75 +50,18 @@ pub(crate) fn written(tokens: impl ToTokens) -> String {
     crate::tokens::spelled_type(tokens.to_token_stream())
 }
 
-/// The constant that places one field. The underscores in front keep it apart from the user's own
-/// names.
-pub(crate) fn field_const(variant: &Variant, field: &Field) -> Ident {
-    constant(&format!("__AT_{}_", owner(variant)), &field.ident)
+/// What a field's constants are named after. `tag_send` and `len` are not `tag` and `send_len`.
+pub(crate) fn stem(variant: &Ident, field: &Ident) -> String {
+    let (variant, field) = (text(variant), text(field));
+    if variant.contains('_') {
+        format!("{}_{variant}_{field}", variant.len())
+    } else {
+        format!("{variant}_{field}")
+    }
 }
 
-/// The function that gives one field its value of zeros.
-pub(crate) fn zero_const(variant: &Variant, field: &Field) -> Ident {
-    constant(&format!("__ZERO_OF_{}_", owner(variant)), &field.ident)
-}
-
-/// The constant that places the address word at a payload's own place.
-pub(crate) fn address_const(variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__ADDR_{}_", owner(variant)), &payload.ident)
-}
-
-/// The constant that places the length word at a payload's own place.
-pub(crate) fn length_const(variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__LEN_{}_", owner(variant)), &payload.ident)
-}
-
-/// The function of a payload's `len` or `when` expression.
-pub(crate) fn expression(key: &str, variant: &Variant, payload: &Field) -> Ident {
-    constant(&format!("__{key}_of_{}_", owner(variant)), &payload.ident)
-}
-
-/// The type of the fields that a command's answer repeats.
-pub(crate) fn echo_type(variant: &Variant) -> Ident {
-    constant("__Echo_", &variant.ident)
-}
-
-/// The function that makes them of the command's.
-pub(crate) fn echo_maker(variant: &Variant) -> Ident {
-    constant("__echo_", &variant.ident)
-}
-
-/// The function that makes up a variant, for tests.
-pub(crate) fn maker(variant: &Variant) -> Ident {
-    constant("__arbitrary_", &variant.ident)
-}
-
-/// The constant that describes what stands in a variant's structure.
-pub(crate) fn fields_const(variant: &Variant) -> Ident {
-    constant("__FIELDS_", &variant.ident)
-}
-
-/// The constant of the offsets of a variant's fields.
-pub(crate) fn offsets_const(variant: &Variant) -> Ident {
-    constant("__OF_", &variant.ident)
-}
-
-/// The described name of the address word at a payload's own place.
-pub(crate) fn address(payload: &Field) -> String {
-    format!("{}_addr", text(&payload.ident))
-}
-
-/// The described name of the length word at a payload's own place.
-pub(crate) fn length(payload: &Field) -> String {
-    format!("{}_len", text(&payload.ident))
-}
-
-/// A variant's name in front of a field's: `tag_send` and `len` are not `tag` and `send_len`.
-fn owner(variant: &Variant) -> String {
-    let name = text(&variant.ident);
-    if name.contains('_') { format!("{}_{name}", name.len()) } else { name }
-}
-
-fn constant(prefix: &str, name: &Ident) -> Ident {
-    Ident::new(&format!("{prefix}{}", text(name)), Span::call_site())
+pub(crate) fn constant(what: &str, of: &str) -> Ident {
+    Ident::new(&format!("__{what}_{of}"), Span::call_site())
 }
 
 /// A local variable that no name of the user's can clash with.
@@ -133,7 +69,6 @@ pub(crate) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// A local variable for the field numbered `index`.
 pub(crate) fn numbered(index: usize) -> Ident {
     format_ident!("f{}", index, span = Span::mixed_site())
 }

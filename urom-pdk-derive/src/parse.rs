@@ -1,11 +1,11 @@
-//! From tokens to the model: what stands where. Whether it makes sense together is `validate`'s
-//! business.
+//! From tokens to the model. Whether it makes sense together is for `validate` to say.
 
 mod above;
 mod keys;
 mod lifetimes;
 mod own_name;
 pub(crate) mod plugin;
+mod roles;
 
 use std::collections::HashSet;
 
@@ -15,11 +15,10 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Fields, Item, ItemEnum, Lit, Meta, Path, Token, parse_quote};
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Field, Kind, Messages, Plugin, Spanned, TagWidth, Variant};
-use crate::tokens;
-use keys::{FieldKeys, MessagesKeys, VariantKeys};
+use crate::model::{Field, FieldKeys, Messages, Role, Shape, Spanned, TagWidth, Variant};
+use crate::{names, tokens};
+use keys::{MessagesKeys, VariantKeys};
 
-/// Which of the two macros is at work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Macro {
     Command,
@@ -35,8 +34,7 @@ impl Macro {
     }
 }
 
-/// The user's item, to be given back, and what it means. There is no model when the item is no
-/// enum.
+/// The user's item, to be given back, and what it means; nothing when it is no enum.
 pub(crate) struct Parsed {
     pub(crate) item: TokenStream,
     pub(crate) model: Option<Messages>,
@@ -79,16 +77,8 @@ pub(crate) fn messages(
     let allowed = allowed(&item_enum);
     let variants = variants(which, &mut item_enum, keys.tag, !above.is_empty(), errors);
     restate_repr(&mut item_enum, keys.tag, &variants);
-    let kind = match which {
-        Macro::Notification => Kind::Notification,
-        Macro::Command => Kind::Command(Plugin {
-            name: keys.plugin,
-            version: keys.version.unwrap_or_default(),
-            notification: keys.notification,
-        }),
-    };
     let model = Messages {
-        kind,
+        kind: keys.kind,
         ident: item_enum.ident.clone(),
         docs: docs(&item_enum.attrs),
         vis: item_enum.vis.clone(),
@@ -118,7 +108,7 @@ fn variants(
     let mut variants = Vec::new();
     let mut next_tag = Some(0);
     for variant in &mut item.variants {
-        let keys = VariantKeys::read(which, &mut variant.attrs, errors);
+        let keys = VariantKeys::read(which, variant, errors);
         refuse_cfg(&mut variant.attrs, errors);
         let stated = stated_tag(
             keys.tag,
@@ -147,9 +137,6 @@ fn variants(
             Some(Spanned { value, span: key.span })
         });
         let fields = fields(which, variant, keep_words, errors);
-        if which == Macro::Command && keys.reply.is_none() && !keys.reply_is_wrong {
-            errors.on(&variant.ident, messages::no_reply(&variant.ident));
-        }
         let (Some(fields), false) = (fields, which == Macro::Command && keys.reply.is_none())
         else {
             continue;
@@ -167,7 +154,6 @@ fn variants(
     variants
 }
 
-/// The tag that the variant states, in its key or as its discriminant.
 fn stated_tag(
     key: Option<Expr>,
     discriminant: Option<&Expr>,
@@ -182,7 +168,6 @@ fn stated_tag(
     Some((value, syn::spanned::Spanned::span(stated)))
 }
 
-/// A tag as it is written.
 fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64> {
     let value = match tokens::ungrouped(stated) {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => int.base10_parse::<u64>().ok(),
@@ -195,10 +180,8 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<u64>
     value
 }
 
-/// The variant's fields, or `None` when they have no names.
-///
-/// Words have no value, so they are left out of the user's enum; unless a derive, wrongly, has seen
-/// them there.
+/// The variant's fields, or `None` when they have no names. Words are left out of the user's enum,
+/// unless a derive above the macro has seen them there.
 fn fields(
     which: Macro,
     variant: &mut syn::Variant,
@@ -218,29 +201,26 @@ fn fields(
     };
     let (mut fields, mut kept) = (Vec::new(), Punctuated::new());
     for mut field in std::mem::take(&mut named.named) {
-        let FieldKeys { echo, header, optional, word, codec, inline } =
-            FieldKeys::read(which, &mut field.attrs, errors);
+        let keys = FieldKeys::read(which, &mut field.attrs, errors);
         refuse_cfg(&mut field.attrs, errors);
+        let is_kept = keys.word.is_none() || keep_words;
         if let Some(ident) = field.ident.clone() {
-            let (ty, docs) = (field.ty.clone(), docs(&field.attrs));
-            let payload = None;
             fields.push(Field {
+                stem: names::stem(&variant.ident, &ident),
                 ident,
-                ty,
-                docs,
-                echo,
-                header,
-                optional,
-                word,
-                codec,
-                inline,
-                payload,
+                at: fields.len(),
+                ty: field.ty.clone(),
+                docs: docs(&field.attrs),
+                keys,
+                shape: Shape::of(&field.ty),
+                role: Role::Plain,
             });
         }
-        if word.is_none() || keep_words {
+        if is_kept {
             kept.push(field);
         }
     }
+    roles::assign(&mut fields);
     named.named = kept;
     Some(fields)
 }
@@ -252,8 +232,7 @@ fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
     }
 }
 
-/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours. Others change
-/// no message: such as `doc(cfg(..))`.
+/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours.
 fn is_conditional(meta: &Meta) -> bool {
     match meta {
         Meta::List(list) if list.path.is_ident("cfg_attr") => {
@@ -277,7 +256,7 @@ fn restate_repr(item: &mut ItemEnum, tag: TagWidth, variants: &[Variant]) {
         return;
     }
     if !item.attrs.iter().any(|attribute| attribute.path().is_ident("repr")) {
-        let width = Ident::new(tag.name(), Span::call_site());
+        let width = Ident::new(&tag.name(), Span::call_site());
         item.attrs.push(parse_quote!(#[repr(#width)]));
     }
     let tags = variants.iter().map(|variant| variant.tag).collect::<HashSet<_>>();
@@ -305,8 +284,7 @@ fn allowed(item: &ItemEnum) -> Vec<Attribute> {
         if let Meta::List(list) = &attribute.meta
             && (list.path.is_ident("allow") || list.path.is_ident("expect"))
         {
-            // Without a reason of the user's, which is one for the definition. Another list is
-            // rustc's to report.
+            // Without a reason of the user's, which is one for the definition.
             let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
             let lints = items.into_iter().flatten().filter(|item| matches!(item, Meta::Path(_)));
             let lints = lints.collect::<Vec<_>>();

@@ -23,7 +23,6 @@ pub(crate) fn lifetimes_in(tokens: TokenStream) -> Vec<String> {
     found
 }
 
-/// Whether `name` stands anywhere in `tokens`.
 pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(found) => found == *name,
@@ -32,22 +31,32 @@ pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     })
 }
 
+/// `tokens` with each token replaced, at any depth.
+fn map(tokens: TokenStream, replace: &mut dyn FnMut(TokenTree) -> TokenTree) -> TokenStream {
+    let mut mapped = Vec::new();
+    for token in tokens {
+        mapped.push(match token {
+            TokenTree::Group(group) => {
+                let mut new = Group::new(group.delimiter(), map(group.stream(), replace));
+                new.set_span(group.span());
+                replace(TokenTree::Group(new))
+            }
+            other => replace(other),
+        });
+    }
+    mapped.into_iter().collect()
+}
+
 /// `tokens` with the name `to` wherever `from` stands.
 pub(crate) fn named(tokens: TokenStream, from: &str, to: &Ident) -> TokenStream {
-    let named = |token| match token {
+    map(tokens, &mut |token| match token {
         TokenTree::Ident(name) if name == from => {
             let mut to = to.clone();
             to.set_span(name.span());
             TokenTree::Ident(to)
         }
-        TokenTree::Group(group) => {
-            let mut new = Group::new(group.delimiter(), named(group.stream(), from, to));
-            new.set_span(group.span());
-            TokenTree::Group(new)
-        }
         other => other,
-    };
-    tokens.into_iter().map(named).collect()
+    })
 }
 
 /// What stands in `matches!`.
@@ -87,37 +96,29 @@ pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     }
 }
 
-/// `tokens` as if they stood at `span`, so that an error underlines that; what they name stays the
-/// same.
-pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
-    tokens
-        .into_iter()
-        .map(|mut token| {
-            if let TokenTree::Group(group) = &token {
-                token = TokenTree::Group(Group::new(group.delimiter(), at(group.stream(), span)));
-            }
-            token.set_span(token.span().located_at(span));
-            token
-        })
-        .collect()
+/// The expression without parentheses, and without the groups that a macro leaves around it.
+pub(crate) fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => bare(&group.expr),
+        Expr::Paren(paren) => bare(&paren.expr),
+        _ => expr,
+    }
 }
 
-/// `tokens` as if they had been written at `span`. Unlike those of [`at`] they do not look made by
-/// a macro, so an error about them is the same as one about what stands there.
+/// `tokens` located at `span`, so that an error underlines that. What they name stays the same.
+pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
+    map(tokens, &mut |mut token| {
+        token.set_span(token.span().located_at(span));
+        token
+    })
+}
+
+/// `tokens` as if the user had written them at `span`: errors do not mention the macro.
 pub(crate) fn written_at(tokens: TokenStream, span: Span) -> TokenStream {
-    tokens
-        .into_iter()
-        .map(|mut token| {
-            if let TokenTree::Group(group) = &token {
-                token = TokenTree::Group(Group::new(
-                    group.delimiter(),
-                    written_at(group.stream(), span),
-                ));
-            }
-            token.set_span(span);
-            token
-        })
-        .collect()
+    map(tokens, &mut |mut token| {
+        token.set_span(span);
+        token
+    })
 }
 
 /// An expression as an author writes it: the same text for every compiler.
@@ -125,7 +126,6 @@ pub(crate) fn spelled(tokens: TokenStream) -> String {
     spell(tokens, false)
 }
 
-/// A type, a path or a parameter as an author writes it.
 pub(crate) fn spelled_type(tokens: TokenStream) -> String {
     spell(tokens, true)
 }
@@ -191,27 +191,20 @@ fn spell(tokens: TokenStream, is_type: bool) -> String {
 /// `tokens` with another lifetime in the place of `from`.
 pub(crate) fn with_lifetime(tokens: TokenStream, from: &Lifetime, to: &Lifetime) -> TokenStream {
     let mut behind_tick = false;
-    tokens
-        .into_iter()
-        .map(|token| {
-            let was_behind_tick = std::mem::replace(
-                &mut behind_tick,
-                matches!(&token, TokenTree::Punct(sign) if sign.as_char() == '\''),
-            );
-            match token {
-                TokenTree::Ident(name) if was_behind_tick && name == from.ident => {
-                    TokenTree::Ident(Ident::new(&to.ident.to_string(), name.span()))
-                }
-                TokenTree::Group(group) => {
-                    let inner = with_lifetime(group.stream(), from, to);
-                    let mut replaced = Group::new(group.delimiter(), inner);
-                    replaced.set_span(group.span());
-                    TokenTree::Group(replaced)
-                }
-                other => other,
+    map(tokens, &mut |token| {
+        let is_tick = matches!(&token, TokenTree::Punct(sign) if sign.as_char() == '\'');
+        match token {
+            TokenTree::Ident(name)
+                if std::mem::replace(&mut behind_tick, is_tick) && name == from.ident =>
+            {
+                TokenTree::Ident(Ident::new(&to.ident.to_string(), name.span()))
             }
-        })
-        .collect()
+            other => {
+                behind_tick = is_tick;
+                other
+            }
+        }
+    })
 }
 
 #[cfg(test)]

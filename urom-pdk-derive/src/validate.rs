@@ -18,8 +18,7 @@ use crate::model::{Field, Kind, Messages, Variant};
 use crate::names;
 pub(crate) use types::{is_number, is_primitive, meaningless};
 
-/// The names of the generic parameters of generated items; a variant of that name would be hidden
-/// by them.
+/// The generic parameters of generated items, which would hide a variant of that name.
 pub(crate) const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
 /// Items that `#[urom_command]` makes whatever the variants are.
 const ITEMS: [&str; 3] = ["Protocol", "Handler", "Client"];
@@ -28,7 +27,6 @@ pub(crate) const METHODS: [&str; 3] = ["open", "address", "progress"];
 /// Methods that every task has.
 pub(crate) const SETTERS: [&str; 3] = ["deadline", "submit", "submit_with"];
 
-/// Checks an enum of messages.
 pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
     tags(model, errors);
     items(model, errors);
@@ -44,10 +42,8 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) {
         fields::keys(variant, errors);
         fields::types(model, variant, errors);
         words::words(variant, errors);
-        payloads::lengths(model, variant, errors);
-        payloads::presence(model, variant, errors);
-        exprs::within_reach(variant, errors);
-        exprs::cannot_panic(variant, errors);
+        payloads::payloads(model, variant, errors);
+        exprs::expressions(variant, errors);
     }
 }
 
@@ -91,7 +87,6 @@ fn tags(model: &Messages, errors: &mut Errors) {
     }
 }
 
-/// The items that a variant makes.
 pub(crate) fn items_of(model: &Messages, variant: &Variant) -> Vec<Ident> {
     let second = match model.kind {
         Kind::Command(_) => names::task(&variant.ident),
@@ -115,19 +110,19 @@ fn items(model: &Messages, errors: &mut Errors) {
     for variant in &model.variants {
         for item in items_of(model, variant) {
             let name = names::text(&item);
-            match owners.get(&name) {
-                // Two variants of one name are rustc's to report.
-                Some(owner) if *owner == quoted(&variant.ident) => {}
-                Some(owner) => {
-                    errors
-                        .on(&variant.ident, messages::item_name_taken(&variant.ident, name, owner));
-                }
-                None => {
-                    owners.insert(name, quoted(&variant.ident));
-                }
+            if let Some(owner) = claim(&mut owners, &name, variant) {
+                errors.on(&variant.ident, messages::item_name_taken(&variant.ident, name, owner));
             }
         }
     }
+}
+
+/// Makes `name` the variant's; gives its owner when that is another one. Two variants of one name
+/// are rustc's to report.
+fn claim(owners: &mut HashMap<String, String>, name: &str, variant: &Variant) -> Option<String> {
+    let own = format!("`{}`", variant.ident);
+    let owner = owners.entry(name.to_owned()).or_insert_with(|| own.clone());
+    (*owner != own).then(|| owner.clone())
 }
 
 fn methods(model: &Messages, errors: &mut Errors) {
@@ -135,21 +130,12 @@ fn methods(model: &Messages, errors: &mut Errors) {
         HashMap::from(METHODS.map(|name| (name.to_owned(), "every handler".to_owned())));
     for variant in &model.variants {
         let name = names::text(&variant.ident).to_snake_case();
-        match owners.get(&name) {
-            Some(owner) if *owner == quoted(&variant.ident) => {}
-            Some(owner) => {
-                errors
-                    .on(&variant.ident, messages::handler_name_taken(&variant.ident, name, owner));
-            }
-            None if names::method(&variant.ident).is_none() => {
-                errors.on(&variant.ident, messages::handler_name_reserved(&variant.ident, name));
-            }
-            None => {
-                owners.insert(name, quoted(&variant.ident));
-            }
+        if let Some(owner) = claim(&mut owners, &name, variant) {
+            errors.on(&variant.ident, messages::handler_name_taken(&variant.ident, name, owner));
+        } else if names::method(&variant.ident).is_none() {
+            errors.on(&variant.ident, messages::handler_name_reserved(&variant.ident, name));
         }
-        let clashes =
-            |field: &&Field| field.has_setter() && SETTERS.contains(&&*names::text(&field.ident));
+        let clashes = |field: &&Field| field.has_setter() && SETTERS.contains(&&*field.name());
         for field in variant.fields.iter().filter(clashes) {
             errors.on(&field.ident, messages::setter_name_taken(&field.ident));
         }
@@ -185,8 +171,4 @@ pub(crate) fn structure_of(model: &Messages, reply: &Path) -> Option<Path> {
             .map(|(_, segment)| segment.clone());
         Path { leading_colon: reply.leading_colon, segments: kept.collect() }
     })
-}
-
-fn quoted(ident: &Ident) -> String {
-    format!("`{ident}`")
 }

@@ -1,5 +1,4 @@
-//! Lints see the expressions of `len` and `when` as any code of the user's, and no field that an
-//! expression leaves unused.
+//! Lints see the expressions of `len` and `when`, and no field that an expression leaves unused.
 
 #![deny(warnings)]
 

@@ -1,4 +1,5 @@
-//! Two variants, and two fields, of one name: rustc says so, once.
+//! Mistakes that rustc reports, and once: names that stand twice, a lifetime that no payload has,
+//! and types without a length.
 
 use urom_abi::{urom_command, urom_notification};
 
@@ -13,6 +14,34 @@ enum Command {
 #[urom_notification]
 enum Notification {
     Done { status: u64, status: u64 },
+}
+
+mod lifetime {
+    #[urom_abi::urom_command(plugin = "p", version = 1)]
+    enum Command<'a> {
+        #[urom(reply = Done)]
+        Work { value: u64 },
+    }
+
+    #[urom_abi::urom_notification]
+    enum Notification {
+        Done,
+    }
+}
+
+mod without_length {
+    #[urom_abi::urom_command(plugin = "p", version = 1)]
+    enum Command {
+        #[urom(reply = Done)]
+        Work { bytes: [u8] },
+        #[urom(reply = Done)]
+        Rest { name: str },
+    }
+
+    #[urom_abi::urom_notification]
+    enum Notification {
+        Done,
+    }
 }
 
 fn main() {}

@@ -1,5 +1,4 @@
-//! One mistake in a notification is one error, although commands, handler and host use what it
-//! makes.
+//! One mistake in a notification is one error, although commands, handler and host use it.
 
 use urom_abi::{urom_command, urom_notification};
 

@@ -1,5 +1,5 @@
 //! Documentation with links and examples, which the items that are made of it have too.
-//! `tests/documentation.rs` of `ui-tests` looks at it with rustdoc.
+//! `tests/cargo.rs` of `ui-tests` looks at it with rustdoc.
 
 use renamed_abi::{Elements, urom_command, urom_notification};
 

@@ -1,14 +1,7 @@
 //! The kit under other names: renamed in `Cargo.toml`, and re-exported by a module of the user's
 //! own. That it compiles is the test.
 
-#![deny(
-    warnings,
-    missing_docs,
-    missing_debug_implementations,
-    unreachable_pub,
-    unused_qualifications
-)]
-#![deny(clippy::all, clippy::pedantic, clippy::allow_attributes_without_reason)]
+#![deny(warnings, missing_docs, unreachable_pub, unused_qualifications)]
 
 pub mod documented;
 
@@ -18,48 +11,55 @@ pub mod reexport {
     pub use renamed_pdk as pdk;
 }
 
+/// The protocol, from the crate at `$abi`; a second path to that is in `$also`.
+macro_rules! protocol {
+    ($abi:path, $also:path) => {
+        /// Commands.
+        #[urom_command(plugin = "renamed", version = 1, crate = $abi)]
+        #[derive(Debug)]
+        pub enum Command<'a> {
+            /// One.
+            #[urom(reply = Done)]
+            Do {
+                /// Anything.
+                value: u64,
+                /// Any bytes.
+                #[urom(inline, len = value)]
+                bytes: &'a [u8],
+                /// Some numbers.
+                #[urom(inline, when = value == 1)]
+                numbers: Option<Elements<'a, u16>>,
+                /// Either.
+                #[urom(inline, unless = memory, optional)]
+                data: Data<'a>,
+                /// Its word.
+                #[urom(word)]
+                memory: u64,
+            },
+        }
+
+        /// Notifications.
+        #[urom_notification(crate = $also)]
+        #[derive(Debug)]
+        pub enum Notification {
+            /// One.
+            Done {
+                /// Some bytes.
+                #[urom(inline)]
+                data: Received,
+                /// Some numbers.
+                #[urom(inline)]
+                numbers: Payload<u32>,
+            },
+        }
+    };
+}
+
 /// By the name in `Cargo.toml`.
 pub mod by_name {
     use renamed_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
 
-    /// Commands.
-    #[urom_command(plugin = "renamed", version = 1, crate = renamed_abi)]
-    #[derive(Debug)]
-    pub enum Command<'a> {
-        /// One.
-        #[urom(reply = Done)]
-        Do {
-            /// Anything.
-            value: u64,
-            /// Any bytes.
-            #[urom(inline, len = value)]
-            bytes: &'a [u8],
-            /// Some numbers.
-            #[urom(inline, when = value == 1)]
-            numbers: Option<Elements<'a, u16>>,
-            /// Either.
-            #[urom(inline, unless = memory, optional)]
-            data: Data<'a>,
-            /// Its word.
-            #[urom(word)]
-            memory: u64,
-        },
-    }
-
-    /// Notifications.
-    #[urom_notification(crate = ::renamed_abi)]
-    #[derive(Debug)]
-    pub enum Notification {
-        /// One.
-        Done {
-            /// Some bytes.
-            #[urom(inline)]
-            data: Received,
-            /// Some numbers.
-            #[urom(inline)]
-            numbers: Payload<u32>,
-        },
-    }
+    protocol!(renamed_abi, ::renamed_abi);
 }
 
 /// By a path within the crate.
@@ -69,44 +69,7 @@ pub mod by_path {
     };
     use crate::reexport::pdk::{Context, OpenContext, Result, urom_plugin};
 
-    /// Commands.
-    #[urom_command(plugin = "renamed", version = 1, crate = crate::reexport::abi)]
-    #[derive(Debug)]
-    pub enum Command<'a> {
-        /// One.
-        #[urom(reply = Done)]
-        Do {
-            /// Anything.
-            value: u64,
-            /// Any bytes.
-            #[urom(inline, len = value)]
-            bytes: &'a [u8],
-            /// Some numbers.
-            #[urom(inline, when = value == 1)]
-            numbers: Option<Elements<'a, u16>>,
-            /// Either.
-            #[urom(inline, unless = memory, optional)]
-            data: Data<'a>,
-            /// Its word.
-            #[urom(word)]
-            memory: u64,
-        },
-    }
-
-    /// Notifications.
-    #[urom_notification(crate = super::reexport::abi)]
-    #[derive(Debug)]
-    pub enum Notification {
-        /// One.
-        Done {
-            /// Some bytes.
-            #[urom(inline)]
-            data: Received,
-            /// Some numbers.
-            #[urom(inline)]
-            numbers: Payload<u32>,
-        },
-    }
+    protocol!(crate::reexport::abi, super::reexport::abi);
 
     /// A handler.
     #[derive(Debug)]

@@ -4,23 +4,15 @@ use std::num::NonZeroU64;
 
 use super::Payload;
 
-/// What a command sends: bytes that travel with it, or memory that the plugin was given a handle
-/// for.
+/// What a command sends: bytes that travel with it, or memory registered with the plugin.
 ///
 /// ```
 /// use std::num::NonZeroU64;
 /// use urom_abi::{Data, Registered};
 ///
-/// let memory = NonZeroU64::new(3).ok_or("the plugin gives no id 0")?;
-/// let sent: [Data<'_>; 2] =
-///     [Data::from(b"hello"), Data::from(Registered { memory, address: 0x7f00_0000_0000, len: 1 << 20 })];
-/// for data in sent {
-///     match data {
-///         Data::Inline(bytes) => println!("{} bytes travel along", bytes.len()),
-///         Data::Registered(there) => println!("{} bytes stay at {:#x}", there.len, there.address),
-///     }
-/// }
-/// # Ok::<(), &str>(())
+/// let memory = Registered { memory: NonZeroU64::MIN, address: 0x7f00_0000, len: 1 << 20 };
+/// assert_eq!(Data::from(b"hello"), Data::Inline(&[104, 101, 108, 108, 111]));
+/// assert_eq!(Data::from(memory), Data::Registered(memory));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Data<'a> {
@@ -33,9 +25,9 @@ pub enum Data<'a> {
 /// Memory that was registered with the plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registered {
-    /// The plugin's id for the registration (`memh_id`). On the wire, 0 stands for none.
+    /// The plugin's id for it (`memh_id`), 0 on the wire for none.
     pub memory: NonZeroU64,
-    /// Where the bytes begin, in the address space of whoever registered them.
+    /// The address in the registering process.
     pub address: u64,
     /// How many bytes there are.
     pub len: u64,
@@ -72,15 +64,14 @@ impl From<Registered> for Data<'_> {
     }
 }
 
-/// What a notification brings: bytes that came with it, or word of how many landed in registered
-/// memory.
+/// What a notification brings: bytes that came with it, or how many landed in registered memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Received {
     /// The bytes themselves.
     Inline(Payload),
     /// They are in the memory that the command named.
     Registered {
-        /// How many bytes landed there.
+        /// How many bytes.
         len: u64,
     },
 }

@@ -8,24 +8,15 @@ use std::marker::PhantomData;
 use super::unit;
 use crate::wire::Plain;
 
-/// The elements of a payload, borrowed: a slice of `T` at any alignment.
+/// The elements of a payload, borrowed: a slice of `T` at any alignment, read by value.
 ///
-/// Payloads lie behind one another without padding, so their elements are read by value. Two are
-/// equal when their bytes are; elements that are [`Ord`] are ordered one by one.
+/// Two are equal when their bytes are.
 ///
 /// ```
 /// use urom_abi::Elements;
 /// let counts = Elements::from(&[3u32, 5, 8]);
 /// assert_eq!((counts.len(), counts.get(1), counts.get(3)), (3, Some(5), None));
 /// assert_eq!(counts.iter().sum::<u32>(), 16);
-/// assert_eq!(counts.to_vec(), [3, 5, 8]);
-///
-/// let bytes = counts.as_bytes();
-/// assert!(Elements::<u64>::from_bytes(bytes).is_none(), "12 bytes are no whole number of them");
-/// assert!(Elements::<u32>::from_bytes(&bytes[..0]).is_some_and(|none| none.is_empty()));
-/// if let Some(slice) = counts.as_slice() {
-///     assert_eq!(slice[2], 8);
-/// }
 /// ```
 pub struct Elements<'a, T> {
     /// A whole number of elements.

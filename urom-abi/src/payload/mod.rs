@@ -1,10 +1,5 @@
-//! What travels behind the fixed part of a message.
-//!
-//! A command **borrows** its payloads from whoever sends it, or from the command that a plugin is
-//! serving: `&[u8]`, `&[u8; N]`, [`Elements`], [`Data`], and `Option` of all but the last. A
-//! notification **owns** its payloads: a [`Payload`], an `Option` of one, or [`Received`], whose
-//! memory is the notification's own tail on the plugin side and the task's response on the host
-//! side.
+//! What travels behind the fixed part of a message. A command borrows its payloads, a notification
+//! owns them.
 
 mod data;
 mod elements;

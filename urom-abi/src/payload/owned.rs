@@ -21,32 +21,28 @@ use crate::wire::Plain;
 /// | a reply that a host took | the task's response, until the payload is dropped | none |
 /// | a `Vec` or a slice | the heap | one, into the notification |
 ///
-/// The bytes never move, also when the payload does, so UCX can receive into them meanwhile. On the
-/// host, a payload that lives keeps its task, which counts against `max_inflight`;
-/// [`to_vec`](Self::to_vec) makes a copy without a task.
+/// The bytes never move, even when the payload does, so UCX can receive into them. On the host, a
+/// payload keeps its task in use, which counts against `max_inflight`; [`to_vec`](Self::to_vec)
+/// makes a copy without a task.
 ///
-/// # Threads
+/// ```
+/// use urom_abi::Payload;
+/// let mut counts: Payload<u32> = Payload::from(vec![3, 5, 8]);
+/// counts.truncate(2);
+/// counts.as_bytes_mut()[0] = 4;
+/// assert_eq!((counts.to_vec(), counts.elements().get(1)), (vec![4, 5], Some(5)));
+///
+/// let mut bytes: Payload = counts.into_bytes();
+/// bytes.advance(4);
+/// let counts: Payload<u32> = bytes.cast().expect("one element of four bytes");
+/// assert_eq!(counts.to_vec(), [5]);
+/// ```
+///
 /// It belongs to the thread of the plugin or the worker it came from:
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
 /// assert_send::<urom_abi::Payload>();
-/// ```
-///
-/// Of elements that are no bytes:
-///
-/// ```
-/// use urom_abi::Payload;
-/// let mut counts: Payload<u32> = Payload::from(vec![3, 5, 8]);
-/// assert!(counts.len() == 3 && !counts.is_empty());
-/// assert_eq!(counts.elements().get(1), Some(5));
-/// counts.as_bytes_mut()[0] = 4;
-/// assert_eq!((counts.to_vec(), counts.as_bytes().len()), (vec![4, 5, 8], 12));
-///
-/// let mut bytes: Payload = counts.into_bytes();
-/// bytes.advance(4);
-/// let counts: Payload<u32> = bytes.cast().expect("two elements of four bytes");
-/// assert_eq!(counts.to_vec(), [5, 8]);
 /// ```
 pub struct Payload<T = u8> {
     bytes: NonNull<u8>,

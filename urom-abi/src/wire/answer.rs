@@ -1,6 +1,6 @@
 //! What a command enum needs to know of its answers: `#[urom_notification]` implements it.
 
-use super::{EncodeError, Tag, Word, field, notification};
+use super::{EncodeError, Name, Tag, Word, field, notification};
 use crate::describe::Messages;
 use crate::descriptor::NotificationDesc;
 use crate::protocol::Reply;
@@ -17,9 +17,6 @@ pub trait Notifications {
 
     /// The answer to a command that no variant is known to answer: zeros behind the tag, which is 0
     /// when it does not fit.
-    ///
-    /// # Errors
-    /// [`EncodeError::NoMemory`] when the C heap has no room.
     fn refusal(tag: u64) -> Result<NotificationDesc, EncodeError>;
 }
 
@@ -42,11 +39,8 @@ pub trait Answer<Of> {
 
 /// A notification of `LEN` bytes of which all but the tag are zero; the tag too when it does not
 /// fit.
-///
-/// # Errors
-/// [`EncodeError::NoMemory`] when the C heap has no room.
 pub fn refusal<T: Tag + Word, const LEN: usize>(
-    message: &'static str,
+    message: Name,
     tag: u64,
 ) -> Result<NotificationDesc, EncodeError> {
     let tag = T::from_u64(tag).unwrap_or_else(T::zeroed);

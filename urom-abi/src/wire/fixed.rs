@@ -1,22 +1,20 @@
 //! The fixed part of a message: its fields at offsets that are proved to be within, and the checks
 //! around it.
-//!
-//! Generated code is made of calls into this module and carries no check of its own: a [`Field`]
-//! proves at compile time what every read and write relies on, so both compile to plain loads and
-//! stores.
 
-use super::{DecodeError, DecodeProblem, EncodeError, Plain, Value};
+use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Zero};
 use crate::describe::{Misfit, Type};
 use crate::descriptor::NotificationDesc;
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
 /// are a `T`.
 ///
-/// A value of this type is the proof that a `T` can travel as its bytes and that the field lies
-/// within the fixed part.
+/// It holds what [`Value`] does for `T`, so its methods need no bound: a type that cannot travel is
+/// one error, where the field is made.
 #[derive(Debug)]
 pub struct Field<T, const AT: usize, const LEN: usize, const ANY: bool = true> {
     of_bytes: fn(&[u8]) -> Option<T>,
+    bytes_of: fn(&T) -> &[u8],
+    copy: fn(&T) -> T,
 }
 
 impl<T, const AT: usize, const LEN: usize, const ANY: bool> Clone for Field<T, AT, LEN, ANY> {
@@ -27,104 +25,71 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Clone for Field<T, A
 
 impl<T, const AT: usize, const LEN: usize, const ANY: bool> Copy for Field<T, AT, LEN, ANY> {}
 
-impl<T, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
-    /// Reads the field.
+impl<T: Plain, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
     #[inline(always)]
     pub fn read(self, fixed: &[u8; LEN]) -> T {
-        // SAFETY: `field`, the only way to a `Field`, checked that AT is within the LEN bytes.
-        let at = unsafe { fixed.as_ptr().add(AT) };
-        // SAFETY: `field` checked that a whole T lies there and that any bytes are a T; the read
-        // needs no alignment.
-        unsafe { at.cast::<T>().read_unaligned() }
-    }
-
-    /// Reads the field from bytes that may end before it does; it is zero then.
-    #[inline]
-    pub fn read_or_zero(self, bytes: &[u8]) -> T {
-        let mut fixed = [0; LEN];
-        if let Some(there) = bytes.get(AT..AT + size_of::<T>()) {
-            fixed[AT..AT + size_of::<T>()].copy_from_slice(there);
-        }
-        self.read(&fixed)
-    }
-
-    /// The field's value in a message where nobody set it.
-    #[inline(always)]
-    pub fn zero(self) -> T {
-        // SAFETY: `field` checked that any bytes are a T, zeros too.
-        unsafe { std::mem::zeroed() }
+        bytemuck::pod_read_unaligned(&fixed[AT..AT + size_of::<T>()])
     }
 }
 
 impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, ANY> {
     /// Reads the field; `of` describes its type.
-    ///
-    /// # Errors
-    /// [`DecodeProblem::NoValue`] when the bytes are no `T`.
     #[inline(always)]
     pub fn checked(
         self,
         fixed: &[u8; LEN],
-        message: &'static str,
-        field: &'static str,
+        message: Name,
+        field: Name,
         of: &'static Type,
     ) -> Result<T, DecodeError> {
         let bytes = &fixed[AT..AT + size_of::<T>()];
         (self.of_bytes)(bytes).ok_or_else(|| no_value(message, field, of, bytes))
     }
 
-    /// Reads the field from bytes that may end before it does; it is what `zero` gives then, and
-    /// where the bytes are no value.
+    /// Reads the field from bytes that may end before it does or hold no value; gives `zero` then.
     #[inline]
-    pub fn read_or(self, bytes: &[u8], zero: fn() -> T) -> T {
-        bytes.get(AT..AT + size_of::<T>()).and_then(self.of_bytes).unwrap_or_else(zero)
+    pub fn read_or(self, bytes: &[u8], zero: T) -> T {
+        bytes.get(AT..AT + size_of::<T>()).and_then(self.of_bytes).unwrap_or(zero)
     }
 
-    /// Writes the field.
     #[inline(always)]
     pub fn write(self, fixed: &mut [u8; LEN], value: &T) {
-        // SAFETY: as in `read`.
-        let at = unsafe { fixed.as_mut_ptr().add(AT) };
-        let from = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: `field` checked that a whole T lies there and that every byte of a T is
-        // initialised; `fixed` is borrowed exclusively, so it cannot overlap `value`.
-        unsafe { at.copy_from_nonoverlapping(from, size_of::<T>()) };
+        fixed[AT..AT + size_of::<T>()].copy_from_slice((self.bytes_of)(value));
     }
 
     /// Refuses an echoed field that does not repeat `value`, when the command's is known.
-    ///
-    /// # Errors
-    /// [`DecodeProblem::NotEchoed`].
     #[inline(always)]
     pub fn repeats(
         self,
         fixed: &[u8; LEN],
-        message: &'static str,
-        field: &'static str,
+        message: Name,
+        field: Name,
         value: Option<&T>,
     ) -> Result<(), DecodeError> {
-        let Some(value) = value else { return Ok(()) };
-        let value = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: `field` checked that all bytes of a T are initialised and that nothing changes
-        // them behind a reference.
-        let value = unsafe { std::slice::from_raw_parts(value, size_of::<T>()) };
-        if fixed[AT..AT + size_of::<T>()] == *value {
-            Ok(())
-        } else {
-            Err(DecodeError { message, field, problem: DecodeProblem::NotEchoed })
+        match value {
+            Some(value) if fixed[AT..AT + size_of::<T>()] != *(self.bytes_of)(value) => {
+                Err(DecodeError { message, field, problem: DecodeProblem::NotEchoed })
+            }
+            _ => Ok(()),
         }
     }
 
-    /// A copy of a value of the field's type.
+    /// The field's value in a message where nobody set it.
+    #[inline(always)]
+    pub fn zero(self) -> T
+    where
+        T: Zero<ANY>,
+    {
+        T::zero()
+    }
+
     #[inline(always)]
     pub fn copy(self, value: &T) -> T {
-        // SAFETY: `field` checked that T is `Copy`.
-        unsafe { std::ptr::read(value) }
+        (self.copy)(value)
     }
 }
 
-/// The proof that a field of which any bytes are a value can stand where it does. One that sticks
-/// out of its fixed part does not compile.
+/// A field of which any bytes are a value. One that sticks out of its fixed part does not compile.
 pub const fn field<T: Plain, const AT: usize, const LEN: usize>() -> Field<T, AT, LEN> {
     any_field::<T, AT, LEN, true>()
 }
@@ -133,7 +98,7 @@ pub const fn field<T: Plain, const AT: usize, const LEN: usize>() -> Field<T, AT
 pub const fn any_field<T: Value<ANY>, const AT: usize, const LEN: usize, const ANY: bool>()
 -> Field<T, AT, LEN, ANY> {
     const { assert!(AT <= LEN && size_of::<T>() <= LEN - AT, "the field sticks out of its fixed part") };
-    Field { of_bytes: T::of_bytes }
+    Field { of_bytes: T::of_bytes, bytes_of: T::bytes, copy: |value| *value }
 }
 
 /// What a tag can be: an unsigned integer.
@@ -145,15 +110,9 @@ impl Tag for u32 {}
 impl Tag for u64 {}
 
 /// The tag at the start of `bytes`.
-///
-/// # Errors
-/// [`DecodeProblem::TooShort`] when there are not even the tag's bytes.
 #[inline]
-pub fn tag<T: Tag, const LEN: usize>(
-    message: &'static str,
-    bytes: &[u8],
-) -> Result<u64, DecodeError> {
-    // What is read next has as many bytes, and then it knows so.
+pub fn tag<T: Tag, const LEN: usize>(message: Name, bytes: &[u8]) -> Result<u64, DecodeError> {
+    // The compiler then knows the length for what is read next.
     if let Some(fixed) = bytes.first_chunk::<LEN>() {
         return Ok(field::<T, 0, LEN>().read(fixed).into());
     }
@@ -162,25 +121,14 @@ pub fn tag<T: Tag, const LEN: usize>(
 
 /// The tag of a message that ends before its fixed part does.
 #[cold]
-fn short_tag<T: Tag>(
-    message: &'static str,
-    bytes: &[u8],
-    least: usize,
-) -> Result<u64, DecodeError> {
+fn short_tag<T: Tag>(message: Name, bytes: &[u8], least: usize) -> Result<u64, DecodeError> {
     let tag = super::get::<T>(bytes, 0).ok_or_else(|| too_short(message, bytes.len(), least))?;
     Ok(tag.into())
 }
 
 /// `bytes` as a fixed part with nothing behind it.
-///
-/// # Errors
-/// [`DecodeProblem::TooShort`] or [`DecodeProblem::Length`] when there are fewer or more than `LEN`
-/// bytes.
 #[inline]
-pub fn exact<'a, const LEN: usize>(
-    message: &'static str,
-    bytes: &'a [u8],
-) -> Result<&'a [u8; LEN], DecodeError> {
+pub fn exact<const LEN: usize>(message: Name, bytes: &[u8]) -> Result<&[u8; LEN], DecodeError> {
     match bytes.split_first_chunk::<LEN>() {
         Some((fixed, [])) => Ok(fixed),
         Some(_) => Err(other_length(message, bytes.len(), LEN)),
@@ -188,20 +136,18 @@ pub fn exact<'a, const LEN: usize>(
     }
 }
 
+/// The error for a message with bytes behind its fixed part where there should be none.
 #[inline(always)]
-fn other_length(message: &'static str, found: usize, expected: usize) -> DecodeError {
+fn other_length(message: Name, found: usize, expected: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::Length { found, expected } }
 }
 
 /// The start of `out` as a fixed part of zeros, to be filled in.
-///
-/// # Errors
-/// [`EncodeError::TooBig`] when `out` is shorter; nothing is written then.
 #[inline]
-pub fn room<'a, const LEN: usize>(
-    message: &'static str,
-    out: &'a mut [u8],
-) -> Result<&'a mut [u8; LEN], EncodeError> {
+pub fn room<const LEN: usize>(
+    message: Name,
+    out: &mut [u8],
+) -> Result<&mut [u8; LEN], EncodeError> {
     let room = out.len();
     match out.first_chunk_mut::<LEN>() {
         Some(fixed) => {
@@ -213,12 +159,9 @@ pub fn room<'a, const LEN: usize>(
 }
 
 /// A notification of `LEN` bytes, zeros but for what `fill` writes.
-///
-/// # Errors
-/// [`EncodeError::NoMemory`] when the C heap has no room.
 #[inline]
 pub fn notification<const LEN: usize>(
-    message: &'static str,
+    message: Name,
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Result<NotificationDesc, EncodeError> {
     let mut desc = NotificationDesc::zeroed(LEN).map_err(|_| EncodeError::NoMemory { message })?;
@@ -228,22 +171,19 @@ pub fn notification<const LEN: usize>(
     Ok(desc)
 }
 
-// The errors are always inlined. Where the compiler does not see what was made it cannot tell an
-// error from a message, and takes every good one through memory to look again: that doubles what
-// decoding costs.
+// Errors are always inlined: otherwise the compiler moves each decoded message through memory,
+// which doubles the cost of decoding.
 
+/// The error for a message that ends before its fixed part does.
 #[inline(always)]
-pub(super) fn too_short(message: &'static str, found: usize, least: usize) -> DecodeError {
+pub(super) fn too_short(message: Name, found: usize, least: usize) -> DecodeError {
     DecodeError { message, field: "length", problem: DecodeProblem::TooShort { found, least } }
 }
 
 /// The error for a tag that belongs to no variant.
-///
-/// # Errors
-/// Always.
 #[inline(always)]
 pub fn unknown<T, E: From<DecodeError>>(
-    message: &'static str,
+    message: Name,
     found: u64,
     known: &'static [(&'static str, u64)],
 ) -> Result<T, E> {
@@ -254,7 +194,7 @@ pub fn unknown<T, E: From<DecodeError>>(
 /// Refuses the tag of another variant: `message` has the tag `expected`, or `also`.
 #[inline(always)]
 pub fn own_tag(
-    message: &'static str,
+    message: Name,
     found: impl Into<u64>,
     expected: u64,
     also: Option<u64>,
@@ -269,12 +209,7 @@ pub fn own_tag(
 
 /// The error for bytes that are no value of their field's type.
 #[cold]
-fn no_value(
-    message: &'static str,
-    field: &'static str,
-    of: &'static Type,
-    bytes: &[u8],
-) -> DecodeError {
+fn no_value(message: Name, field: Name, of: &'static Type, bytes: &[u8]) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::NoValue(Misfit::found(of, bytes)) }
 }
 
@@ -300,9 +235,9 @@ mod tests {
 
     #[test]
     fn a_field_that_is_not_wholly_there_is_zero() {
-        assert_eq!(WORD.read_or_zero(&[9, 9, 9, 9, 1, 0, 0, 0]), 1);
+        assert_eq!(WORD.read_or(&[9, 9, 9, 9, 1, 0, 0, 0], 0), 1);
         for len in 0..8 {
-            assert_eq!(WORD.read_or_zero(&[9; 8][..len]), 0, "{len} bytes");
+            assert_eq!(WORD.read_or(&[9; 8][..len], 0), 0, "{len} bytes");
         }
     }
 
@@ -313,9 +248,9 @@ mod tests {
         assert_eq!(FLAGS.checked(&[9, 0, 1, 9], "M", "flags", &TYPE), Ok([false, true]));
         let error = FLAGS.checked(&[9, 0, 7, 9], "M", "flags", &TYPE).unwrap_err();
         assert_eq!(error.to_string(), "M: flags[1]: 7 is no `bool`: expected 0 or 1");
-        assert_eq!(FLAGS.read_or(&[9, 1, 7], || [false; 2]), [false; 2]);
-        assert_eq!(FLAGS.read_or(&[9, 1, 1], || [false; 2]), [true; 2]);
-        assert_eq!(FLAGS.read_or(&[9, 1], || [false; 2]), [false; 2]);
+        assert_eq!(FLAGS.read_or(&[9, 1, 7], [false; 2]), [false; 2]);
+        assert_eq!(FLAGS.read_or(&[9, 1, 1], [false; 2]), [true; 2]);
+        assert_eq!(FLAGS.read_or(&[9, 1], [false; 2]), [false; 2]);
     }
 
     #[test]

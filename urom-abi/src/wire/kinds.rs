@@ -1,17 +1,11 @@
-//! The types that can be payloads, each as generated code writes and reads it.
-//!
-//! These are for elements of any type, because the bytes are all that matters here and only plain
-//! elements can be looked at. That elements are plain is proved once, by
-//! [`element`](super::element), so that the error for others is one.
+//! The types that can be payloads. Their elements are of any type here: only the bytes matter, and
+//! [`assert_element`](super::assert_element) proves once that elements are plain.
 
 use super::inline::{Optional, Outgoing, Owned, Readable};
 use crate::payload::{Data, Elements, Payload, Received, Registered, unit};
 use crate::wire::{Count, DecodeProblem};
 
 impl Outgoing for &[u8] {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
-
     #[inline]
     fn unset() -> Self {
         &[]
@@ -30,9 +24,6 @@ impl<'a> Readable<'a> for &'a [u8] {
 }
 
 impl Outgoing for &str {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
-
     #[inline]
     fn unset() -> Self {
         ""
@@ -57,7 +48,6 @@ impl<'a> Readable<'a> for &'a str {
 
 impl<const N: usize> Outgoing for &[u8; N] {
     const FIXED: Option<usize> = Some(N);
-    const UNIT: usize = 1;
 
     #[inline]
     fn unset() -> Self {
@@ -77,7 +67,6 @@ impl<'a, const N: usize> Readable<'a> for &'a [u8; N] {
 }
 
 impl<T> Outgoing for Elements<'_, T> {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = unit::<T>();
 
     #[inline]
@@ -134,19 +123,13 @@ impl<'a, P: Readable<'a>> Readable<'a> for Option<P> {
 impl<P: Outgoing> Optional for Option<P> {}
 
 impl Outgoing for Data<'_> {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
-
     #[inline]
     fn unset() -> Self {
         Data::default()
     }
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match self {
-            Data::Inline(bytes) => bytes,
-            Data::Registered(_) => &[],
-        }
+        if let Data::Inline(bytes) = self { bytes } else { &[] }
     }
     #[inline]
     fn length(&self) -> u64 {
@@ -164,15 +147,11 @@ impl Outgoing for Data<'_> {
     }
     #[inline]
     fn selector(&self) -> u64 {
-        match self {
-            Data::Inline(_) => 0,
-            Data::Registered(Registered { memory, .. }) => memory.get(),
-        }
+        if let Data::Registered(Registered { memory, .. }) = self { memory.get() } else { 0 }
     }
 }
 
 impl<T> Outgoing for Payload<T> {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = unit::<T>();
 
     #[inline]
@@ -221,8 +200,6 @@ impl<T: 'static> Owned for Option<Payload<T>> {
 }
 
 impl Outgoing for Received {
-    const FIXED: Option<usize> = None;
-    const UNIT: usize = 1;
     const BY_ADDRESS: bool = true;
 
     #[inline]
@@ -231,14 +208,11 @@ impl Outgoing for Received {
     }
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match self {
-            Received::Inline(payload) => payload,
-            Received::Registered { .. } => &[],
-        }
+        if let Received::Inline(payload) = self { payload } else { &[] }
     }
     #[inline]
     fn is_there(&self) -> bool {
-        matches!(self, Received::Inline(_))
+        self.view().is_there()
     }
     #[inline]
     fn length(&self) -> u64 {
@@ -262,27 +236,18 @@ impl Owned for Received {
     }
     #[inline]
     fn give(self) -> Payload {
-        match self {
-            Received::Inline(payload) => payload,
-            Received::Registered { .. } => Payload::default(),
-        }
+        if let Received::Inline(payload) = self { payload } else { Payload::default() }
     }
 }
 
 /// [`Received`] while it is only looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Landed<'a> {
-    /// The bytes themselves.
     Inline(&'a [u8]),
-    /// They are in registered memory.
-    Registered {
-        /// How many bytes landed there.
-        len: u64,
-    },
+    Registered { len: u64 },
 }
 
 impl Outgoing for Landed<'_> {
-    const FIXED: Option<usize> = None;
     const UNIT: usize = 1;
     const BY_ADDRESS: bool = true;
 
@@ -292,10 +257,7 @@ impl Outgoing for Landed<'_> {
     }
     #[inline]
     fn bytes(&self) -> &[u8] {
-        match self {
-            Landed::Inline(bytes) => bytes,
-            Landed::Registered { .. } => &[],
-        }
+        if let Landed::Inline(bytes) = self { bytes } else { &[] }
     }
     #[inline]
     fn is_there(&self) -> bool {

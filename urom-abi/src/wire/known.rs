@@ -4,9 +4,6 @@ use super::{Plain, Sentence};
 
 /// Fails the compilation, at the place of the call, when values of a type cannot be the elements of
 /// a payload.
-///
-/// # Panics
-/// When they have no bytes. `name` is the type's.
 #[track_caller]
 pub const fn assert_element<T: Plain>(name: &str) {
     if size_of::<T>() == 0 {

@@ -2,60 +2,63 @@
 //!
 //! A message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
 //! variant) and the inline payloads behind it, in order, without padding between them. The macros
-//! compute the fixed part's offsets at compile time; this module holds what they call at run time.
-//! Nothing here panics on the bytes it is given, and nothing trusts a length that stands in them.
+//! compute the offsets; this module is what they call. Nothing here panics on the bytes it is given,
+//! and nothing trusts a length that stands in them.
 
+#[doc(hidden)]
 mod answer;
 mod error;
+#[doc(hidden)]
 mod fixed;
 #[doc(hidden)]
 pub mod inline;
+#[doc(hidden)]
 mod kinds;
 mod known;
+#[doc(hidden)]
 mod read;
+#[doc(hidden)]
 mod sentence;
+#[doc(hidden)]
 mod serve;
 mod value;
+#[doc(hidden)]
 mod whole;
+#[doc(hidden)]
 mod word;
+#[doc(hidden)]
 mod write;
 
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use value::Plain;
 
 // What follows is for generated code, and for tests that stand in for it.
-#[doc(hidden)]
-pub use answer::{Answer, Notifications, refusal};
-#[doc(hidden)]
-pub use fixed::{Field, Tag, any_field, exact, field, notification, own_tag, room, tag, unknown};
 #[cfg(feature = "test-util")]
 pub(crate) use inline::Readable;
-#[doc(hidden)]
-pub use inline::{Borrowed, Optional, Outgoing, Owned};
-#[doc(hidden)]
-pub use known::assert_element;
-#[doc(hidden)]
-pub use read::{Behind, Part, Tail, by_address, invalid, start};
 pub(crate) use sentence::Sentence;
 #[doc(hidden)]
-pub use sentence::assert_notification;
-#[doc(hidden)]
-pub use serve::{FILE as SERVE_FILE, serve};
-#[doc(hidden)]
-pub use std::vec::Vec;
-#[doc(hidden)]
-pub use value::{AnyBytes, NotAnyBytes, Value, Zero};
-#[doc(hidden)]
-pub use whole::{Decoded, Encode, Encoded, Length, Visit, Written, read};
-#[doc(hidden)]
-pub use word::{Count, Word};
-#[doc(hidden)]
-pub use write::{
-    address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message,
-    payload, reply, selector_word, total, unset,
+pub use {
+    answer::{Answer, Notifications, refusal},
+    fixed::{Field, Tag, any_field, exact, field, notification, own_tag, room, tag, unknown},
+    inline::{Borrowed, Optional, Outgoing, Owned},
+    known::assert_element,
+    read::{Behind, Part, Tail, by_address, decoded, start},
+    sentence::assert_answer,
+    serve::{FILE as SERVE_FILE, serve},
+    std::vec::Vec,
+    value::{AnyBytes, NotAnyBytes, Value, Zero},
+    whole::{Decoded, Encode, Encoded, Length, Visit, Written, read},
+    word::{Count, Word},
+    write::{
+        address_word, address_word_when, agrees, agrees_when, bytes, give, length_word, message,
+        payload, reply, selector_word, total, unset,
+    },
 };
 
 use bytemuck::{AnyBitPattern, NoUninit};
+
+/// The name of a message or of a field, or what is wrong with it.
+type Name = &'static str;
 
 /// Reads a plain value at `offset`, or `None` when the bytes end before it does. The bytes need no
 /// alignment.

@@ -2,17 +2,14 @@
 
 use super::fixed::too_short;
 use super::inline::{Borrowed, Outgoing, Owned, Readable};
-use super::{Count, DecodeError, DecodeProblem, Word};
+use super::{Count, DecodeError, DecodeProblem, Name, Word};
 use crate::payload::{Data, Payload, Registered};
 use crate::protocol::Incoming;
 
 /// The fixed part of a message and what lies behind it.
-///
-/// # Errors
-/// [`DecodeProblem::TooShort`] when there is not even the fixed part.
 #[inline]
 pub fn start<'a, const LEN: usize>(
-    message: &'static str,
+    message: Name,
     bytes: &'a [u8],
 ) -> Result<(&'a [u8; LEN], Behind<'a>), DecodeError> {
     match bytes.split_first_chunk::<LEN>() {
@@ -27,16 +24,16 @@ pub fn by_address<P: Outgoing>(address: impl Word) -> bool {
     !P::BY_ADDRESS || address.into() != 0
 }
 
-/// The error for a field that its own codec refused.
+/// What a field's own codec made of its bytes.
 #[inline(always)]
-pub fn invalid(message: &'static str, field: &'static str, what: &'static str) -> DecodeError {
-    DecodeError { message, field, problem: DecodeProblem::Invalid(what) }
+pub fn decoded<T>(message: Name, field: Name, decoded: Result<T, Name>) -> Result<T, DecodeError> {
+    decoded.map_err(|what| DecodeError { message, field, problem: DecodeProblem::Invalid(what) })
 }
 
 /// The bytes behind a fixed part that no payload has taken yet.
 #[derive(Debug)]
 pub struct Behind<'a> {
-    message: &'static str,
+    message: Name,
     /// The length of the whole message.
     total: usize,
     rest: &'a [u8],
@@ -53,14 +50,10 @@ pub struct Part {
 
 impl<'a> Behind<'a> {
     /// Reads the next payload: `count` elements if it is `there`.
-    ///
-    /// # Errors
-    /// [`DecodeProblem::OutOfRange`] for a count that no payload can have,
-    /// [`DecodeProblem::Length`] when the bytes end before the payload does.
     #[inline]
     pub fn take<P: Borrowed<'a>>(
         &mut self,
-        field: &'static str,
+        field: Name,
         there: bool,
         count: impl Count,
     ) -> Result<P, DecodeError> {
@@ -68,15 +61,8 @@ impl<'a> Behind<'a> {
     }
 
     /// Reads the next payload, of a type with a length of its own, if it is `there`.
-    ///
-    /// # Errors
-    /// [`DecodeProblem::Length`] when the bytes end before the payload does.
     #[inline]
-    pub fn fixed<P: Borrowed<'a>>(
-        &mut self,
-        field: &'static str,
-        there: bool,
-    ) -> Result<P, DecodeError> {
+    pub fn fixed<P: Borrowed<'a>>(&mut self, field: Name, there: bool) -> Result<P, DecodeError> {
         let bytes =
             const { P::FIXED.expect("only a payload of fixed length is read without a count") };
         self.read(field, there, bytes / P::UNIT)
@@ -84,13 +70,10 @@ impl<'a> Behind<'a> {
 
     /// Reads a payload of two arms: `len` bytes when `selector` is 0, else nothing, and registered
     /// memory.
-    ///
-    /// # Errors
-    /// As [`take`](Self::take).
     #[inline]
     pub fn data(
         &mut self,
-        field: &'static str,
+        field: Name,
         selector: impl Word,
         address: impl Word,
         len: impl Word,
@@ -107,13 +90,10 @@ impl<'a> Behind<'a> {
 
     /// Looks at the next payload of a notification. The view is for expressions over it, the part
     /// for taking it out of the [`Tail`].
-    ///
-    /// # Errors
-    /// As [`take`](Self::take).
     #[inline]
     pub fn part<P: Owned>(
         &mut self,
-        field: &'static str,
+        field: Name,
         there: bool,
         count: impl Count,
     ) -> Result<(P::View<'a>, Part), DecodeError> {
@@ -123,10 +103,6 @@ impl<'a> Behind<'a> {
         Ok((view, part))
     }
 
-    /// Ends the message.
-    ///
-    /// # Errors
-    /// [`DecodeProblem::Length`] when bytes are left.
     #[inline]
     pub fn end(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {
@@ -138,7 +114,7 @@ impl<'a> Behind<'a> {
     #[inline]
     fn read<P: Readable<'a>>(
         &mut self,
-        field: &'static str,
+        field: Name,
         there: bool,
         count: impl Count,
     ) -> Result<P, DecodeError> {
@@ -180,16 +156,11 @@ impl Tail {
 }
 
 #[inline(always)]
-fn length(
-    message: &'static str,
-    field: &'static str,
-    found: usize,
-    expected: usize,
-) -> DecodeError {
+fn length(message: Name, field: Name, found: usize, expected: usize) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::Length { found, expected } }
 }
 
 #[inline(always)]
-fn out_of_range(message: &'static str, field: &'static str, found: u64, most: u64) -> DecodeError {
+fn out_of_range(message: Name, field: Name, found: u64, most: u64) -> DecodeError {
     DecodeError { message, field, problem: DecodeProblem::OutOfRange { found, most } }
 }

@@ -1,7 +1,6 @@
-//! Sentences that are made while a protocol is compiled, and the one about answers that do not
-//! exist.
+//! Sentences that are made while a protocol is compiled, and those about wrong answers.
 
-use crate::describe::Messages;
+use crate::describe::{FieldKind, Messages, Variant};
 
 /// A text under construction, usable in constants. What does not fit is left out.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +42,7 @@ impl Sentence {
         }
     }
 
+    /// The text.
     pub(crate) const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
@@ -51,41 +51,37 @@ impl Sentence {
     }
 }
 
-/// Fails the compilation, at the place of the call, when no notification has the name `reply`.
-///
-/// # Panics
-/// When no notification has that name. The text lists the names that there are.
+/// Fails the compilation, at the place of the call, when command number `at` names an answer that
+/// is no notification, or that does not repeat the fields which the command marks `echo`.
 #[track_caller]
-pub const fn assert_notification(notifications: &Messages, reply: &str) {
-    if let Some(sentence) = no_notification(notifications, reply) {
+pub const fn assert_answer(notifications: &Messages, commands: &Messages, at: usize) {
+    if let Some(sentence) = wrong_answer(notifications, commands, at) {
         panic!("{}", sentence.as_str());
     }
 }
 
-const fn no_notification(notifications: &Messages, reply: &str) -> Option<Sentence> {
-    let variants = notifications.variants;
+const fn wrong_answer(
+    notifications: &Messages,
+    commands: &Messages,
+    at: usize,
+) -> Option<Sentence> {
+    let (variants, command) = (notifications.variants, &commands.variants[at]);
+    let Some(reply) = command.reply else { return None };
+    let mut i = 0;
+    while i < variants.len() {
+        if same(variants[i].name, reply) {
+            let lacks = lacks_echo(notifications, &variants[i], commands, command);
+            let exceeds = lacks_echo(commands, command, notifications, &variants[i]);
+            return if lacks.is_some() { lacks } else { exceeds };
+        }
+        i += 1;
+    }
     // An enum without variants, or one with an error, is reported where it stands.
     if variants.is_empty() {
         return None;
     }
-    let (mut i, mut nearest) = (0, (variants[0].name, reply.len()));
-    while i < variants.len() {
-        let slips = slips(reply.as_bytes(), variants[i].name.as_bytes());
-        if slips == 0 {
-            return None;
-        }
-        if slips < nearest.1 {
-            nearest = (variants[i].name, slips);
-        }
-        i += 1;
-    }
-    let sentence =
-        Sentence::new().text("`").text(notifications.name).text("` has no variant `").text(reply);
-    let mut sentence = if 3 * nearest.1 <= reply.len() {
-        sentence.text("`: did you mean `").text(nearest.0).text("`? There is ")
-    } else {
-        sentence.text("`: there is ")
-    };
+    let sentence = Sentence::new().text("`").text(notifications.name).text("` has no variant `");
+    let mut sentence = sentence.text(reply).text("`: there is ");
     i = 0;
     while i < variants.len() && sentence.len + variants[i].name.len() + 16 < Sentence::MOST {
         let open = if i == 0 { "`" } else { ", `" };
@@ -95,42 +91,52 @@ const fn no_notification(notifications: &Messages, reply: &str) -> Option<Senten
     Some(if i == variants.len() { sentence } else { sentence.text(", and others") })
 }
 
-/// How many letters must be added, removed or replaced to make one name of the other. Of a long
-/// name, the first letters count.
-const fn slips(a: &[u8], b: &[u8]) -> usize {
-    const MOST: usize = 64;
-    let (rows, columns) = (least(a.len(), MOST), least(b.len(), MOST));
-    let mut row = [0; MOST + 1];
-    let mut j = 0;
-    while j <= columns {
-        row[j] = j;
-        j += 1;
-    }
+/// What is wrong when `a` has an echoed field that `b` has not.
+const fn lacks_echo(
+    of_a: &Messages,
+    a: &Variant,
+    of_b: &Messages,
+    b: &Variant,
+) -> Option<Sentence> {
     let mut i = 0;
-    while i < rows {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        j = 0;
-        while j < columns {
-            let replaced = diagonal + (a[i] != b[j]) as usize;
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, 1 + least(row[j], row[j + 1]));
-            j += 1;
+    while i < of_a.header.len() + a.fields.len() {
+        if let Some(name) = echoed(of_a, a, i) {
+            let (mut j, mut found) = (0, false);
+            while j < of_b.header.len() + b.fields.len() {
+                found = found || matches!(echoed(of_b, b, j), Some(other) if same(name, other));
+                j += 1;
+            }
+            if !found {
+                let sentence = Sentence::new().text("`").text(a.name).text("` marks `").text(name);
+                let sentence = sentence.text("` as `echo` and `").text(b.name);
+                return Some(sentence.text("` does not: mark that field `#[urom(echo)]` in both"));
+            }
         }
         i += 1;
     }
-    let more = a.len() + b.len() - rows - columns;
-    row[columns] + more
+    None
 }
 
-const fn least(a: usize, b: usize) -> usize {
-    if a < b { a } else { b }
+/// The name of field number `i`, those of the header first, when it is echoed.
+const fn echoed(of: &Messages, variant: &Variant, i: usize) -> Option<&'static str> {
+    let header = of.header.len();
+    let field = if i < header { &of.header[i] } else { &variant.fields[i - header] };
+    if let FieldKind::Echo = field.kind { Some(field.name) } else { None }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::{Type, Variant};
+    use crate::describe::Type;
 
     #[test]
     fn numbers_have_all_their_digits() {
@@ -145,43 +151,29 @@ mod tests {
         assert_eq!(Sentence::new().text("a").text(&long).text("b").as_str(), "ab");
     }
 
-    const fn variant(name: &'static str) -> Variant {
-        Variant { name, docs: "", tag: 0, also: None, reply: None, fields: &[], payloads: &[] }
+    const fn variant(name: &'static str, reply: Option<&'static str>) -> Variant {
+        Variant { name, reply, ..Variant::NONE }
     }
 
-    fn notifications(variants: &'static [Variant]) -> Messages {
+    fn messages(name: &'static str, variants: &'static [Variant]) -> Messages {
         let tag = Type::Int { bytes: 8, signed: false };
-        Messages { name: "Notification", docs: "", tag, len: 8, union_at: 8, header: &[], variants }
+        Messages { name, docs: "", tag, len: 8, union_at: 8, header: &[], variants }
     }
 
     #[test]
     fn a_missing_notification_is_named_with_those_there_are() {
-        const TWO: [Variant; 2] = [variant("TagSent"), variant("Pong")];
-        let two = notifications(&TWO);
-        let of = |reply| no_notification(&two, reply).map(|text| text.as_str().to_owned());
-        assert_eq!(of("Pong"), None);
-        let text = "`Notification` has no variant `TagSendt`: did you mean `TagSent`? There is `TagSent`, `Pong`";
-        assert_eq!(of("TagSendt").as_deref(), Some(text));
+        const ONE: [Variant; 2] = [variant("Ping", Some("Pong")), variant("Go", Some("Gone"))];
+        const TWO: [Variant; 2] = [variant("TagSent", None), variant("Pong", None)];
+        static MANY: [Variant; 200] = [variant("Something", None); 200];
+        let wrong = |variants, at| {
+            let notifications = messages("Notification", variants);
+            let sentence = wrong_answer(&notifications, &messages("Command", &ONE), at);
+            sentence.map(|text| text.as_str().to_owned())
+        };
+        assert_eq!(wrong(&TWO, 0), None);
         let text = "`Notification` has no variant `Gone`: there is `TagSent`, `Pong`";
-        assert_eq!(of("Gone").as_deref(), Some(text));
-        assert!(no_notification(&notifications(&[]), "Gone").is_none(), "that enum has an error");
-        static MANY: [Variant; 200] = [variant("Something"); 200];
-        let many = notifications(&MANY);
-        let text = no_notification(&many, "Gone").expect("it is none");
-        assert!(text.as_str().ends_with("`, and others"), "{}", text.as_str());
-    }
-
-    #[test]
-    fn slips_are_counted() {
-        for (a, b, count) in
-            [("", "", 0), ("", "ab", 2), ("Pnog", "Pong", 2), ("TagSendt", "TagSent", 1)]
-        {
-            assert_eq!(
-                (slips(a.as_bytes(), b.as_bytes()), slips(b.as_bytes(), a.as_bytes())),
-                (count, count)
-            );
-        }
-        let long = [b'a'; 100];
-        assert!(slips(&long, &long[1..]) > 0);
+        assert_eq!(wrong(&TWO, 1).as_deref(), Some(text));
+        assert_eq!(wrong(&[], 1), None, "that enum has an error");
+        assert!(wrong(&MANY, 1).is_some_and(|text| text.ends_with("`, and others")));
     }
 }

@@ -10,19 +10,9 @@ use crate::protocol::{Reply, Request};
 /// This file, which backtraces show above a handler's method.
 pub const FILE: &str = file!();
 
-/// Reads a command, lets `run` answer it, and writes the answer with the fields that it repeats.
+/// Reads a command and calls `run` at once, then writes the answer with the fields that it repeats.
 ///
-/// It reads and calls `run` at once; what `run` gave is polled with the future, and is dropped with
-/// it.
-///
-/// It is generic so that generated code names nothing of the answer: when that is no notification,
-/// the error is where the answer is named, and nowhere else.
-///
-/// # Errors
-/// The future's are those of `read`, of `run`, and of [`Reply::into_descriptor`].
-///
-/// # Panics
-/// The future, when it is polled again after it gave an error of `read`.
+/// Generated code names nothing of the answer, so that one that is no notification is one error.
 #[inline]
 pub fn serve<C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,
@@ -42,8 +32,7 @@ where
     }
 }
 
-/// Not an `async` block, because that would move into another place what it awaits, for each
-/// command.
+/// Not an `async` block, because that would move what it awaits, for each command.
 enum Answering<C: Request, F> {
     /// What is wrong with the command, until it was told.
     Unread(Option<DecodeError>),
@@ -63,12 +52,11 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: of the fields only `answer` is pinned with this, and it stays where it is:
-        // nothing here moves it, there is no `Drop` that could, and this is `Unpin` only where it
-        // is. The error is moved out, and never pinned.
+        // SAFETY: only `answer` is pinned with this. Nothing here moves it, there is no `Drop` that
+        // could, and this is `Unpin` only where `answer` is. The error is never pinned.
         match unsafe { self.get_unchecked_mut() } {
             Answering::Begun { answer, echo } => {
-                // SAFETY: `answer` is pinned with this future, as said above.
+                // SAFETY: `answer` is pinned with this future.
                 let answer = unsafe { Pin::new_unchecked(answer) };
                 answer.poll(cx).map(|reply| Ok(reply?.into_descriptor(echo)?))
             }

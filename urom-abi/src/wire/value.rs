@@ -32,29 +32,37 @@ impl<T: bytemuck::Pod> Plain for T {}
     note = "an enum without fields, or a structure that holds one, a `bool` or a `char`: give it a `#[repr(..)]` and derive \
             `Clone`, `Copy`, and `TryFromBytes`, `IntoBytes` and `Immutable` of `zerocopy`"
 )]
-/// # Safety
-/// Every byte of a value is initialised, and `of_bytes` gives a value only for bytes that are one
-/// of it.
-pub unsafe trait Value<const ANY: bool>: Copy + 'static {
+pub trait Value<const ANY: bool>: Copy + 'static {
     /// The value of exactly these bytes; `None` when they are none. They need no alignment.
     fn of_bytes(bytes: &[u8]) -> Option<Self>;
+
+    /// The bytes of the value.
+    fn bytes(&self) -> &[u8];
 }
 
-// SAFETY: plain old data has no padding, and any bytes are a value of it.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: bytemuck::Pod> Value<true> for T {
+impl<T: bytemuck::Pod> Value<true> for T {
     #[inline(always)]
     fn of_bytes(bytes: &[u8]) -> Option<T> {
         bytemuck::try_pod_read_unaligned(bytes).ok()
     }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
 }
 
-// SAFETY: zerocopy derives `IntoBytes` only without padding, and checks the bytes.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: TryFromBytes + IntoBytes + Immutable + Copy + 'static> Value<false> for T {
+impl<T: TryFromBytes + IntoBytes + Immutable + Copy + 'static> Value<false> for T {
     #[inline(always)]
     fn of_bytes(bytes: &[u8]) -> Option<T> {
         T::try_read_from_bytes(bytes).ok()
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 

@@ -7,13 +7,10 @@ use crate::protocol::{Reply, Request};
 
 /// What is done with a message whatever variant it is.
 pub trait Visit {
-    /// What comes of it.
     type Output;
 
-    /// Of a command.
     fn command<C: Request>(self, command: &C) -> Self::Output;
 
-    /// Of a notification.
     fn notification<R: Reply>(self, notification: R, echo: &R::Echo) -> Self::Output;
 }
 
@@ -63,17 +60,11 @@ fn name<T>() -> &'static str {
 }
 
 /// Reads a notification of an enum `M`.
-///
-/// # Errors
-/// As [`Reply::read`].
 #[inline]
 pub fn read<R: Reply, M: From<(R, R::Echo)>>(bytes: &[u8]) -> Result<M, DecodeError> {
     R::read(bytes, None).map(M::from)
 }
 
-/// A message that was read.
 pub type Decoded<T> = Result<T, DecodeError>;
-/// How many bytes were written.
 pub type Encoded = Result<usize, EncodeError>;
-/// A notification that was written.
 pub type Written = Result<NotificationDesc, EncodeError>;

@@ -21,10 +21,6 @@ pub trait Word: Plain + Count + Into<u64> {
 )]
 pub trait Count: Copy {
     /// The number.
-    ///
-    /// # Errors
-    /// What was found when no payload can have so many: a negative number (as its two's
-    /// complement), or, as the largest `u64`, `None` and what does not fit one.
     fn count(self) -> Result<usize, u64>;
 }
 

@@ -1,36 +1,29 @@
 //! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
 
 use super::inline::{Optional, Outgoing, Owned};
-use super::{Count, EncodeError, Word};
+use super::{Count, EncodeError, Name, Word};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
 
-/// The payload's bytes.
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
     payload.bytes()
 }
 
-/// The payload's memory, to be sent.
 #[inline]
 pub fn give<P: Owned>(payload: P) -> Payload {
     payload.give()
 }
 
-/// The payload that nobody set.
 #[inline]
 pub fn unset<P: Outgoing>() -> P {
     P::unset()
 }
 
-/// The word that says how many elements the payload has.
-///
-/// # Errors
-/// [`EncodeError::Mismatch`] when the number does not fit.
 #[inline]
 pub fn length_word<W: Word, P: Outgoing>(
-    message: &'static str,
-    field: &'static str,
+    message: Name,
+    field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
     W::from_u64(payload.length()).ok_or_else(|| {
@@ -39,39 +32,29 @@ pub fn length_word<W: Word, P: Outgoing>(
 }
 
 /// The address word of a payload that no condition over other fields decides about.
-///
-/// # Errors
-/// [`EncodeError::Mismatch`] when the address of registered memory does not fit.
 #[inline]
 pub fn address_word<W: Word, P: Outgoing>(
-    message: &'static str,
-    field: &'static str,
+    message: Name,
+    field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
     W::from_u64(payload.deciding_address()).ok_or_else(|| address_mismatch(message, field))
 }
 
 /// The address word of a payload that is there on a condition over other fields.
-///
-/// # Errors
-/// As [`address_word`].
 #[inline]
 pub fn address_word_when<W: Word, P: Optional>(
-    message: &'static str,
-    field: &'static str,
+    message: Name,
+    field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
     W::from_u64(payload.address()).ok_or_else(|| address_mismatch(message, field))
 }
 
-/// The word that selects between bytes and registered memory.
-///
-/// # Errors
-/// [`EncodeError::Mismatch`] when the memory's id does not fit.
 #[inline]
 pub fn selector_word<W: Word, P: Outgoing>(
-    message: &'static str,
-    field: &'static str,
+    message: Name,
+    field: Name,
     payload: &P,
 ) -> Result<W, EncodeError> {
     W::from_u64(payload.selector())
@@ -79,58 +62,38 @@ pub fn selector_word<W: Word, P: Outgoing>(
 }
 
 /// Whether the payload, if it is there, has as many elements as other fields say.
-///
-/// # Errors
-/// [`EncodeError::Mismatch`] when it has not.
 #[inline]
 pub fn agrees<P: Outgoing, C: Count>(
-    message: &'static str,
-    field: &'static str,
+    message: Name,
+    field: Name,
     payload: &P,
     count: C,
 ) -> Result<(), EncodeError> {
     if !payload.is_there() {
         return Ok(());
     }
-    match count.count() {
-        Ok(count) if count as u64 == payload.length() => Ok(()),
-        Ok(_) => Err(mismatch(
-            message,
-            field,
-            "does not have the length that the fields before it call for",
-        )),
-        Err(_) => Err(mismatch(
-            message,
-            field,
-            "has a length, by the fields before it, that no payload can have",
-        )),
-    }
+    let what = match count.count() {
+        Ok(count) if count as u64 == payload.length() => return Ok(()),
+        Ok(_) => "does not have the length that the fields before it call for",
+        Err(_) => "has a length, by the fields before it, that no payload can have",
+    };
+    Err(mismatch(message, field, what))
 }
 
 /// Whether the payload is there exactly when `there` is true.
-///
-/// # Errors
-/// [`EncodeError::Mismatch`] when it is not.
 #[inline]
 pub fn agrees_when<P: Optional>(
-    message: &'static str,
-    field: &'static str,
+    message: Name,
+    field: Name,
     payload: &P,
     there: bool,
 ) -> Result<(), EncodeError> {
-    match (payload.is_there(), there) {
-        (true, false) => Err(mismatch(
-            message,
-            field,
-            "is there although the fields before it say that it is not: pass `None`",
-        )),
-        (false, true) => Err(mismatch(
-            message,
-            field,
-            "is not there although the fields before it call for it: pass `Some`",
-        )),
-        _ => Ok(()),
-    }
+    let what = match (payload.is_there(), there) {
+        (true, false) => "is there although the fields before it say that it is not: pass `None`",
+        (false, true) => "is not there although the fields before it call for it: pass `Some`",
+        _ => return Ok(()),
+    };
+    Err(mismatch(message, field, what))
 }
 
 /// The length of a message, or `None` when that cannot be counted.
@@ -141,12 +104,9 @@ pub fn total(fixed: usize, payloads: &[usize]) -> Option<usize> {
 
 /// Writes a message to the start of `out`: a fixed part, zeros but for what `fill` writes, and the
 /// payloads behind it. Gives its length.
-///
-/// # Errors
-/// [`EncodeError::TooBig`] when `out` is shorter than the message; nothing is written then.
 #[inline]
 pub fn message<const LEN: usize, const N: usize>(
-    message: &'static str,
+    message: Name,
     out: &mut [u8],
     payloads: [&[u8]; N],
     fill: impl FnOnce(&mut [u8; LEN]),
@@ -184,12 +144,9 @@ fn length(bytes: &[u8]) -> usize {
 
 /// Room for `count` elements of zeros, behind a fixed part of zeros, in a descriptor of its own:
 /// what a handler receives into. A notification that is given the payload uses the same descriptor.
-///
-/// # Errors
-/// [`EncodeError::NoMemory`] when the C heap has no room.
 #[inline]
 pub fn payload<const LEN: usize, T>(
-    message: &'static str,
+    message: Name,
     count: usize,
 ) -> Result<Payload<T>, EncodeError> {
     let no_memory = || EncodeError::NoMemory { message };
@@ -205,12 +162,9 @@ pub fn payload<const LEN: usize, T>(
 ///
 /// When one payload has all the bytes and lies in a descriptor behind a fixed part of this length,
 /// that descriptor is the notification. Otherwise the payloads are copied into a new one.
-///
-/// # Errors
-/// [`EncodeError::NoMemory`] when the C heap has no room.
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
-    message: &'static str,
+    message: Name,
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Result<NotificationDesc, EncodeError> {
@@ -243,7 +197,7 @@ fn own_descriptor<const LEN: usize, const N: usize>(
 }
 
 fn copied<const LEN: usize>(
-    message: &'static str,
+    message: Name,
     payloads: &[Payload],
 ) -> Result<NotificationDesc, EncodeError> {
     let no_memory = || EncodeError::NoMemory { message };
@@ -262,11 +216,11 @@ fn copied<const LEN: usize>(
 
 /// The error for a payload that contradicts the fields that describe it.
 #[cold]
-fn mismatch(message: &'static str, field: &'static str, what: &'static str) -> EncodeError {
+fn mismatch(message: Name, field: Name, what: Name) -> EncodeError {
     EncodeError::Mismatch { message, field, what }
 }
 
 #[cold]
-fn address_mismatch(message: &'static str, field: &'static str) -> EncodeError {
+fn address_mismatch(message: Name, field: Name) -> EncodeError {
     mismatch(message, field, "lies at an address that its word cannot hold")
 }

@@ -9,9 +9,9 @@ use urom_abi::wire::DecodeError;
 use urom_host::{Completion, DocaError, Error, Host, State, Worker};
 
 use crate::bring::{Bring, BringWhole, Brought, LEN, Whole};
-use counting_allocator::allocations_of;
 use crate::fake::{self, live, script};
 use crate::{Client, connected, fails, send, start, world};
+use counting_allocator::allocations_of;
 
 fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<Brought> {
     Host::submit(graph.plugin(), worker, &command, None).unwrap()

@@ -7,10 +7,8 @@ use quote::ToTokens;
 
 use messages::Message;
 
-/// The errors found so far.
-///
-/// Dropping it without [`into_compile_errors`](Errors::into_compile_errors) panics: an error that
-/// nobody looks at would let wrong input through.
+/// The errors found so far. Dropping it before [`into_compile_errors`](Errors::into_compile_errors)
+/// panics: an error that nobody looks at would let wrong input through.
 pub(crate) struct Errors {
     found: Vec<syn::Error>,
     checked: bool,
@@ -21,12 +19,10 @@ impl Errors {
         Errors { found: Vec::new(), checked: false }
     }
 
-    /// Reports `message` at `span`.
     pub(crate) fn at(&mut self, span: Span, message: Message) {
         self.found.push(syn::Error::new(span, message));
     }
 
-    /// Reports `message` at the whole of `tokens`.
     pub(crate) fn on(&mut self, tokens: impl ToTokens, message: Message) {
         self.found.push(syn::Error::new_spanned(tokens, message));
     }

@@ -1,14 +1,11 @@
-//! Derives that stand above the macro. They were expanded before it and are gone from what it is
-//! given, so it reads them from the source file.
-//!
-//! Such a derive works on the definition as it was written, with its words, and the structures have
-//! no part in it. Where the source cannot be read, rustc reports what comes of that.
+//! Derives that stand above the macro. They were expanded before it and are gone from its input, so
+//! it reads them from the source file. They see the definition with its words, and the structures
+//! do not get them.
 
 use proc_macro2::Span;
 use syn::Attribute;
 use syn::parse::Parser;
 
-/// The attributes above the macro that derive something.
 pub(super) fn derives() -> Vec<Attribute> {
     if !proc_macro::is_available() {
         return Vec::new();
@@ -56,7 +53,6 @@ fn without_comment(line: &str) -> &str {
     &line[..comment.unwrap_or(line.len())]
 }
 
-/// Where the brackets open that close at the end of `text`.
 fn begin_of_brackets(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in text.char_indices().rev() {

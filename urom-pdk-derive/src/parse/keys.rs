@@ -1,20 +1,18 @@
 //! Which keys an enum, a variant and a field may have.
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Attribute, Expr, Ident, LitInt, LitStr, Member, Path, Type, parse_quote};
+use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Type, Variant, parse_quote};
 
 use super::Macro;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Addr, Inline, Len, Spanned, TagWidth};
+use crate::model::{Addr, FieldKeys, Kind, Len, Plugin, Spanned, TagWidth};
 use crate::names;
 use crate::tokens::ungrouped;
 
 /// `#[urom_command(...)]`, `#[urom_notification(...)]`.
 pub(super) struct MessagesKeys {
-    pub(super) plugin: Option<LitStr>,
-    pub(super) version: Option<u64>,
-    pub(super) notification: Path,
+    pub(super) kind: Kind,
     pub(super) krate: Path,
     pub(super) tag: TagWidth,
 }
@@ -22,31 +20,36 @@ pub(super) struct MessagesKeys {
 impl MessagesKeys {
     pub(super) fn read(which: Macro, args: TokenStream, errors: &mut Errors) -> MessagesKeys {
         let mut keys = Keys::parse(args, errors);
-        let (mut plugin, mut version, mut notification) = (None, None, None);
-        if which == Macro::Command {
-            let (example, number) = ("plugin = \"worker_name\"", "version = 1");
-            plugin =
-                required(&mut keys, "plugin", example, errors, |tokens| syn::parse2(tokens).ok());
-            version = required(&mut keys, "version", number, errors, |tokens| {
-                syn::parse2::<LitInt>(tokens).ok()?.base10_parse().ok()
-            });
-            notification =
-                keys.value::<Path>("notification", "notification = Notification", errors);
-        }
+        let kind = match which {
+            Macro::Notification => Kind::Notification,
+            Macro::Command => {
+                let (example, number) = ("plugin = \"worker_name\"", "version = 1");
+                let name = |tokens| syn::parse2(tokens).ok();
+                let name = required(&mut keys, "plugin", example, errors, name);
+                let version = required(&mut keys, "version", number, errors, |tokens| {
+                    syn::parse2::<LitInt>(tokens).ok()?.base10_parse().ok()
+                });
+                let example = "notification = Notification";
+                let notification = keys.value::<Path>("notification", example, errors);
+                Kind::Command(Plugin {
+                    name,
+                    version: version.unwrap_or_default(),
+                    notification: notification
+                        .map_or_else(|| parse_quote!(Notification), |key| key.value),
+                })
+            }
+        };
         let krate = keys.value::<Path>("crate", "crate = urom_abi", errors);
         let tag = keys.value::<Type>("tag", "tag = u64", errors);
         keys.finish(errors);
         MessagesKeys {
-            plugin,
-            version,
-            notification: notification.map_or_else(|| parse_quote!(Notification), |key| key.value),
+            kind,
             krate: krate.map_or_else(|| parse_quote!(::urom_abi), |key| key.value),
             tag: tag.map_or(TagWidth::U64, |key| tag_type(&key.value, errors)),
         }
     }
 }
 
-/// A key that must be there.
 fn required<T>(
     keys: &mut Keys,
     name: &'static str,
@@ -73,22 +76,18 @@ pub(super) struct VariantKeys {
     pub(super) tag: Option<Expr>,
     pub(super) also: Option<Spanned<Expr>>,
     pub(super) reply: Option<Path>,
-    /// There is a reply, and its error was reported.
-    pub(super) reply_is_wrong: bool,
 }
 
 impl VariantKeys {
-    pub(super) fn read(
-        which: Macro,
-        attributes: &mut Vec<Attribute>,
-        errors: &mut Errors,
-    ) -> VariantKeys {
-        let mut keys = Keys::take_helpers(attributes, errors);
+    pub(super) fn read(which: Macro, variant: &mut Variant, errors: &mut Errors) -> VariantKeys {
+        let mut keys = Keys::take_helpers(&mut variant.attrs, errors);
         let tag = keys.value::<Expr>("tag", "tag = 1", errors);
-        let (mut also, mut reply, mut given) = (None, None, false);
+        let (mut also, mut reply) = (None, None);
         match which {
             Macro::Command => {
-                given = keys.has("reply");
+                if !keys.has("reply") {
+                    errors.on(&variant.ident, messages::no_reply(&variant.ident));
+                }
                 reply = keys.value::<Path>("reply", "reply = Done", errors);
                 keys.refuse("also", "variants of `#[urom_notification]`", errors);
             }
@@ -98,26 +97,12 @@ impl VariantKeys {
             }
         }
         keys.finish(errors);
-        VariantKeys {
-            tag: tag.map(|key| key.value),
-            also,
-            reply_is_wrong: given && reply.is_none(),
-            reply: reply.map(|key| key.value),
-        }
+        VariantKeys { tag: tag.map(|key| key.value), also, reply: reply.map(|key| key.value) }
     }
 }
 
-/// `#[urom(...)]` on a field.
-pub(super) struct FieldKeys {
-    pub(super) echo: Option<Span>,
-    pub(super) header: Option<Span>,
-    pub(super) optional: Option<Span>,
-    pub(super) word: Option<Span>,
-    pub(super) codec: Option<Spanned<Path>>,
-    pub(super) inline: Inline,
-}
-
 impl FieldKeys {
+    /// `#[urom(...)]` on a field.
     pub(super) fn read(
         which: Macro,
         attributes: &mut Vec<Attribute>,
@@ -141,14 +126,12 @@ impl FieldKeys {
             header: keys.flag("header", errors),
             optional,
             word: keys.flag("word", errors),
-            codec: keys.value("with", "with = module", errors),
-            inline: Inline {
-                inline: keys.flag("inline", errors),
-                unless,
-                when: keys.value("when", "when = other_field == 0", errors),
-                len: keys.value_with("len", "len = other_field", errors, len),
-                addr: keys.value_with("addr", "addr = other_field", errors, addr),
-            },
+            with: keys.value("with", "with = module", errors),
+            inline: keys.flag("inline", errors),
+            unless,
+            when: keys.value("when", "when = other_field == 0", errors),
+            len: keys.value_with("len", "len = other_field", errors, len),
+            addr: keys.value_with("addr", "addr = other_field", errors, addr),
         };
         keys.finish(errors);
         found

@@ -1,6 +1,5 @@
-//! The lifetime of a command enum's payloads, and what is wrong with others.
-//!
-//! What a definition lacks is put into the user's item, so that rustc does not report it once more.
+//! The lifetime of a command enum's payloads. What a definition lacks is put into the user's item,
+//! so that rustc does not report it once more.
 
 use proc_macro2::Span;
 use quote::ToTokens;
@@ -35,8 +34,7 @@ pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Op
     lifetime
 }
 
-/// Takes the lifetimes out of an enum of notifications, where they were the mistake: what is left
-/// of it is no error again.
+/// Takes the lifetimes, which were a mistake, out of an enum of notifications.
 pub(super) fn remove(item: &mut ItemEnum) {
     let lifetimes =
         item.generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect::<Vec<_>>();
@@ -155,6 +153,6 @@ mod tests {
                 && !form(parse_quote!(&'a u64))
                 && !form(parse_quote!(&mut [u8]))
         );
-        assert!(matches!(Shape::of(&parse_quote!(&'a [u8; 4])).form, Form::Array(_)));
+        assert!(matches!(Shape::of(&parse_quote!(&'a [u8; 4])).form, Form::Array));
     }
 }

@@ -1,13 +1,11 @@
-//! `Self` in a definition: the enum, whose name replaces it, because in what is made of the enum it
-//! is another type.
+//! `Self` in a definition: replaced by the enum's name, because generated items are other types.
 
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprLit, ItemEnum, Lit, LitStr, Meta};
 
 use crate::{names, tokens};
 
-/// The enum with its own name in the place of `Self`: in types and expressions, and in links of the
-/// documentation.
+/// Replaces `Self` in types, in expressions, and in links of the documentation.
 pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
     let own = item.ident.clone();
     for variant in &mut item.variants {
@@ -29,7 +27,6 @@ pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
     item
 }
 
-/// The text of documentation.
 fn text(attribute: &mut Attribute) -> Option<&mut LitStr> {
     match &mut attribute.meta {
         Meta::NameValue(doc) if doc.path.is_ident("doc") => match &mut doc.value {
@@ -40,8 +37,7 @@ fn text(attribute: &mut Attribute) -> Option<&mut LitStr> {
     }
 }
 
-/// `text` with the enum's name in the place of `Self`, and its own path in the place of a field's:
-/// `Self::n` is `Command::Work::n`.
+/// Replaces `Self` in a text; a field `Self::n` becomes `Command::Work::n`.
 fn in_text(text: &str, own: &str, variant: &str, fields: &[String]) -> String {
     let is_name = |c: char| c == '_' || c.is_alphanumeric();
     let mut named = String::with_capacity(text.len());

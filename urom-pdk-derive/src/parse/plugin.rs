@@ -10,7 +10,6 @@ use crate::diagnostics::{Errors, messages};
 use crate::model::Export;
 use crate::names;
 
-/// What the macro stands on and was told.
 pub(crate) struct Parsed {
     /// The user's item; an `impl Handler` has its side filled in.
     pub(crate) item: TokenStream,
@@ -19,7 +18,6 @@ pub(crate) struct Parsed {
     pub(crate) handler: Option<(Path, Type)>,
 }
 
-/// Reads an `impl Handler for T`.
 pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) -> Parsed {
     let export = keys(args, errors);
     let (item, handler) = match syn::parse2::<Item>(item.clone()) {

@@ -1,29 +1,23 @@
-//! Fields with a codec of their own: each of its functions is called in one place, so that one that
-//! is missing or has other types is reported once, and where it is named.
+//! Fields with a codec: each of its functions is named in one place, so that one that is missing or
+//! has other types is reported once.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::quote;
 use syn::spanned::Spanned;
 
 use super::Render;
-use crate::model::{Field, Role, Variant};
+use crate::model::{Field, Role};
 use crate::{names, tokens};
 
 impl Render<'_> {
-    /// The functions that call those of codecs.
     pub(super) fn codecs(&self) -> TokenStream {
-        let variants = self.model.variants.iter();
-        variants
-            .flat_map(|variant| variant.fields.iter().map(move |field| codec(variant, field)))
-            .collect()
+        self.model.variants.iter().flat_map(|variant| &variant.fields).filter_map(codec).collect()
     }
 }
 
-fn codec(variant: &Variant, field: &Field) -> TokenStream {
-    let Role::Codec(module) = field.role() else { return TokenStream::new() };
-    let (encode, decode) =
-        (names::expression("encode", variant, field), names::expression("decode", variant, field));
-    let clone = names::expression("clone", variant, field);
+fn codec(field: &Field) -> Option<TokenStream> {
+    let Role::Codec(module) = &field.role else { return None };
+    let (encode, decode) = (field.constant("encode_of"), field.constant("decode_of"));
     let (ty, value) = (&field.ty, names::local("value"));
     let functions = quote! {
         // No functions, because clippy has its own idea of one that takes a `&String`.
@@ -31,9 +25,5 @@ fn codec(variant: &Variant, field: &Field) -> TokenStream {
         const #decode: fn(#module::Wire) -> __p::Result<#ty, &'static __p::str> =
             |#value| #module::decode(#value);
     };
-    let functions = tokens::at(functions, module.span());
-    let clone = quote_spanned! {ty.span()=>
-        const #clone: fn(&#ty) -> #ty = <#ty as ::core::clone::Clone>::clone;
-    };
-    quote!(#functions #clone)
+    Some(tokens::at(functions, module.span()))
 }

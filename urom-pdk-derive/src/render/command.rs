@@ -1,14 +1,11 @@
 //! Commands as requests, and the protocol they make.
 
-use std::collections::HashSet;
-
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Lifetime, Path};
 
 use super::Commands;
-use super::read::Source;
 use crate::model::{Field, Variant};
 use crate::{names, tokens};
 
@@ -40,42 +37,40 @@ impl Commands<'_> {
         )
     }
 
-    /// A command whose answer is no notification does not compile. That check is by name and needs
-    /// no type, so it works where rustc finds no type of that name.
+    /// A command whose answer is no notification, or does not repeat the same fields, does not
+    /// compile. That check is by name, so it works where rustc finds no type of that name.
     fn answers_check(&self) -> TokenStream {
         if self.render.inert {
             return TokenStream::new();
         }
-        let (notification, mut known) = (self.notifications(), HashSet::new());
-        let names = self.pairs().filter_map(|(_, reply)| Some(&reply.segments.last()?.ident));
-        let checks = names.filter(|name| known.insert(names::text(name))).map(|name| {
-            let text = names::text(name);
-            tokens::written_at(quote!(__p::assert_notification(__ANSWERS, #text);), name.span())
+        let notification = self.notifications();
+        let checks = self.render.model.variants.iter().enumerate().map(|(at, variant)| {
+            let span = variant.reply.as_ref().and_then(|reply| reply.segments.last()).span();
+            let check = quote!(__p::assert_answer(__ANSWERS, __COMMANDS, #at));
+            tokens::written_at(quote!(const _: () = #check;), span)
         });
         quote! {
+            // Once, because rustc looks at all that a reference leads to.
             const __ANSWERS: &__p::Messages = &#notification::DESCRIPTION;
-            #(const _: () = #checks)*
+            const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+            #(#checks)*
         }
     }
 
-    /// The enum's own functions.
     fn whole(&self) -> TokenStream {
         let bytes = names::local("bytes");
         let decode = self.render.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             quote!(#name::decode(#bytes).map(__p::From::from))
         });
-        self.render.enum_impl(&decode, |variant, visitor, value| {
+        self.render.enum_impl(&decode, |variant, visitor| {
             let name = &variant.ident;
             let members = variant.values().map(|field| {
-                let (ident, copy) = (&field.ident, self.render.copy(variant, field, value(field)));
+                let (ident, copy) = (&field.ident, self.render.copy(field, field.local()));
                 quote!(#ident: #copy)
             });
             let message = names::local("message");
-            quote! {{
-                let #message = #name { #(#members),* };
-                #visitor.command(&#message)
-            }}
+            quote!({ let #message = #name { #(#members),* }; #visitor.command(&#message) })
         })
     }
 
@@ -83,15 +78,16 @@ impl Commands<'_> {
         let (vis, name) = (&self.render.model.vis, &variant.ident);
         let [bytes, out, fixed, message] = ["bytes", "out", "fixed", "message"].map(names::local);
         let check = self.render.check_tag(&fixed, variant);
-        let (reading, members) =
-            self.render.reading(&Source::Bytes(&bytes), variant, &fixed, &check);
+        let (reading, members) = self.render.reading(&bytes, variant, &fixed, &check);
         let decode = self.render.body(quote!(#reading __p::Ok(#name { #(#members),* })));
         let value = |field: &Field| {
             let field = &field.ident;
             quote!(&self.#field)
         };
         let encode = self.render.body(self.render.encoding(&out, variant, value));
-        let encoded_len = self.render.body(self.render.length(variant, value));
+        let payloads = variant.payloads().map(|(field, _)| value(field));
+        let encoded_len =
+            self.render.body(quote!(__p::total(__LEN, &[#(__p::bytes(#payloads).len()),*])));
         let conversion = self.render.conversion(
             variant,
             &self.render.own_type(variant),
@@ -105,21 +101,22 @@ impl Commands<'_> {
         let (parameters, lifetime) =
             (self.render.parameters(variant), self.render.borrowed(variant));
         let (answer, echo_type) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
-        let echo_maker = names::echo_maker(variant);
-        let echoed = variant.echoed().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#constant.copy(&self.#ident))
+        let echo = self.echo(variant, reply, |field| {
+            let (ident, place) = (&field.ident, field.place());
+            quote!(#place.copy(&self.#ident))
         });
-        let echo = self.render.body(quote!(#echo_maker(#(#echoed),*)));
+        let echo = self.render.body(echo);
         // On the answer's span too: rustc reports a wrong answer once more for a function whose
         // signature depends on it.
         let receiver = quote!(&self);
         let echo = quote_spanned!(reply.span()=> fn echo(#receiver) -> #echo_type { #echo });
-        let echo_maker = self.echo_maker(variant, reply);
+        let (made, of_answer) = (variant.constant("Echo"), self.of_answer(reply, "Echo"));
+        let alias =
+            (!self.render.inert).then(|| quote_spanned!(reply.span()=> type #made = #of_answer;));
         let associated = quote_spanned!(reply.span()=> type Reply = #answer;);
         quote! {
             #clone
-            #echo_maker
+            #alias
             #conversion
 
             impl #parameters #this {
@@ -157,36 +154,22 @@ impl Commands<'_> {
         quote_spanned!(reply.span()=> <#reply as __p::Answer<__Notifications>>::#name)
     }
 
-    /// The function that makes the fields which the answer repeats. What the command or its answer
-    /// lacks, rustc names.
-    fn echo_maker(&self, variant: &Variant, reply: &Path) -> TokenStream {
-        if self.render.inert {
-            return TokenStream::new();
-        }
-        let (span, of_answer) = (reply.span(), self.of_answer(reply, "Echo"));
-        let (made, maker) = (names::echo_type(variant), names::echo_maker(variant));
-        // Where it is used it stands on the answer's span, as all that depends on the answer does.
-        let mut echo = made.clone();
-        echo.set_span(span);
-        let parameters = variant.echoed().enumerate().map(|(at, field)| {
-            let (local, ty) = (names::numbered(at), &field.ty);
-            quote!(#local: #ty)
-        });
-        let members = variant.echoed().enumerate().map(|(at, field)| {
-            let (ident, local) = (&field.ident, names::numbered(at));
+    /// The fields that the answer repeats. What the command or its answer lacks, rustc names.
+    fn echo(
+        &self,
+        variant: &Variant,
+        reply: &Path,
+        value: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let mut echo = variant.constant("Echo");
+        echo.set_span(reply.span());
+        let members = variant.echoed().map(|field| {
             // On the field's span, so that one that the answer has otherwise is underlined itself.
-            let value = tokens::at(quote!(#local), ident.span());
+            let (ident, value) = (&field.ident, tokens::at(value(field), field.ident.span()));
             quote!(#ident: #value)
         });
-        let parameters = quote!(#(#parameters),*);
         let members = quote!(#(#members),*);
-        quote_spanned! {span=>
-            type #made = #of_answer;
-            #[inline]
-            fn #maker(#parameters) -> #echo {
-                #echo { #members }
-            }
-        }
+        quote_spanned!(reply.span()=> #echo { #members })
     }
 
     fn protocol_impl(&self) -> TokenStream {
@@ -198,8 +181,6 @@ impl Commands<'_> {
             impl __p::Protocol for Protocol {
                 const NAME: &'static __p::str = #name;
                 const VERSION: __p::u64 = #version;
-                const COMMAND_LEN: __p::usize = __LEN;
-                const NOTIFICATION_LEN: __p::usize = #notification::DESCRIPTION.len;
                 const DESCRIPTION: &'static __p::Description = &__p::Description {
                     name: #name,
                     version: #version,
@@ -232,11 +213,13 @@ impl Commands<'_> {
         let name = names::text(&self.render.model.ident);
         let tag = self.render.tag_type();
         let arms = self.pairs().map(|(variant, reply)| {
-            let (tag, maker) = (Literal::u64_unsuffixed(variant.tag), names::echo_maker(variant));
-            let fields =
-                variant.echoed().map(|field| self.render.read_or_zero(variant, field, &command));
+            let tag = Literal::u64_unsuffixed(variant.tag);
+            let echo = self.echo(variant, reply, |field| {
+                let (place, zero) = (field.place(), self.render.zero(field));
+                quote!(#place.read_or(#command, #zero))
+            });
             let pattern = quote!(__p::Ok(#tag));
-            quote_spanned!(reply.span()=> #pattern => #maker(#(#fields),*).refusal())
+            quote_spanned!(reply.span()=> #pattern => #echo.refusal())
         });
         quote! {
             match __p::tag::<#tag, __LEN>(#name, #command) {

@@ -8,6 +8,7 @@ use syn::visit::Visit;
 use syn::{Expr, ExprCall, ExprPath, GenericArgument, Ident, Macro, PatIdent, Path, Type};
 
 use super::Render;
+use super::layout::word_name;
 use crate::described::{docs, type_of};
 use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
 use crate::tokens::Matches;
@@ -40,16 +41,16 @@ impl Render<'_> {
     }
 
     fn variant_description(&self, variant: &Variant) -> TokenStream {
-        let (name, docs) = (names::text(&variant.ident), docs(&variant.docs));
+        let (name, docs) = (variant.name(), docs(&variant.docs));
         let tag = Literal::u64_unsuffixed(variant.tag);
         let also = given("also", variant.also.as_ref().map(|also| also.value));
         let reply = variant.reply.as_ref().and_then(|reply| reply.segments.last());
         let reply = given("reply", reply.map(|last| names::text(&last.ident)));
         let fields = self.items(variant);
-        let payloads = variant.resolved();
-        let payloads =
-            payloads.map(|(field, payload)| self.payload_description(variant, field, payload));
-        let payloads = payloads.collect::<Vec<_>>();
+        let payloads = variant
+            .payloads()
+            .map(|(field, payload)| self.payload_description(variant, field, payload))
+            .collect::<Vec<_>>();
         let payloads = (!payloads.is_empty()).then(|| quote!(payloads: &[#(#payloads),*],));
         quote! {
             __p::Variant {
@@ -71,15 +72,15 @@ impl Render<'_> {
         field: &Field,
         payload: &Payload,
     ) -> TokenStream {
-        let (name, docs, shape) = (names::text(&field.ident), docs(&field.docs), field.shape());
-        let ty = match (shape.form, shape.element()) {
-            (Form::Str, _) => Some(quote!(__p::Type::Utf8)),
-            (_, element) => element.map(type_of),
+        let (name, docs, shape) = (field.name(), docs(&field.docs), &field.shape);
+        let ty = match shape.form {
+            Form::Str => Some(quote!(__p::Type::Utf8)),
+            _ => shape.element.as_ref().map(type_of),
         };
         let ty = given_as_is("ty", ty);
         let count = count(variant, field, payload);
         let address = payload.address.as_ref();
-        let address = address.map(|word| path_of(variant, word, names::address(field)));
+        let address = address.map(|word| path_of(variant, word, word_name("address", field)));
         let presence = match &payload.presence {
             Presence::Always => None,
             Presence::ByAddress => Some(quote!(__p::Presence::ByAddress)),
@@ -122,30 +123,12 @@ fn given_as_is(member: &str, value: Option<TokenStream>) -> Option<TokenStream> 
     value.map(|value| quote!(#member: #value,))
 }
 
-/// What a word is for, and the payload that fills it. Validation refused words that no payload
-/// fills.
-pub(super) fn filled_by(variant: &Variant, word: &Field) -> (&'static str, String) {
-    let is_word =
-        |at: &usize| variant.fields.get(*at).is_some_and(|field| field.ident == word.ident);
-    let is_it = |word: Option<&Word>| matches!(word, Some(Word::Field(at)) if is_word(at));
-    let mut uses = variant.resolved().filter_map(|(field, payload)| {
-        let use_of = match &payload.presence {
-            _ if is_it(payload.address.as_ref()) => "address",
-            _ if is_it(payload.length()) => "length",
-            Presence::Unless(at) if is_word(at) => "selector",
-            _ => return None,
-        };
-        Some((use_of, names::text(&field.ident)))
-    });
-    uses.next().unwrap_or(("length", String::new()))
-}
-
 /// The path by which a description names a word; `own` is the name of one at the payload's own
 /// place.
 fn path_of(variant: &Variant, word: &Word, own: String) -> String {
     match word {
         Word::Own => own,
-        Word::Field(at) => names::text(&variant.fields[*at].ident),
+        Word::Field(at) => variant.fields[*at].name(),
         Word::Member(at, members) => {
             let path = [&variant.fields[*at].ident].into_iter().chain(members).map(names::text);
             path.collect::<Vec<_>>().join(".")
@@ -153,15 +136,14 @@ fn path_of(variant: &Variant, word: &Word, own: String) -> String {
     }
 }
 
-/// A constant expression for `describe::Count`.
 fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
     match (&payload.count, payload.literal()) {
         (Count::Fixed, _) => {
-            let len = array_len(field.shape().inner);
+            let len = array_len(&field.shape.inner);
             quote!(__p::PayloadCount::Fixed(#len))
         }
         (Count::Word(word), _) => {
-            let path = path_of(variant, word, names::length(field));
+            let path = path_of(variant, word, word_name("length", field));
             quote!(__p::PayloadCount::Word(#path))
         }
         (Count::Given(_), Some(count)) => quote!(__p::PayloadCount::Fixed(#count)),
@@ -175,11 +157,8 @@ fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
 /// The constants in the expressions of a payload, in their order, each once.
 fn constants(variant: &Variant, payload: &Payload) -> Vec<TokenStream> {
     let mut found = Constants { variant, paths: Vec::new() };
-    if let Count::Given(expr) = &payload.count {
+    for expr in payload.len().into_iter().chain(payload.when()) {
         found.visit_expr(expr);
-    }
-    if let Presence::When(when) = &payload.presence {
-        found.visit_expr(when);
     }
     let paths = found.paths.into_iter();
     paths
@@ -194,7 +173,6 @@ fn constants(variant: &Variant, payload: &Payload) -> Vec<TokenStream> {
         .collect()
 }
 
-/// Finds paths that are named as constants are.
 struct Constants<'a> {
     variant: &'a Variant,
     paths: Vec<(String, TokenStream)>,
@@ -240,7 +218,6 @@ impl<'ast> Visit<'ast> for Constants<'_> {
     fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
 }
 
-/// Whether a path in an expression of `variant` is that of a constant, by its name.
 pub(super) fn is_constant(variant: &Variant, path: &Path) -> bool {
     path.segments.last().is_some_and(|last| is_screaming(&names::text(&last.ident)))
         && path.get_ident().is_none_or(|name| variant.field(name).is_none())
@@ -251,7 +228,6 @@ fn is_screaming(name: &str) -> bool {
     name.contains(char::is_uppercase) && !name.contains(char::is_lowercase)
 }
 
-/// `N` of `&'a [T; N]`.
 fn array_len(ty: &Type) -> Option<&Expr> {
     match ty {
         Type::Reference(reference) => array_len(&reference.elem),

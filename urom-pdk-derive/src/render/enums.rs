@@ -1,7 +1,8 @@
 //! The enum's own functions, and the types of its variants.
 
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Lifetime, Type};
 
 use super::Render;
@@ -9,13 +10,11 @@ use crate::model::{Field, Role, Variant};
 use crate::{names, tokens};
 
 impl Render<'_> {
-    /// The enum with its parameters, as a type.
     pub(super) fn enum_type(&self) -> TokenStream {
         let (ident, (_, parameters, _)) = (&self.model.ident, self.model.generics.split_for_impl());
         quote!(#ident #parameters)
     }
 
-    /// The lifetime of the variant's structure, when it borrows.
     pub(super) fn borrowed(&self, variant: &Variant) -> Option<&Lifetime> {
         self.model
             .lifetime
@@ -23,7 +22,6 @@ impl Render<'_> {
             .filter(|_| variant.values().any(|field| self.borrows_type(&field.ty)))
     }
 
-    /// Whether a type mentions the enum's lifetime.
     pub(super) fn borrows_type(&self, ty: &Type) -> bool {
         let of = |lifetime: &Lifetime| {
             tokens::lifetimes_in(ty.to_token_stream()).iter().any(|name| lifetime.ident == *name)
@@ -31,7 +29,6 @@ impl Render<'_> {
         self.model.lifetime.as_ref().is_some_and(of)
     }
 
-    /// The parameters of the variant's structure: none, or its lifetime.
     pub(super) fn parameters(&self, variant: &Variant) -> TokenStream {
         self.borrowed(variant).map(|lifetime| quote!(<#lifetime>)).unwrap_or_default()
     }
@@ -42,7 +39,6 @@ impl Render<'_> {
         if self.borrowed(variant).is_some() { quote!(#name<#lifetime>) } else { quote!(#name) }
     }
 
-    /// The variant's structure as a type, borrowing for the enum's lifetime.
     pub(super) fn own_type(&self, variant: &Variant) -> TokenStream {
         let (name, parameters) = (&variant.ident, self.parameters(variant));
         quote!(#name #parameters)
@@ -58,14 +54,9 @@ impl Render<'_> {
 
     /// A statement that returns when `fixed` has another tag than the variant's.
     pub(super) fn check_tag(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
-        let (name, tag) = (names::text(&variant.ident), Literal::u64_unsuffixed(variant.tag));
-        let also = match variant.also.as_ref().map(|also| also.value) {
-            Some(also) => {
-                let also = Literal::u64_unsuffixed(also);
-                quote!(__p::Some(#also))
-            }
-            None => quote!(__p::None),
-        };
+        let (name, tag) = (variant.name(), Literal::u64_unsuffixed(variant.tag));
+        let also = variant.also.as_ref().map(|also| Literal::u64_unsuffixed(also.value));
+        let also = also.map_or(quote!(__p::None), |also| quote!(__p::Some(#also)));
         quote!(__p::own_tag(#name, __TAG.read(#fixed), #tag, #also)?;)
     }
 
@@ -79,7 +70,6 @@ impl Render<'_> {
         self.by_tags(bytes, variants.map(|variant| (std::slice::from_ref(variant), arm(variant))))
     }
 
-    /// The same with an arm for each group of variants.
     pub(super) fn by_tags<'v>(
         &self,
         bytes: &Ident,
@@ -129,51 +119,40 @@ impl Render<'_> {
     }
 
     /// A copy of what `value` refers to, the value of a field.
-    pub(super) fn copy(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        value: impl ToTokens,
-    ) -> TokenStream {
-        match field.role() {
-            Role::Plain => {
-                let constant = names::field_const(variant, field);
-                quote!(#constant.copy(#value))
-            }
+    pub(super) fn copy(&self, field: &Field, value: impl ToTokens) -> TokenStream {
+        let (place, ty) = (field.place(), &field.ty);
+        match field.role {
+            Role::Plain => quote!(#place.copy(#value)),
+            // On the type's span, so that one that has no `Clone` is one error.
             Role::Codec(_) => {
-                let clone = names::expression("clone", variant, field);
+                let clone = quote_spanned!(ty.span()=> <#ty as ::core::clone::Clone>::clone);
                 quote!(#clone(#value))
             }
-            Role::Word | Role::Payload => quote!(__p::Clone::clone(#value)),
+            Role::Word | Role::Payload(_) => quote!(__p::Clone::clone(#value)),
         }
     }
 
-    /// The enum's inherent constants and functions. `visit` makes of a variant, and what refers to
-    /// each of its fields, a call of the visitor with the variant's structure.
+    /// The enum's inherent constants and functions. `visit` makes a call of the visitor with the
+    /// variant's structure, for which each field's local is a reference to its value.
     pub(super) fn enum_impl(
         &self,
         decode: &TokenStream,
-        visit: impl Fn(&Variant, &Ident, &dyn Fn(&Field) -> TokenStream) -> TokenStream,
+        visit: impl Fn(&Variant, &Ident) -> TokenStream,
     ) -> TokenStream {
         let (vis, this, ident) = (&self.model.vis, self.enum_type(), &self.model.ident);
         let generics = &self.model.generics;
         let lifetime = &self.model.lifetime;
         let [bytes, out, visitor] = ["bytes", "out", "visitor"].map(names::local);
         let arms = self.model.variants.iter().map(|variant| {
-            let (pattern, locals) = super::structs::pattern(ident, variant);
-            let value = |field: &Field| {
-                let at = variant.values().position(|other| other.ident == field.ident);
-                at.map(|at| locals[at].to_token_stream()).unwrap_or_default()
-            };
-            let call = visit(variant, &visitor, &value);
-            quote!(#pattern => #call,)
+            let (name, idents) = (&variant.ident, variant.values().map(|field| &field.ident));
+            let (locals, call) = (variant.values().map(Field::local), visit(variant, &visitor));
+            quote!(#ident::#name { #(#idents: #locals),* } => #call,)
         });
         let decode = self.body(decode.clone());
         let visit = self.body(quote!(match self { #(#arms)* }));
         let encode = self.body(quote!(self.__visit(__p::Encode(#out))));
         let encoded_len = self.body(quote!(self.__visit(__p::Length)));
-        // A use of all variants and fields: not every program uses every part of a protocol, and
-        // nobody is to blame for that.
+        // A use of all variants and fields, because not every program uses all of a protocol.
         let used = (!self.inert).then(|| {
             quote!(const _: () = {
                 let _ = (#ident::decode, #ident::encode);

@@ -104,7 +104,7 @@ impl Commands<'_> {
             let ident = &field.ident;
             match field.has_setter() {
                 true => {
-                    let unset = self.unset(variant, field);
+                    let unset = self.unset(field);
                     quote!(#ident: #unset)
                 }
                 // The short form, which clippy asks for where a macro of the user's has the
@@ -147,17 +147,17 @@ impl Commands<'_> {
     /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become
     /// slices by themselves.
     fn is_passed_as_it_is(&self, field: &Field) -> bool {
-        let shape = field.shape();
+        let shape = &field.shape;
         !field.is_payload()
-            || !shape.option && matches!(shape.form, Form::Slice(_) | Form::Array(_) | Form::Str)
+            || !shape.option && matches!(shape.form, Form::Slice | Form::Array | Form::Str)
     }
 
     /// The value that nobody set.
-    fn unset(&self, variant: &Variant, field: &Field) -> TokenStream {
-        match field.role() {
+    fn unset(&self, field: &Field) -> TokenStream {
+        match field.role {
             Role::Codec(_) => quote_spanned!(field.ty.span()=> ::core::default::Default::default()),
-            Role::Payload => quote!(__p::unset()),
-            Role::Plain | Role::Word => self.render.zero(variant, field),
+            Role::Payload(_) => quote!(__p::unset()),
+            Role::Plain | Role::Word => self.render.zero(field),
         }
     }
 
@@ -167,7 +167,7 @@ impl Commands<'_> {
         let callback = names::local("callback");
         let setters = variant.values().filter(|field| field.has_setter()).map(|field| {
             let (ident, (ty, value)) = (&field.ident, self.argument(field));
-            let doc = match (field.echo, field.is_payload()) {
+            let doc = match (field.keys.echo, field.is_payload()) {
                 (Some(_), _) => ", which the answer repeats; 0 unless set",
                 (None, true) => "; empty or not there unless set",
                 (None, false) => "; 0 unless set",

@@ -1,5 +1,4 @@
-//! What stands in the fixed part: a description of each field and word, and a constant that reads
-//! and writes it.
+//! The fixed part: a description of each field and word, and a constant that reads and writes it.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,37 +7,28 @@ use syn::{Lifetime, Type};
 
 use super::Render;
 use crate::described::{docs, type_of};
-use crate::model::{Count, Field, Kind, Payload, Presence, Role, Variant, Word};
+use crate::model::{Field, Kind, Role, Variant};
 use crate::{names, tokens, validate};
 
 /// A run of bytes of the fixed part: a field or a word.
 struct Slot {
     /// The constant that reads and writes it.
     constant: Ident,
-    ty: SlotType,
+    ty: TokenStream,
+    /// What to underline when the type cannot travel; nothing where the spelling tells that it can.
+    unsure: Option<Span>,
     docs: TokenStream,
     /// What describes it, but for its place and its documentation.
     item: TokenStream,
 }
 
-enum SlotType {
-    /// An address or a length at a payload's own place.
-    Word,
-    /// A type of which the spelling tells that any bytes are a value.
-    Number(TokenStream),
-    /// Another one, and what to underline when it cannot travel.
-    Other(TokenStream, Span),
-}
-
 impl Render<'_> {
-    /// The tag's type.
     pub(super) fn tag_type(&self) -> TokenStream {
-        let name = Ident::new(self.model.tag.name(), Span::call_site());
+        let name = Ident::new(&self.model.tag.name(), Span::call_site());
         quote!(__p::#name)
     }
 
-    /// The constants: the description of each field, the length of the fixed part, and each field's
-    /// place.
+    /// The description and the place of each field, and the length of the fixed part.
     pub(super) fn layout(&self) -> TokenStream {
         let krate = &self.model.krate;
         let imports = quote! {
@@ -49,24 +39,22 @@ impl Render<'_> {
             return quote!(#imports const __LEN: __p::usize = 0;);
         }
         let tag = self.tag_type();
-        let header = self.model.header().flat_map(|field| self.slots_of_header(field));
-        let header = header.collect::<Vec<_>>();
-        let (header, header_at) = match header.is_empty() {
-            true => (quote!(&[]), TokenStream::new()),
-            false => (quote!(&__HEADER), header_consts(&tag, &header)),
+        let header = self.header_slots();
+        let (header, header_at) = match header.len() {
+            0 => (quote!(&[]), TokenStream::new()),
+            _ => (quote!(&__HEADER), header_consts(&tag, &header)),
         };
         let structures = self.model.variants.iter().map(|variant| {
-            let (fields, slots) = (names::fields_const(variant), self.slots(variant));
+            let (fields, slots) = (variant.constant("FIELDS"), self.slots(variant));
             let (count, items) = (slots.len(), slots.iter().map(|slot| &slot.item));
             let count = Literal::usize_unsuffixed(count);
             quote!(const #fields: [__p::Item; #count] = [#(#items),*];)
         });
-        let members = self.model.variants.iter().map(names::fields_const);
+        let members = self.model.variants.iter().map(|variant| variant.constant("FIELDS"));
         let places = self.model.variants.iter().map(|variant| self.places(variant));
         quote! {
             #imports
             type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<T, A, __LEN, N>;
-            type __Word<const A: __p::usize> = __At<__p::u64, A>;
             #header_at
             #(#structures)*
             const __LAYOUT: __p::Layout =
@@ -90,7 +78,8 @@ impl Render<'_> {
         let assert = |span: Span, call: TokenStream| tokens::written_at(call, span);
         let whole = quote!(const _: () = __p::assert_fits(&__DESCRIPTION, #header););
         let whole = assert(self.model.ident.span(), whole);
-        let is_long = |variant: &Variant| variant.resolved().any(|(_, payload)| is_fixed(payload));
+        let is_long =
+            |variant: &Variant| variant.payloads().any(|(_, payload)| payload.is_constant());
         let variants = self.model.variants.iter().enumerate().filter(|(_, known)| is_long(known));
         let variants = variants.map(|(at, variant)| {
             let check =
@@ -98,70 +87,63 @@ impl Render<'_> {
             assert(variant.ident.span(), check)
         });
         let payloads = self.model.variants.iter().flat_map(Variant::payloads);
-        let elements = payloads.filter_map(|payload| self.element_check(payload));
+        let elements = payloads.filter_map(|(field, _)| self.element_check(field));
         quote!(#whole #(#variants)* #(#elements)*)
     }
 
-    /// What stands in the variant's own structure, in order.
     fn slots(&self, variant: &Variant) -> Vec<Slot> {
         variant.body().flat_map(|field| self.slots_of(variant, field)).collect()
     }
 
-    fn slots_of_header(&self, field: &Field) -> Vec<Slot> {
-        self.model.variants.first().map(|first| self.slots_of(first, field)).unwrap_or_default()
+    fn header_slots(&self) -> Vec<Slot> {
+        let first = self.model.variants.first();
+        let slots = |first| self.model.header().flat_map(move |field| self.slots_of(first, field));
+        first.into_iter().flat_map(slots).collect()
     }
 
     /// What stands in the fixed part for a field: the field itself, or the words of a payload.
     fn slots_of(&self, variant: &Variant, field: &Field) -> Vec<Slot> {
-        let (name, text, ty) = (names::text(&field.ident), docs(&field.docs), &field.ty);
-        let constant = names::field_const(variant, field);
-        let own = if field.echo.is_some() { "echo" } else { "plain" };
+        let (name, ty, constant, docs) =
+            (field.name(), &field.ty, field.place(), docs(&field.docs));
+        let kind = if field.is_echoed() { "echo" } else { "plain" };
         let optional = (self.model.is_command() && field.has_setter()).then(|| quote!(.optional()));
         let item = |kind: &str, of: Option<String>, ty: &Type| {
             let (kind, of, ty) = (Ident::new(kind, Span::call_site()), of.into_iter(), type_of(ty));
             quote!(__p::#kind(#name, #(#of,)* #ty)#optional)
         };
-        let of_type = || match validate::is_number(ty) {
-            true => SlotType::Number(quote!(#ty)),
-            false => SlotType::Other(quote!(#ty), ty.span()),
-        };
-        match field.role() {
+        let unsure = (!validate::is_number(ty)).then(|| ty.span());
+        match &field.role {
             Role::Plain => {
-                vec![Slot { constant, ty: of_type(), docs: text, item: item(own, None, ty) }]
+                let item = item(kind, None, ty);
+                vec![Slot { constant, ty: quote!(#ty), unsure, docs, item }]
             }
             Role::Word => {
-                let (kind, of) = super::describe::filled_by(variant, field);
-                let item = item(kind, Some(of), ty);
-                vec![Slot { constant, ty: of_type(), docs: text, item }]
+                let mut uses = variant.payloads().filter_map(|(payload, words)| {
+                    Some(item(words.use_of(field.at)?, Some(payload.name()), ty))
+                });
+                let item = uses.next().unwrap_or_else(|| unreachable!("no payload fills `{name}`"));
+                vec![Slot { constant, ty: quote!(#ty), unsure, docs, item }]
             }
             Role::Codec(module) => {
                 // On the module's span as everywhere, so that a missing type is one error.
-                let wire = tokens::at(quote!(#module::Wire), module.span());
-                let item = item(own, None, &Type::Verbatim(wire.clone()));
-                vec![Slot { constant, ty: SlotType::Other(wire, module.span()), docs: text, item }]
+                let ty = tokens::at(quote!(#module::Wire), module.span());
+                let item = item(kind, None, &Type::Verbatim(ty.clone()));
+                vec![Slot { constant, ty, unsure: Some(module.span()), docs, item }]
             }
-            Role::Payload => {
-                let Some(payload) = &field.payload else { return Vec::new() };
-                let word = |constant, kind: &str, word: String| {
-                    let kind = Ident::new(kind, Span::call_site());
-                    let item = quote!(__p::#kind(#word, #name, __p::WORD));
-                    Slot { constant, ty: SlotType::Word, docs: quote!(""), item }
+            Role::Payload(payload) => {
+                let word = |own: &str| {
+                    let (kind, short) = (Ident::new(own, Span::call_site()), word_name(own, field));
+                    let item = quote!(__p::#kind(#short, #name, __p::WORD));
+                    let (constant, ty) = (field.constant(own), quote!(__p::u64));
+                    Slot { constant, ty, unsure: None, docs: quote!(""), item }
                 };
-                let address = (payload.address == Some(Word::Own)).then(|| {
-                    word(names::address_const(variant, field), "address", names::address(field))
-                });
-                let length = (payload.length() == Some(&Word::Own)).then(|| {
-                    word(names::length_const(variant, field), "length", names::length(field))
-                });
-                address.into_iter().chain(length).collect()
+                payload.own_words().map(word).collect()
             }
         }
     }
 
-    /// The described fields between tag and union.
     pub(super) fn header_items(&self) -> TokenStream {
-        let slots = self.model.header().flat_map(|field| self.slots_of_header(field));
-        let docs = slots.map(|slot| slot.docs).collect::<Vec<_>>();
+        let docs = self.header_slots().into_iter().map(|slot| slot.docs).collect::<Vec<_>>();
         if docs.is_empty() {
             quote!(&[])
         } else {
@@ -169,108 +151,65 @@ impl Render<'_> {
         }
     }
 
-    /// The described fields of the variant's own structure.
     pub(super) fn items(&self, variant: &Variant) -> TokenStream {
-        let (fields, of) = (names::fields_const(variant), names::offsets_const(variant));
+        let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let docs = self.slots(variant).into_iter().map(|slot| slot.docs);
         quote!(&__p::placed(#fields, #of, [#(#docs),*]))
     }
 
     /// The description of a field's type, as a reference.
     pub(super) fn described_type(&self, variant: &Variant, field: &Field) -> TokenStream {
-        let is_it = |other: &&Field| other.ident == field.ident;
-        if let Some(at) = variant.header().position(|other| is_it(&other)) {
+        if let Some(at) = variant.header().position(|other| other.at == field.at) {
             let at = Literal::usize_unsuffixed(at);
             return quote!(const { &__HEADER[#at].ty });
         }
-        let before = variant.body().take_while(|other| !is_it(other));
+        let before = variant.body().take_while(|other| other.at != field.at);
         let at = before.map(|field| self.slots_of(variant, field).len()).sum();
-        let (fields, at) = (names::fields_const(variant), Literal::usize_unsuffixed(at));
+        let (fields, at) = (variant.constant("FIELDS"), Literal::usize_unsuffixed(at));
         quote!(const { &#fields[#at].ty })
     }
 
-    /// The constants that read and write the variant's fields.
     fn places(&self, variant: &Variant) -> TokenStream {
         let place = |of: &Ident, at: usize, slot: &Slot| {
-            let (constant, at) = (&slot.constant, Literal::usize_unsuffixed(at));
-            match &slot.ty {
-                SlotType::Word => quote!(const #constant: __Word<{ #of[#at] }> = __p::field();),
-                SlotType::Number(ty) => {
-                    quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field();)
-                }
-                SlotType::Other(ty, span) => {
-                    let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
-                    // On the type's span, so that a type that is no plain data is underlined
-                    // itself.
-                    let new = quote_spanned!(*span=> __p::any_field());
-                    quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
-                }
-            }
+            let Slot { constant, ty, unsure, .. } = slot;
+            let at = Literal::usize_unsuffixed(at);
+            let Some(span) = unsure else {
+                return quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field(););
+            };
+            let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
+            // On the type's span, so that a type that is no plain data is underlined itself.
+            let new = quote_spanned!(*span=> __p::any_field());
+            quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
         };
-        let zeros = variant.values().filter_map(|field| self.zero_const(variant, field));
         let of_header = Ident::new("__OF", Span::call_site());
         let header = variant.header().flat_map(|field| self.slots_of(variant, field));
         let header = header.enumerate().map(|(at, slot)| place(&of_header, at, &slot));
-        let (fields, of) = (names::fields_const(variant), names::offsets_const(variant));
+        let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let slots = self.slots(variant);
         let count = Literal::usize_unsuffixed(slots.len());
         let body = slots.iter().enumerate().map(|(at, slot)| place(&of, at, slot));
         quote! {
-            #(#zeros)*
             #(#header)*
             const #of: [__p::usize; #count] = __p::offsets(__UNION, &#fields);
             #(#body)*
         }
     }
 
-    /// The function that gives a field its value where nobody sets it, for types of which not any
-    /// bytes are a value.
-    fn zero_const(&self, variant: &Variant, field: &Field) -> Option<TokenStream> {
-        let is_zero = field.has_setter() || !self.model.is_command() && field.echo.is_some();
-        if !is_zero || !field.is_plain() || validate::is_number(&field.ty) {
-            return None;
-        }
-        let (constant, ty) = (names::zero_const(variant, field), &field.ty);
-        let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
-        let zero = quote_spanned!(ty.span()=> <#ty as __p::Zero<#any>>::zero);
-        Some(quote!(const #constant: fn() -> #ty = #zero;))
-    }
-
     /// An expression for the value of a field that nobody sets.
-    pub(super) fn zero(&self, variant: &Variant, field: &Field) -> TokenStream {
-        if validate::is_number(&field.ty) {
-            let constant = names::field_const(variant, field);
-            return quote!(#constant.zero());
-        }
-        let constant = names::zero_const(variant, field);
-        quote!(#constant())
-    }
-
-    /// An expression for the value of an echoed field in bytes that may be too few or wrong.
-    pub(super) fn read_or_zero(
-        &self,
-        variant: &Variant,
-        field: &Field,
-        bytes: &Ident,
-    ) -> TokenStream {
-        let constant = names::field_const(variant, field);
-        if validate::is_number(&field.ty) {
-            return quote!(#constant.read_or_zero(#bytes));
-        }
-        let zero = names::zero_const(variant, field);
-        quote!(#constant.read_or(#bytes, #zero))
+    pub(super) fn zero(&self, field: &Field) -> TokenStream {
+        let place = field.place();
+        tokens::written_at(quote!(#place.zero()), field.ty.span())
     }
 
     /// A payload whose elements are no plain data, or have no bytes, does not compile.
     fn element_check(&self, payload: &Field) -> Option<TokenStream> {
-        let element = payload.shape().element()?;
+        let element = payload.shape.element.as_ref()?;
         let ty = self.with_lifetime(element, &Lifetime::new("'static", Span::call_site()));
         let (name, span) = (names::written(element), element.span());
         Some(quote_spanned!(span=> const _: () = __p::assert_element::<#ty>(#name);))
     }
 }
 
-/// The constants of what lies between tag and union.
 fn header_consts(tag: &TokenStream, header: &[Slot]) -> TokenStream {
     let (count, items) = (Literal::usize_unsuffixed(header.len()), header.iter());
     let items = items.map(|slot| &slot.item);
@@ -280,8 +219,7 @@ fn header_consts(tag: &TokenStream, header: &[Slot]) -> TokenStream {
     }
 }
 
-/// Whether a payload is always there and always has the same length.
-fn is_fixed(payload: &Payload) -> bool {
-    let is_counted = matches!(payload.count, Count::Fixed) || payload.literal().is_some();
-    is_counted && matches!(payload.presence, Presence::Always)
+/// The described name of a word at a payload's own place.
+pub(super) fn word_name(own: &str, payload: &Field) -> String {
+    format!("{}_{}", payload.name(), if own == "length" { "len" } else { "addr" })
 }

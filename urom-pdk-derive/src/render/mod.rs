@@ -22,7 +22,6 @@ use quote::quote;
 use crate::model::{Kind, Messages, Plugin, Variant};
 pub(crate) use export::export;
 
-/// What every renderer needs.
 pub(crate) struct Render<'a> {
     pub(crate) model: &'a Messages,
     /// Whether to give signatures only, because the definition has an error: see `fallback`.
@@ -36,7 +35,6 @@ pub(crate) struct Commands<'a> {
 }
 
 impl Render<'_> {
-    /// Everything beside the enum itself.
     pub(crate) fn all(&self) -> TokenStream {
         let structs = self.structs();
         let (items, impls) = match &self.model.kind {
@@ -67,10 +65,8 @@ impl Render<'_> {
         }
     }
 
-    /// What the user allows for the definition, for what is made of it too.
-    ///
-    /// No lint needs an exception besides: those of names and of unused items say nothing of what
-    /// has a macro's span ([`names::made`]). So a crate may forbid them.
+    /// The lints that the user allows. No other lint needs an exception, because names have a
+    /// macro's span ([`names::made`](crate::names::made)).
     fn allowed(&self) -> TokenStream {
         let allowed = &self.model.allowed;
         quote!(#(#allowed)*)
@@ -83,7 +79,6 @@ impl Render<'_> {
 }
 
 impl Commands<'_> {
-    /// Each command with its notification.
     fn pairs(&self) -> impl Iterator<Item = (&Variant, &syn::Path)> {
         self.render
             .model

@@ -4,23 +4,21 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::Render;
-use super::read::Source;
 use super::write::write_tag;
 use crate::model::{Field, Variant};
 use crate::names;
 
 impl Render<'_> {
-    /// Everything of a notification enum but the structures.
     pub(super) fn notifications(&self) -> TokenStream {
         let (this, bytes) = (self.enum_type(), names::local("bytes"));
         let decode = self.by_tag(&bytes, |variant| {
             let name = &variant.ident;
             quote!(__p::read::<#name, #this>(#bytes))
         });
-        let enum_impl = self.enum_impl(&decode, |variant, visitor, value| {
+        let enum_impl = self.enum_impl(&decode, |variant, visitor| {
             let (name, echo) = (&variant.ident, names::echo(&variant.ident));
             let member = |field: &Field| {
-                let (ident, copy) = (&field.ident, self.copy(variant, field, value(field)));
+                let (ident, copy) = (&field.ident, self.copy(field, field.local()));
                 quote!(#ident: #copy)
             };
             let (own, echoed) = (variant.own().map(member), variant.echoed().map(member));
@@ -58,19 +56,17 @@ impl Render<'_> {
     fn reader(&self, variant: &Variant, incoming: &Ident, echo: &Ident) -> TokenStream {
         let (name, fixed) = (&variant.ident, names::local("fixed"));
         let echo_name = names::echo(name);
-        let (text, tag) = (names::text(name), self.check_tag(&fixed, variant));
+        let (text, tag) = (variant.name(), self.check_tag(&fixed, variant));
         let repeats = variant.echoed().map(|field| {
-            let (field, constant) = (&field.ident, names::field_const(variant, field));
-            let field_text = names::text(field);
-            let value = quote!(#echo.map(|#echo| &#echo.#field));
-            quote!(#constant.repeats(#fixed, #text, #field_text, #value)?;)
+            let (ident, name, place) = (&field.ident, field.name(), field.place());
+            let value = quote!(#echo.map(|#echo| &#echo.#ident));
+            quote!(#place.repeats(#fixed, #text, #name, #value)?;)
         });
-        let repeats = quote!(#(#repeats)*);
-        let source = Source::Incoming(incoming);
-        let (reading, members) = self.reading(&source, variant, &fixed, &quote!(#tag #repeats));
+        let check = quote!(#tag #(#repeats)*);
+        let (reading, members) = self.reading(incoming, variant, &fixed, &check);
         let members = || variant.values().zip(&members);
-        let own = members().filter(|(field, _)| field.echo.is_none()).map(|(_, member)| member);
-        let echoed = members().filter(|(field, _)| field.echo.is_some()).map(|(_, member)| member);
+        let own = members().filter(|(field, _)| !field.is_echoed()).map(|(_, member)| member);
+        let echoed = members().filter(|(field, _)| field.is_echoed()).map(|(_, member)| member);
         let repeated = names::local("repeated");
         quote! {
             #reading
@@ -96,7 +92,7 @@ impl Render<'_> {
         let both = quote!((#name, #echo_name));
         let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
         let conversion = self.conversion(variant, &both, &pattern, |field| {
-            if field.echo.is_some() { quote!(#echo) } else { quote!(#message) }
+            if field.is_echoed() { quote!(#echo) } else { quote!(#message) }
         });
         let from_structure = is_whole.then(|| {
             self.conversion(
@@ -144,11 +140,10 @@ impl Render<'_> {
         }
     }
 
-    /// Statements that write the echoed fields.
     fn write_echo(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
         let fields = variant.echoed().map(|field| {
-            let (ident, constant) = (&field.ident, names::field_const(variant, field));
-            quote!(#constant.write(#fixed, &self.#ident);)
+            let (ident, place) = (&field.ident, field.place());
+            quote!(#place.write(#fixed, &self.#ident);)
         });
         fields.collect()
     }
@@ -158,10 +153,10 @@ impl Render<'_> {
         let text = names::text(&variant.ident);
         let writing = self.writing(fixed, variant, |field| {
             let ident = &field.ident;
-            if field.echo.is_some() { quote!(&#echo.#ident) } else { quote!(&self.#ident) }
+            if field.is_echoed() { quote!(&#echo.#ident) } else { quote!(&self.#ident) }
         });
         let (prepare, fill) = (writing.prepare, writing.fill);
-        let payloads = variant.payloads().map(|field| &field.ident).collect::<Vec<_>>();
+        let payloads = variant.payloads().map(|(field, _)| &field.ident).collect::<Vec<_>>();
         if payloads.is_empty() {
             quote!(__p::notification(#text, |#fixed| { #fill }))
         } else {
@@ -175,9 +170,9 @@ impl Render<'_> {
     /// What gives a handler memory for the only payload of a notification: the notification's own.
     fn payload_maker(&self, variant: &Variant) -> Option<TokenStream> {
         let mut payloads = variant.payloads();
-        let payload = payloads.next().filter(|_| payloads.next().is_none())?;
+        let (payload, _) = payloads.next().filter(|_| payloads.next().is_none())?;
         let (krate, vis, name) = (&self.model.krate, &self.model.vis, &variant.ident);
-        let (shape, len) = (payload.shape(), names::local("len"));
+        let (shape, len) = (&payload.shape, names::local("len"));
         let ty = if shape.form.is_two_armed() {
             quote!(#krate::Payload)
         } else {
@@ -186,13 +181,15 @@ impl Render<'_> {
         let text = names::text(name);
         let body = self.body(quote!(__p::payload::<__LEN, _>(#text, #len)));
         let doc = format!(
-            " Zeroed memory for `len` elements of `{}`, in the notification itself: nothing is copied. \
-             `NoMemory` when the C heap has no room.",
-            names::text(&payload.ident)
+            " Memory for `len` elements of `{}`, zeroed: that of the notification itself, so that nothing is copied.",
+            payload.name()
         );
         Some(quote! {
             impl #name {
                 #[doc = #doc]
+                ///
+                /// # Errors
+                /// `NoMemory` when the C heap has no room.
                 #[inline]
                 #vis fn payload(#len: __p::usize) -> __p::Result<#ty, __p::EncodeError> {
                     #body

@@ -13,7 +13,6 @@ use crate::names;
 const AWAITS: usize = 40;
 
 impl Commands<'_> {
-    /// The trait, and the impl that serves whatever implements it.
     pub(super) fn handler(&self) -> (TokenStream, TokenStream) {
         (self.handler_trait(), self.serve_impl())
     }

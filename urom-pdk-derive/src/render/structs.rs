@@ -1,15 +1,14 @@
 //! Each variant as a structure of its own.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Path, parse_quote};
 
 use super::Render;
-use crate::model::{Field, Form, Kind, Role, Variant};
+use crate::model::{Field, Form, Kind, Role, Shape, Variant};
 use crate::{names, validate};
 
 impl Render<'_> {
-    /// The structures, and for notifications those of the echoed fields.
     pub(super) fn structs(&self) -> TokenStream {
         let variants = self.model.variants.iter().map(|variant| match self.model.kind {
             Kind::Command(_) => {
@@ -61,7 +60,7 @@ impl Render<'_> {
         let vis = &self.model.vis;
         let members = fields.iter().map(|field| {
             let Field { ident, ty, docs, .. } = field;
-            let otherwise = format!(" The field `{}`.", names::text(ident));
+            let otherwise = format!(" The field `{}`.", field.name());
             let docs = documented.then(|| self.copied_docs(docs, &otherwise));
             let ident = names::made(ident);
             quote!(#docs #vis #ident: #ty)
@@ -79,8 +78,7 @@ impl Render<'_> {
                 parse_quote!(::core::fmt::Debug),
                 parse_quote!(::core::cmp::PartialEq),
             ];
-            let owns =
-                fields.iter().any(|field| field.is_payload() && field.shape().form.is_owned());
+            let owns = fields.iter().any(|field| field.is_payload() && field.shape.form.is_owned());
             let copy = (!owns).then(|| parse_quote!(::core::marker::Copy));
             for derive in known.into_iter().chain(copy) {
                 if !derives.iter().any(|given| last(given) == last(&derive)) {
@@ -111,7 +109,7 @@ impl Render<'_> {
             (&variant.ident, self.own_type(variant), self.parameters(variant));
         let members = fields.iter().map(|field| {
             let ident = &field.ident;
-            let copy = self.copy(variant, field, quote!(&self.#ident));
+            let copy = self.copy(field, quote!(&self.#ident));
             quote!(#ident: #copy)
         });
         quote! {
@@ -126,11 +124,11 @@ impl Render<'_> {
 
 /// Whether the spelling of the type tells that it can be cloned, compared and shown.
 fn is_known(field: &Field) -> bool {
-    match field.role() {
+    match field.role {
         Role::Codec(_) => false,
-        Role::Payload => {
-            let shape = field.shape();
-            !matches!(shape.form, Form::Other) && shape.element().is_none_or(validate::is_number)
+        Role::Payload(_) => {
+            let Shape { form, element, .. } = &field.shape;
+            *form != Form::Other && element.as_ref().is_none_or(validate::is_number)
         }
         Role::Plain | Role::Word => validate::is_primitive(&field.ty),
     }
@@ -138,12 +136,4 @@ fn is_known(field: &Field) -> bool {
 
 fn last(path: &Path) -> Option<String> {
     path.segments.last().map(|segment| segment.ident.to_string())
-}
-
-/// A pattern that names every value of a variant `f0`, `f1`, ..., and those names.
-pub(super) fn pattern(of: &Ident, variant: &Variant) -> (TokenStream, Vec<Ident>) {
-    let name = &variant.ident;
-    let locals = (0..variant.values().count()).map(names::numbered).collect::<Vec<_>>();
-    let idents = variant.values().map(|field| &field.ident);
-    (quote!(#of::#name { #(#idents: #locals),* }), locals)
 }

@@ -1,6 +1,6 @@
 //! The code that writes a message: words and checks first, then everything into its place.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,6 +11,7 @@ use crate::model::{Field, Payload, Presence, Role, Variant, Word};
 use crate::{names, tokens};
 
 /// The parts of the code that writes one variant.
+#[derive(Default)]
 pub(super) struct Writing {
     /// Statements that compute the words and check that fields and payloads agree.
     pub(super) prepare: TokenStream,
@@ -26,39 +27,37 @@ impl Render<'_> {
         variant: &Variant,
         value: impl Fn(&Field) -> TokenStream,
     ) -> Writing {
-        let mut writer = Writer {
-            render: self,
-            variant,
-            value,
-            prepare: TokenStream::new(),
-            words: HashMap::new(),
-            own: HashMap::new(),
-            copies: HashMap::new(),
-        };
-        for (field, payload) in variant.resolved() {
-            writer.words(field, payload);
+        if self.inert {
+            return Writing::default();
         }
-        // After all words, so that an expression over a field with a word in it sees what a reader
-        // will see.
-        for payload in variant.payloads() {
-            let checks = writer.checks(payload);
-            writer.prepare.extend(checks);
-        }
-        let fill = writer.fill(fixed);
-        Writing { prepare: writer.prepare, fill }
+        let words = variant.payloads().flat_map(|(_, payload)| payload.words());
+        let copied = words.filter_map(|(word, _)| match word {
+            Some(Word::Member(at, _)) => Some(*at),
+            _ => None,
+        });
+        let writer = Writer { render: self, variant, value, copied: copied.collect() };
+        let copies = writer.copied.iter().map(|at| {
+            let field = &variant.fields[*at];
+            let (copy, place, value) = (field.local(), field.place(), (writer.value)(field));
+            quote!(let mut #copy = #place.copy(#value);)
+        });
+        let words = variant.payloads().map(|(field, payload)| writer.words(field, payload));
+        // Behind all words, so that an expression over a field with a word in it sees what a reader
+        // will.
+        let checks = variant.payloads().map(|(field, _)| writer.checks(field));
+        let prepare = quote!(#(#copies)* #(#words)* #(#checks)*);
+        Writing { prepare, fill: writer.fill(fixed) }
     }
 
-    /// A function's body that has `variant` written to the start of `out` and gives the length.
     pub(super) fn encoding(
         &self,
         out: &Ident,
         variant: &Variant,
         value: impl Fn(&Field) -> TokenStream,
     ) -> TokenStream {
-        let (fixed, message) = (names::local("fixed"), names::text(&variant.ident));
-        let writing = self.writing(&fixed, variant, &value);
-        let (prepare, fill) = (&writing.prepare, &writing.fill);
-        let payloads = variant.payloads().map(&value).collect::<Vec<_>>();
+        let (fixed, message) = (names::local("fixed"), variant.name());
+        let payloads = variant.payloads().map(|(field, _)| value(field)).collect::<Vec<_>>();
+        let Writing { prepare, fill } = self.writing(&fixed, variant, value);
         if payloads.is_empty() {
             return quote! {
                 let #fixed = __p::room(#message, #out)?;
@@ -71,161 +70,109 @@ impl Render<'_> {
             __p::message(#message, #out, [#(__p::bytes(#payloads)),*], |#fixed| { #fill })
         }
     }
-
-    /// How many bytes `variant` takes, as an `Option`.
-    pub(super) fn length(
-        &self,
-        variant: &Variant,
-        value: impl Fn(&Field) -> TokenStream,
-    ) -> TokenStream {
-        let payloads = variant.payloads().map(value).collect::<Vec<_>>();
-        if payloads.is_empty() {
-            return quote!(__p::Some(__LEN));
-        }
-        quote!(__p::total(__LEN, &[#(__p::bytes(#payloads).len()),*]))
-    }
 }
 
-/// A statement that writes the tag.
 pub(super) fn write_tag(fixed: &Ident, variant: &Variant) -> TokenStream {
     let tag = Literal::u64_unsuffixed(variant.tag);
     quote!(__TAG.write(#fixed, &#tag);)
 }
 
-/// What is known while the code of one variant is made.
 struct Writer<'a, V> {
     render: &'a Render<'a>,
     variant: &'a Variant,
     value: V,
-    prepare: TokenStream,
-    /// The local of each field that is a word.
-    words: HashMap<String, Ident>,
-    /// Where the words at a payload's own place go, and their locals.
-    own: HashMap<String, Vec<(Ident, Ident)>>,
-    /// The copy of each plain field that has a word as a member.
-    copies: HashMap<String, Ident>,
+    /// The numbers of plain fields that have a word as a member: their locals are copies.
+    copied: BTreeSet<usize>,
 }
 
 impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
-    /// Computes all words of a payload.
-    fn words(&mut self, field: &Field, payload: &Payload) {
-        let variant = self.variant;
-        let own = [names::address_const(variant, field), names::length_const(variant, field)];
-        let words = payload.words().into_iter().zip(own);
-        for ((word, function), own) in words {
-            match word {
-                None => {}
-                Some(Word::Own) => self.own(field, function, own),
-                Some(Word::Field(at)) => self.word(field, function, &variant.fields[*at]),
-                Some(Word::Member(at, path)) => {
-                    self.member(field, function, &variant.fields[*at], path);
+    fn words(&self, field: &Field, payload: &Payload) -> TokenStream {
+        let mut statements = TokenStream::new();
+        for ((word, function), own) in payload.words().into_iter().zip(["address", "length"]) {
+            statements.extend(match word {
+                None => continue,
+                Some(Word::Own) => {
+                    let call = self.about(field, function, field.ty.span());
+                    let local = own_word(own, field);
+                    quote!(let #local = #call;)
                 }
-            }
+                Some(Word::Field(at)) => self.word(field, function, &self.variant.fields[*at]),
+                Some(Word::Member(at, path)) => {
+                    let span = path.last().map_or_else(Span::call_site, Ident::span);
+                    let call = self.about(field, function, span);
+                    let copy = names::numbered(*at);
+                    quote!(#copy #(.#path)* = #call;)
+                }
+            });
         }
         if let Presence::Unless(at) = payload.presence {
-            self.word(field, "selector_word", &variant.fields[at]);
+            statements.extend(self.word(field, "selector_word", &self.variant.fields[at]));
         }
+        statements
     }
 
-    /// A word at the payload's own place, which `constant` is.
-    fn own(&mut self, payload: &Field, function: &str, constant: Ident) {
-        let name = names::text(&payload.ident);
-        let local =
-            names::local(&format!("{}_of_{name}", function.split('_').next().unwrap_or(function)));
-        let call = self.about(payload, function, payload.ty.span());
-        self.prepare.extend(quote!(let #local = #call;));
-        self.own.entry(name).or_default().push((constant, local));
-    }
-
-    /// A word that is a field.
-    fn word(&mut self, payload: &Field, function: &str, word: &Field) {
-        let (name, ty) = (names::text(&word.ident), &word.ty);
-        let local = names::local(&format!("word_{name}"));
+    fn word(&self, payload: &Field, function: &str, word: &Field) -> TokenStream {
+        let (local, ty) = (word.local(), &word.ty);
         let call = self.about(payload, function, ty.span());
-        self.prepare.extend(quote!(let #local: #ty = #call;));
-        self.words.insert(name, local);
-    }
-
-    /// A word that is a member of a plain field, which is copied for that.
-    fn member(&mut self, payload: &Field, function: &str, root: &Field, path: &[Ident]) {
-        let name = names::text(&root.ident);
-        let copy = names::local(&format!("copy_of_{name}"));
-        if !self.copies.contains_key(&name) {
-            let (constant, value) = (names::field_const(self.variant, root), (self.value)(root));
-            self.prepare.extend(quote!(let mut #copy = #constant.copy(#value);));
-            self.copies.insert(name, copy.clone());
-        }
-        let span = path.last().map_or_else(Span::call_site, Ident::span);
-        let call = self.about(payload, function, span);
-        self.prepare.extend(quote!(#copy #(.#path)* = #call;));
+        quote!(let #local: #ty = #call;)
     }
 
     /// A call of a function of `wire` about a payload; `span` is what to underline when it cannot
     /// be.
     fn about(&self, payload: &Field, function: &str, span: Span) -> TokenStream {
         let function = Ident::new(function, span);
-        let (message, field) = (names::text(&self.variant.ident), names::text(&payload.ident));
-        let value = (self.value)(payload);
+        let (message, field, value) = (self.variant.name(), payload.name(), (self.value)(payload));
         tokens::at(quote!(__p::#function(#message, #field, #value)?), span)
     }
 
-    /// Whether a payload is as the variant's other fields say.
+    /// Statements that check whether a payload is as the variant's other fields say.
     fn checks(&self, payload: &Field) -> TokenStream {
-        let variant = self.variant;
-        let (message, name, value) =
-            (names::text(&variant.ident), names::text(&payload.ident), (self.value)(payload));
-        let argument = |field: &Field| self.argument(field);
-        let when = self.render.call("when", variant, payload, argument);
-        let when = when.map(|call| quote!(__p::agrees_when(#message, #name, #value, #call)?;));
-        let len = self.render.call("len", variant, payload, argument);
-        let len = len.map(|call| quote!(__p::agrees(#message, #name, #value, #call)?;));
+        let (message, name, value) = (self.variant.name(), payload.name(), (self.value)(payload));
+        let call = |key| self.render.call(key, self.variant, payload, |field| self.argument(field));
+        let when =
+            call("when").map(|call| quote!(__p::agrees_when(#message, #name, #value, #call)?;));
+        let len = call("len").map(|call| quote!(__p::agrees(#message, #name, #value, #call)?;));
         quote!(#when #len)
     }
 
-    /// What an expression gets for a field while the message is written.
     fn argument(&self, field: &Field) -> TokenStream {
-        let value = (self.value)(field);
-        match field.role() {
+        let (value, place) = ((self.value)(field), field.place());
+        match field.role {
             Role::Codec(_) => value,
-            Role::Payload if self.render.model.is_command() => quote!(*#value),
-            Role::Payload => quote!(__p::Owned::view(#value)),
-            Role::Plain | Role::Word => match self.copies.get(&names::text(&field.ident)) {
-                Some(copy) => copy.to_token_stream(),
-                None => {
-                    let constant = names::field_const(self.variant, field);
-                    quote!(#constant.copy(#value))
-                }
-            },
+            Role::Payload(_) if self.render.model.is_command() => quote!(*#value),
+            Role::Payload(_) => quote!(__p::Owned::view(#value)),
+            _ if self.copied.contains(&field.at) => field.local().to_token_stream(),
+            Role::Plain | Role::Word => quote!(#place.copy(#value)),
         }
     }
 
-    /// Statements that write everything into its place.
     fn fill(&self, fixed: &Ident) -> TokenStream {
         let tag = write_tag(fixed, self.variant);
         let fields = self.variant.fields.iter().map(|field| {
-            let (name, constant) =
-                (names::text(&field.ident), names::field_const(self.variant, field));
-            let value = || (self.value)(field);
-            match field.role() {
-                Role::Plain => {
-                    let value = self.copies.get(&name).map_or_else(value, |copy| quote!(&#copy));
-                    quote!(#constant.write(#fixed, #value);)
+            let (place, local) = (field.place(), field.local());
+            match &field.role {
+                Role::Plain if !self.copied.contains(&field.at) => {
+                    let value = (self.value)(field);
+                    quote!(#place.write(#fixed, #value);)
                 }
+                Role::Plain | Role::Word => quote!(#place.write(#fixed, &#local);),
                 Role::Codec(_) => {
-                    let (value, encode) =
-                        (value(), names::expression("encode", self.variant, field));
-                    quote!(#constant.write(#fixed, &#encode(#value));)
+                    let (value, encode) = ((self.value)(field), field.constant("encode_of"));
+                    quote!(#place.write(#fixed, &#encode(#value));)
                 }
-                Role::Word => {
-                    let word = self.words.get(&name);
-                    quote!(#constant.write(#fixed, &#word);)
-                }
-                Role::Payload => {
-                    let own = self.own.get(&name).into_iter().flatten();
-                    own.map(|(constant, word)| quote!(#constant.write(#fixed, &#word);)).collect()
+                Role::Payload(payload) => {
+                    let words = payload.own_words().map(|own| {
+                        let (place, local) = (field.constant(own), own_word(own, field));
+                        quote!(#place.write(#fixed, &#local);)
+                    });
+                    words.collect()
                 }
             }
         });
         quote!(#tag #(#fields)*)
     }
+}
+
+fn own_word(own: &str, payload: &Field) -> Ident {
+    names::local(&format!("{own}_of_{}", payload.name()))
 }

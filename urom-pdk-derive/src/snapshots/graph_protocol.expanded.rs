@@ -80,7 +80,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_Loopback: [__p::Item; 1] = [
         __p::plain("data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
     ];
@@ -117,26 +116,29 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_Loopback < 'arbitrary > (input : & mut
         __a::Unstructured < 'arbitrary >) -> __a::Made < Loopback > { let mut f0 =
-        __a::plain(input, __AT_Loopback_data) ?; __p::Ok(Loopback { data : f0 }) } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Command { fn arbitrary(input : &
-        mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::one_of(input, 1usize, | input, chosen | match chosen { _ =>
-        __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn arbitrary(input : &
-        mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::command(input, __arbitrary_Loopback) } }
+        __a::value(input, __AT_Loopback_data, const { & __FIELDS_Loopback[0].ty }) ?;
+        __p::Ok(Loopback { data : f0 }) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary
+        > for Command { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
+        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
+        { _ => __a::command(input, __arbitrary_Loopback).map(__p::From::from), }) } }
+        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Loopback { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::command(input, __arbitrary_Loopback) } }
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_notification(__ANSWERS, "LoopbackDone");
+    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -144,9 +146,11 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -154,7 +158,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// The length that `encode` writes; `None` when it cannot write the message.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -171,10 +175,6 @@ const _: () = {
         }
     }
     type __Echo_Loopback = <LoopbackDone as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_Loopback() -> __Echo_Loopback {
-        __Echo_Loopback {}
-    }
     impl __p::From<Loopback> for Command {
         #[inline]
         fn from(message: Loopback) -> Command {
@@ -184,22 +184,25 @@ const _: () = {
         }
     }
     impl Loopback {
-        /// Reads the command. The error names the field that is wrong, and why.
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("Loopback", bytes)?;
             __p::own_tag("Loopback", __TAG.read(fixed), 0, __p::None)?;
-            __p::Ok(Loopback {
-                data: __AT_Loopback_data.read(fixed),
-            })
+            let f0 = __AT_Loopback_data.read(fixed);
+            __p::Ok(Loopback { data: f0 })
         }
     }
     impl __p::Request for Loopback {
         type Protocol = Protocol;
         type Reply = <LoopbackDone as __p::Answer<__Notifications>>::This;
+        type Kind = Loopback;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::Some(__LEN)
+            __p::total(__LEN, &[])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
@@ -210,15 +213,12 @@ const _: () = {
         }
         #[inline]
         fn echo(&self) -> <LoopbackDone as __p::Answer<__Notifications>>::Echo {
-            __echo_Loopback()
+            __Echo_Loopback {}
         }
     }
     impl __p::Protocol for Protocol {
         const NAME: &'static __p::str = "worker_graph";
         const VERSION: __p::u64 = 1u64;
-        const COMMAND_LEN: __p::usize = __LEN;
-        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
-            .len;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_graph",
             version: 1u64,
@@ -231,7 +231,7 @@ const _: () = {
         }
         fn refusal(command: &[__p::u8]) -> __p::Written {
             match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __echo_Loopback().refusal(),
+                __p::Ok(0) => __Echo_Loopback {}.refusal(),
                 found => {
                     <Notification as __p::Notifications>::refusal(
                         __p::Result::unwrap_or_default(found),
@@ -306,24 +306,28 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> LoopbackTask<'task, AnyHost> {
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             LoopbackTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<
-            AnyHost::Completion<<Loopback as __p::Request>::Reply>,
-            AnyHost::Error,
-        > {
+        ) -> __p::Result<AnyHost::Completion<Loopback>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -361,7 +365,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_LoopbackDone: [__p::Item; 1] = [
         __p::plain("data", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
     ];
@@ -404,15 +407,15 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_LoopbackDone < 'arbitrary > (input : &
         mut __a::Unstructured < 'arbitrary >) -> __a::Made < (LoopbackDone,
-        LoopbackDoneEcho) > { let mut f0 = __a::plain(input, __AT_LoopbackDone_data) ?;
-        __p::Ok((LoopbackDone { data : f0 }, LoopbackDoneEcho {})) } impl < 'arbitrary >
-        __a::Arbitrary < 'arbitrary > for Notification { fn arbitrary(input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > { __a::one_of(input,
-        1usize, | input, chosen | match chosen { _ => __a::notification(input,
-        __arbitrary_LoopbackDone).map(__p::From::from), }) } } impl < 'arbitrary >
-        __a::Arbitrary < 'arbitrary > for LoopbackDone { fn arbitrary(input : & mut
-        __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
+        LoopbackDoneEcho) > { let mut f0 = __a::value(input, __AT_LoopbackDone_data,
+        const { & __FIELDS_LoopbackDone[0].ty }) ?; __p::Ok((LoopbackDone { data : f0 },
+        LoopbackDoneEcho {})) } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for
+        Notification { fn arbitrary(input : & mut __a::Unstructured < 'arbitrary >) ->
+        __a::Result < Self > { __a::one_of(input, 1usize, | input, chosen | match chosen
+        { _ => __a::notification(input, __arbitrary_LoopbackDone).map(__p::From::from),
+        }) } } impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for LoopbackDone { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::notification(input, __arbitrary_LoopbackDone).map(| (made, _) | made) } }
     }
     const _: () = {
         let _ = (Notification::decode, Notification::encode);
@@ -420,8 +423,10 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
@@ -429,9 +434,11 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -439,7 +446,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// The length that `encode` writes; `None` when it cannot write the message.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -487,13 +494,9 @@ const _: () = {
         ) -> __p::Decoded<(Self, LoopbackDoneEcho)> {
             let fixed = __p::exact("LoopbackDone", __p::Incoming::bytes(&incoming))?;
             __p::own_tag("LoopbackDone", __TAG.read(fixed), 0, __p::None)?;
+            let f0 = __AT_LoopbackDone_data.read(fixed);
             let repeated = LoopbackDoneEcho {};
-            __p::Ok((
-                LoopbackDone {
-                    data: __AT_LoopbackDone_data.read(fixed),
-                },
-                repeated,
-            ))
+            __p::Ok((LoopbackDone { data: f0 }, repeated))
         }
         #[inline]
         fn into_descriptor(self, echo: &LoopbackDoneEcho) -> __p::Written {

@@ -78,7 +78,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_Wait: [__p::Item; 1] = [
         __p::plain("forever", __p::ty(<__p::Probe<bool>>::FOUND, "bool")),
     ];
@@ -130,15 +129,18 @@ const _: () = {
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_notification(__ANSWERS, "Done");
+    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -146,9 +148,11 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         fn encode(
             &self,
@@ -156,7 +160,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// The length that `encode` writes; `None` when it cannot write the message.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -173,10 +177,6 @@ const _: () = {
         }
     }
     type __Echo_Wait = <Done as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_Wait() -> __Echo_Wait {
-        __Echo_Wait {}
-    }
     impl __p::From<Wait> for Command {
         #[inline]
         fn from(message: Wait) -> Command {
@@ -186,23 +186,26 @@ const _: () = {
         }
     }
     impl Wait {
-        /// Reads the command. The error names the field that is wrong, and why.
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
         #[inline]
         fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("Wait", bytes)?;
             __p::own_tag("Wait", __TAG.read(fixed), 0, __p::None)?;
-            __p::Ok(Wait {
-                forever: __AT_Wait_forever
-                    .checked(fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?,
-            })
+            let f0 = __AT_Wait_forever
+                .checked(fixed, "Wait", "forever", const { &__FIELDS_Wait[0].ty })?;
+            __p::Ok(Wait { forever: f0 })
         }
     }
     impl __p::Request for Wait {
         type Protocol = Protocol;
         type Reply = <Done as __p::Answer<__Notifications>>::This;
+        type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::Some(__LEN)
+            __p::total(__LEN, &[])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
@@ -213,15 +216,12 @@ const _: () = {
         }
         #[inline]
         fn echo(&self) -> <Done as __p::Answer<__Notifications>>::Echo {
-            __echo_Wait()
+            __Echo_Wait {}
         }
     }
     impl __p::Protocol for Protocol {
         const NAME: &'static __p::str = "mistaken";
         const VERSION: __p::u64 = 1u64;
-        const COMMAND_LEN: __p::usize = __LEN;
-        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
-            .len;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "mistaken",
             version: 1u64,
@@ -234,7 +234,7 @@ const _: () = {
         }
         fn refusal(command: &[__p::u8]) -> __p::Written {
             match __p::tag::<__p::u64, __LEN>("Command", command) {
-                __p::Ok(0) => __echo_Wait().refusal(),
+                __p::Ok(0) => __Echo_Wait {}.refusal(),
                 found => {
                     <Notification as __p::Notifications>::refusal(
                         __p::Result::unwrap_or_default(found),
@@ -309,24 +309,26 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
         fn deadline(self, limit: __p::Duration) -> Self {
             WaitTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
-        fn submit(
-            self,
-        ) -> __p::Result<
-            AnyHost::Completion<<Wait as __p::Request>::Reply>,
-            AnyHost::Error,
-        > {
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
+        fn submit(self) -> __p::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,

@@ -22,8 +22,7 @@ pub struct MapParams {
     pub exported_memh_buffer: u64,
 }
 impl MapParams {
-    /// Bit of [`field_mask`](Self::field_mask): the address counts
-    /// (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
+    /// Bit of [`field_mask`](Self::field_mask): the address counts (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
     pub const FIELD_ADDRESS: u64 = 1;
     /// Bit of [`field_mask`](Self::field_mask): the length counts.
     pub const FIELD_LENGTH: u64 = 2;
@@ -33,8 +32,7 @@ impl MapParams {
     pub const FIELD_EXPORTED: u64 = 0x20;
     /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
     pub const ALLOCATE: u32 = 2;
-    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte
-    /// `address`.
+    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte `address`.
     pub fn allocate(address: u64, length: u64) -> MapParams {
         let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
         MapParams {
@@ -45,13 +43,11 @@ impl MapParams {
             ..Self::zeroed()
         }
     }
-    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a
-    /// plugin that opens windows.
+    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a plugin that opens windows.
     pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
-    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes:
-    /// [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is the answer then. Ask before you send one with
-    /// [`exported`](Self::exported): another plugin, such as DOCA's sample, takes the bytes for a
-    /// handle of UCX's, which crashes its worker.
+    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes: [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is
+    /// the answer then. Ask before you send one with [`exported`](Self::exported): another plugin, such as DOCA's sample, takes
+    /// the bytes for a handle of UCX's, which crashes its worker.
     ///
     /// To such a plugin this is memory of no length, which UCX registers or refuses.
     ///
@@ -69,8 +65,8 @@ impl MapParams {
     pub fn asks_for_windows(&self) -> bool {
         *self == MapParams::asking_for_windows()
     }
-    /// The host's own memory, whose exported handle goes with the command; later commands call its
-    /// first byte `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
+    /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
+    /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -82,15 +78,15 @@ impl MapParams {
 /// What a host can ask of the sandbox plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker,
-    /// and is of use to the host that made it only.
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+    /// host that made it only.
     MemMap {
         /// Any value; the answer repeats it.
         context: u64,
         /// Which memory.
         map_params: MapParams,
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates.
-        /// The Rust plugin takes what `ucx::Memory::window` makes.
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+        /// what `ucx::Memory::window` makes.
         exported_memh: &'a [u8],
     },
     /// Sends `data` to worker `dest` of the domain.
@@ -99,8 +95,8 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number
-        /// of sends may share registered bytes.
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+        /// registered bytes.
         data: Data<'a>,
         /// The tag to send with.
         tag: u64,
@@ -117,21 +113,21 @@ pub enum Command<'a> {
         tag: u64,
         /// Which bits of the tag must match.
         tag_mask: u64,
-        /// Which registered memory to receive into, where no other command may have these bytes
-        /// (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
+        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+        /// (unless set) receives into the answer.
         memh_id: u64,
     },
 }
-/** Registers memory for later sends and receives. The registration lasts as long as the worker,
- and is of use to the host that made it only.*/
+/** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+ host that made it only.*/
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemMap<'a> {
     /// Any value; the answer repeats it.
     pub context: u64,
     /// Which memory.
     pub map_params: MapParams,
-    /** The exported handle of the host's memory; empty for memory that the plugin allocates.
- The Rust plugin takes what `ucx::Memory::window` makes.*/
+    /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+ what `ucx::Memory::window` makes.*/
     pub exported_memh: &'a [u8],
 }
 /// Sends `data` to worker `dest` of the domain.
@@ -141,8 +137,8 @@ pub struct TagSend<'a> {
     pub context: u64,
     /// The receiver's id in the domain.
     pub dest: u64,
-    /** Travels with the command, or lies in registered memory; nothing unless set. Any number
- of sends may share registered bytes.*/
+    /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+ registered bytes.*/
     pub data: Data<'a>,
     /// The tag to send with.
     pub tag: u64,
@@ -160,8 +156,8 @@ pub struct TagRecv {
     pub tag: u64,
     /// Which bits of the tag must match.
     pub tag_mask: u64,
-    /** Which registered memory to receive into, where no other command may have these bytes
- (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
+    /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+ (unless set) receives into the answer.*/
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
@@ -201,8 +197,8 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /** Registers memory for later sends and receives. The registration lasts as long as the worker,
- and is of use to the host that made it only.*/
+    /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+ host that made it only.*/
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
@@ -253,7 +249,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_MemMap: [__p::Item; 3] = [
         __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")).optional(),
         __p::plain("map_params", __p::ty(<__p::Probe<MapParams>>::FOUND, "MapParams")),
@@ -290,12 +285,12 @@ const _: () = {
         { __OF_MemMap[1] },
         { <__p::AnyBytes<MapParams>>::ANY },
     > = __p::any_field();
-    const __LEN_MemMap_exported_memh: __Word<{ __OF_MemMap[2] }> = __p::field();
+    const __length_MemMap_exported_memh: __At<__p::u64, { __OF_MemMap[2] }> = __p::field();
     const __OF_TagSend: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagSend);
     const __AT_TagSend_context: __At<u64, { __OF_TagSend[0] }> = __p::field();
     const __AT_TagSend_dest: __At<u64, { __OF_TagSend[1] }> = __p::field();
-    const __ADDR_TagSend_data: __Word<{ __OF_TagSend[2] }> = __p::field();
-    const __LEN_TagSend_data: __Word<{ __OF_TagSend[3] }> = __p::field();
+    const __address_TagSend_data: __At<__p::u64, { __OF_TagSend[2] }> = __p::field();
+    const __length_TagSend_data: __At<__p::u64, { __OF_TagSend[3] }> = __p::field();
     const __AT_TagSend_tag: __At<u64, { __OF_TagSend[4] }> = __p::field();
     const __AT_TagSend_memh_id: __At<u64, { __OF_TagSend[5] }> = __p::field();
     const __OF_TagRecv: [__p::usize; 6] = __p::offsets(__UNION, &__FIELDS_TagRecv);
@@ -315,7 +310,7 @@ const _: () = {
         variants: &[
             __p::Variant {
                 name: "MemMap",
-                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker,\n and is of use to the host that made it only.",
+                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only.",
                 tag: 0,
                 reply: __p::Some("MemMapped"),
                 fields: &__p::placed(
@@ -326,7 +321,7 @@ const _: () = {
                 payloads: &[
                     __p::PayloadItem {
                         name: "exported_memh",
-                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates.\n The Rust plugin takes what `ucx::Memory::window` makes.",
+                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes.",
                         ty: __p::ty(<__p::Probe<u8>>::FOUND, "u8"),
                         count: __p::PayloadCount::Word("exported_memh_len"),
                         address: __p::Some("map_params.exported_memh_buffer"),
@@ -356,7 +351,7 @@ const _: () = {
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number\n of sends may share registered bytes.",
+                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -380,7 +375,7 @@ const _: () = {
                         " How many bytes fit.",
                         " The tag to match.",
                         " Which bits of the tag must match.",
-                        " Which registered memory to receive into, where no other command may have these bytes\n (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
+                        " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer.",
                     ],
                 ),
                 ..__p::Variant::NONE
@@ -393,49 +388,57 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_MemMap < 'a > (input : & mut
         __a::Unstructured < 'a >) -> __a::Made < MemMap < 'a > > { let mut f0 =
-        __a::plain(input, __AT_MemMap_context) ?; let mut f1 = __a::value(input,
-        __AT_MemMap_map_params, const { & __FIELDS_MemMap[1].ty }) ?; let f2 =
-        __a::borrowed:: < & 'a[u8] > (input, true, __a::Length:: < __p::u64 > ::Free) ?;
-        f1.exported_memh_buffer = __p::address_word("MemMap", "exported_memh", & f2) ?;
-        __p::Ok(MemMap { context : f0, map_params : f1, exported_memh : f2 }) } fn
-        __arbitrary_TagSend < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
-        < TagSend < 'a > > { let mut f0 = __a::plain(input, __AT_TagSend_context) ?; let
-        mut f1 = __a::plain(input, __AT_TagSend_dest) ?; let mut f3 = __a::plain(input,
-        __AT_TagSend_tag) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 > ::Free)
-        ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
+        __a::value(input, __AT_MemMap_context, const { & __FIELDS_MemMap[0].ty }) ?; let
+        mut f1 = __a::value(input, __AT_MemMap_map_params, const { & __FIELDS_MemMap[1]
+        .ty }) ?; let f2 = __a::borrowed:: < & 'a[u8] > (input, __p::Some(true),
+        __a::Length:: < __p::u64 > ::Free) ?; f1.exported_memh_buffer =
+        __p::address_word("MemMap", "exported_memh", & f2) ?; __p::Ok(MemMap { context :
+        f0, map_params : f1, exported_memh : f2 }) } fn __arbitrary_TagSend < 'a > (input
+        : & mut __a::Unstructured < 'a >) -> __a::Made < TagSend < 'a > > { let mut f0 =
+        __a::value(input, __AT_TagSend_context, const { & __FIELDS_TagSend[0].ty }) ?;
+        let mut f1 = __a::value(input, __AT_TagSend_dest, const { & __FIELDS_TagSend[1]
+        .ty }) ?; let mut f3 = __a::value(input, __AT_TagSend_tag, const { &
+        __FIELDS_TagSend[4].ty }) ?; let f2 = __a::data(input, __a::Length:: < __p::u64 >
+        ::Free) ?; __p::Ok(TagSend { context : f0, dest : f1, data : f2, tag : f3 }) } fn
         __arbitrary_TagRecv < 'a > (input : & mut __a::Unstructured < 'a >) -> __a::Made
-        < TagRecv > { let mut f0 = __a::plain(input, __AT_TagRecv_context) ?; let mut f1
-        = __a::plain(input, __AT_TagRecv_buffer) ?; let mut f2 = __a::plain(input,
-        __AT_TagRecv_count) ?; let mut f3 = __a::plain(input, __AT_TagRecv_tag) ?; let
-        mut f4 = __a::plain(input, __AT_TagRecv_tag_mask) ?; let mut f5 =
-        __a::plain(input, __AT_TagRecv_memh_id) ?; __p::Ok(TagRecv { context : f0, buffer
-        : f1, count : f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a >
-        __a::Arbitrary < 'a > for Command < 'a > { fn arbitrary(input : & mut
-        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::one_of(input, 3usize, |
-        input, chosen | match chosen { 0usize => __a::command(input, __arbitrary_MemMap)
-        .map(__p::From::from), 1usize => __a::command(input, __arbitrary_TagSend)
-        .map(__p::From::from), _ => __a::command(input, __arbitrary_TagRecv)
-        .map(__p::From::from), }) } } impl < 'a > __a::Arbitrary < 'a > for MemMap < 'a >
-        { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
-        __a::command(input, __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for
-        TagSend < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
-        __a::Result < Self > { __a::command(input, __arbitrary_TagSend) } } impl < 'a >
-        __a::Arbitrary < 'a > for TagRecv { fn arbitrary(input : & mut __a::Unstructured
-        < 'a >) -> __a::Result < Self > { __a::command(input, __arbitrary_TagRecv) } }
+        < TagRecv > { let mut f0 = __a::value(input, __AT_TagRecv_context, const { &
+        __FIELDS_TagRecv[0].ty }) ?; let mut f1 = __a::value(input, __AT_TagRecv_buffer,
+        const { & __FIELDS_TagRecv[1].ty }) ?; let mut f2 = __a::value(input,
+        __AT_TagRecv_count, const { & __FIELDS_TagRecv[2].ty }) ?; let mut f3 =
+        __a::value(input, __AT_TagRecv_tag, const { & __FIELDS_TagRecv[3].ty }) ?; let
+        mut f4 = __a::value(input, __AT_TagRecv_tag_mask, const { & __FIELDS_TagRecv[4]
+        .ty }) ?; let mut f5 = __a::value(input, __AT_TagRecv_memh_id, const { &
+        __FIELDS_TagRecv[5].ty }) ?; __p::Ok(TagRecv { context : f0, buffer : f1, count :
+        f2, tag : f3, tag_mask : f4, memh_id : f5 }) } impl < 'a > __a::Arbitrary < 'a >
+        for Command < 'a > { fn arbitrary(input : & mut __a::Unstructured < 'a >) ->
+        __a::Result < Self > { __a::one_of(input, 3usize, | input, chosen | match chosen
+        { 0usize => __a::command(input, __arbitrary_MemMap).map(__p::From::from), 1usize
+        => __a::command(input, __arbitrary_TagSend).map(__p::From::from), _ =>
+        __a::command(input, __arbitrary_TagRecv).map(__p::From::from), }) } } impl < 'a >
+        __a::Arbitrary < 'a > for MemMap < 'a > { fn arbitrary(input : & mut
+        __a::Unstructured < 'a >) -> __a::Result < Self > { __a::command(input,
+        __arbitrary_MemMap) } } impl < 'a > __a::Arbitrary < 'a > for TagSend < 'a > { fn
+        arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result < Self > {
+        __a::command(input, __arbitrary_TagSend) } } impl < 'a > __a::Arbitrary < 'a >
+        for TagRecv { fn arbitrary(input : & mut __a::Unstructured < 'a >) -> __a::Result
+        < Self > { __a::command(input, __arbitrary_TagRecv) } }
     }
     type __Notifications = Notification;
     const __ANSWERS: &__p::Messages = &<Notification as __p::Notifications>::DESCRIPTION;
-    const _: () = __p::assert_notification(__ANSWERS, "MemMapped");
-    const _: () = __p::assert_notification(__ANSWERS, "TagSent");
-    const _: () = __p::assert_notification(__ANSWERS, "TagReceived");
+    const __COMMANDS: &__p::Messages = &__DESCRIPTION;
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 0usize);
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 1usize);
+    const _: () = __p::assert_answer(__ANSWERS, __COMMANDS, 2usize);
     const _: () = {
         let _ = (Command::decode, Command::encode);
     };
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -445,9 +448,11 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -455,7 +460,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// The length that `encode` writes; `None` when it cannot write the message.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -501,10 +506,6 @@ const _: () = {
         }
     }
     type __Echo_MemMap = <MemMapped as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_MemMap(f0: u64) -> __Echo_MemMap {
-        __Echo_MemMap { context: f0 }
-    }
     impl<'a> __p::From<MemMap<'a>> for Command<'a> {
         #[inline]
         fn from(message: MemMap<'a>) -> Command<'a> {
@@ -516,7 +517,10 @@ const _: () = {
         }
     }
     impl<'a> MemMap<'a> {
-        /// Reads the command. The error names the field that is wrong, and why.
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("MemMap", bytes)?;
@@ -532,7 +536,7 @@ const _: () = {
             let f2 = behind
                 .take::<
                     &'a [u8],
-                >("exported_memh", true, __LEN_MemMap_exported_memh.read(fixed))?;
+                >("exported_memh", true, __length_MemMap_exported_memh.read(fixed))?;
             behind.end()?;
             __p::Ok(MemMap {
                 context: f0,
@@ -544,14 +548,15 @@ const _: () = {
     impl __p::Request for MemMap<'_> {
         type Protocol = Protocol;
         type Reply = <MemMapped as __p::Answer<__Notifications>>::This;
+        type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
-            let mut copy_of_map_params = __AT_MemMap_map_params.copy(&self.map_params);
-            copy_of_map_params.exported_memh_buffer = __p::address_word(
+            let mut f1 = __AT_MemMap_map_params.copy(&self.map_params);
+            f1.exported_memh_buffer = __p::address_word(
                 "MemMap",
                 "exported_memh",
                 &self.exported_memh,
@@ -568,21 +573,19 @@ const _: () = {
                 |fixed| {
                     __TAG.write(fixed, &0);
                     __AT_MemMap_context.write(fixed, &self.context);
-                    __AT_MemMap_map_params.write(fixed, &copy_of_map_params);
-                    __LEN_MemMap_exported_memh.write(fixed, &length_of_exported_memh);
+                    __AT_MemMap_map_params.write(fixed, &f1);
+                    __length_MemMap_exported_memh.write(fixed, &length_of_exported_memh);
                 },
             )
         }
         #[inline]
         fn echo(&self) -> <MemMapped as __p::Answer<__Notifications>>::Echo {
-            __echo_MemMap(__AT_MemMap_context.copy(&self.context))
+            __Echo_MemMap {
+                context: __AT_MemMap_context.copy(&self.context),
+            }
         }
     }
     type __Echo_TagSend = <TagSent as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_TagSend(f0: u64) -> __Echo_TagSend {
-        __Echo_TagSend { context: f0 }
-    }
     impl<'a> __p::From<TagSend<'a>> for Command<'a> {
         #[inline]
         fn from(message: TagSend<'a>) -> Command<'a> {
@@ -595,7 +598,10 @@ const _: () = {
         }
     }
     impl<'a> TagSend<'a> {
-        /// Reads the command. The error names the field that is wrong, and why.
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("TagSend", bytes)?;
@@ -607,8 +613,8 @@ const _: () = {
                 .data(
                     "data",
                     __AT_TagSend_memh_id.read(fixed),
-                    __ADDR_TagSend_data.read(fixed),
-                    __LEN_TagSend_data.read(fixed),
+                    __address_TagSend_data.read(fixed),
+                    __length_TagSend_data.read(fixed),
                 )?;
             behind.end()?;
             __p::Ok(TagSend {
@@ -622,6 +628,7 @@ const _: () = {
     impl __p::Request for TagSend<'_> {
         type Protocol = Protocol;
         type Reply = <TagSent as __p::Answer<__Notifications>>::This;
+        type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.data).len()])
@@ -630,7 +637,7 @@ const _: () = {
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
             let address_of_data = __p::address_word("TagSend", "data", &self.data)?;
             let length_of_data = __p::length_word("TagSend", "data", &self.data)?;
-            let word_memh_id: u64 = __p::selector_word("TagSend", "data", &self.data)?;
+            let f4: u64 = __p::selector_word("TagSend", "data", &self.data)?;
             __p::message(
                 "TagSend",
                 out,
@@ -639,23 +646,21 @@ const _: () = {
                     __TAG.write(fixed, &1);
                     __AT_TagSend_context.write(fixed, &self.context);
                     __AT_TagSend_dest.write(fixed, &self.dest);
-                    __ADDR_TagSend_data.write(fixed, &address_of_data);
-                    __LEN_TagSend_data.write(fixed, &length_of_data);
+                    __address_TagSend_data.write(fixed, &address_of_data);
+                    __length_TagSend_data.write(fixed, &length_of_data);
                     __AT_TagSend_tag.write(fixed, &self.tag);
-                    __AT_TagSend_memh_id.write(fixed, &word_memh_id);
+                    __AT_TagSend_memh_id.write(fixed, &f4);
                 },
             )
         }
         #[inline]
         fn echo(&self) -> <TagSent as __p::Answer<__Notifications>>::Echo {
-            __echo_TagSend(__AT_TagSend_context.copy(&self.context))
+            __Echo_TagSend {
+                context: __AT_TagSend_context.copy(&self.context),
+            }
         }
     }
     type __Echo_TagRecv = <TagReceived as __p::Answer<__Notifications>>::Echo;
-    #[inline]
-    fn __echo_TagRecv(f0: u64) -> __Echo_TagRecv {
-        __Echo_TagRecv { context: f0 }
-    }
     impl<'a> __p::From<TagRecv> for Command<'a> {
         #[inline]
         fn from(message: TagRecv) -> Command<'a> {
@@ -670,27 +675,37 @@ const _: () = {
         }
     }
     impl TagRecv {
-        /// Reads the command. The error names the field that is wrong, and why.
+        /// Reads the command.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("TagRecv", bytes)?;
             __p::own_tag("TagRecv", __TAG.read(fixed), 2, __p::None)?;
+            let f0 = __AT_TagRecv_context.read(fixed);
+            let f1 = __AT_TagRecv_buffer.read(fixed);
+            let f2 = __AT_TagRecv_count.read(fixed);
+            let f3 = __AT_TagRecv_tag.read(fixed);
+            let f4 = __AT_TagRecv_tag_mask.read(fixed);
+            let f5 = __AT_TagRecv_memh_id.read(fixed);
             __p::Ok(TagRecv {
-                context: __AT_TagRecv_context.read(fixed),
-                buffer: __AT_TagRecv_buffer.read(fixed),
-                count: __AT_TagRecv_count.read(fixed),
-                tag: __AT_TagRecv_tag.read(fixed),
-                tag_mask: __AT_TagRecv_tag_mask.read(fixed),
-                memh_id: __AT_TagRecv_memh_id.read(fixed),
+                context: f0,
+                buffer: f1,
+                count: f2,
+                tag: f3,
+                tag_mask: f4,
+                memh_id: f5,
             })
         }
     }
     impl __p::Request for TagRecv {
         type Protocol = Protocol;
         type Reply = <TagReceived as __p::Answer<__Notifications>>::This;
+        type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
-            __p::Some(__LEN)
+            __p::total(__LEN, &[])
         }
         #[inline]
         fn encode(&self, out: &mut [__p::u8]) -> __p::Encoded {
@@ -706,15 +721,14 @@ const _: () = {
         }
         #[inline]
         fn echo(&self) -> <TagReceived as __p::Answer<__Notifications>>::Echo {
-            __echo_TagRecv(__AT_TagRecv_context.copy(&self.context))
+            __Echo_TagRecv {
+                context: __AT_TagRecv_context.copy(&self.context),
+            }
         }
     }
     impl __p::Protocol for Protocol {
         const NAME: &'static __p::str = "worker_sandbox";
         const VERSION: __p::u64 = 1u64;
-        const COMMAND_LEN: __p::usize = __LEN;
-        const NOTIFICATION_LEN: __p::usize = <Notification as __p::Notifications>::DESCRIPTION
-            .len;
         const DESCRIPTION: &'static __p::Description = &__p::Description {
             name: "worker_sandbox",
             version: 1u64,
@@ -728,13 +742,25 @@ const _: () = {
         fn refusal(command: &[__p::u8]) -> __p::Written {
             match __p::tag::<__p::u64, __LEN>("Command", command) {
                 __p::Ok(0) => {
-                    __echo_MemMap(__AT_MemMap_context.read_or_zero(command)).refusal()
+                    __Echo_MemMap {
+                        context: __AT_MemMap_context
+                            .read_or(command, __AT_MemMap_context.zero()),
+                    }
+                        .refusal()
                 }
                 __p::Ok(1) => {
-                    __echo_TagSend(__AT_TagSend_context.read_or_zero(command)).refusal()
+                    __Echo_TagSend {
+                        context: __AT_TagSend_context
+                            .read_or(command, __AT_TagSend_context.zero()),
+                    }
+                        .refusal()
                 }
                 __p::Ok(2) => {
-                    __echo_TagRecv(__AT_TagRecv_context.read_or_zero(command)).refusal()
+                    __Echo_TagRecv {
+                        context: __AT_TagRecv_context
+                            .read_or(command, __AT_TagRecv_context.zero()),
+                    }
+                        .refusal()
                 }
                 found => {
                     <Notification as __p::Notifications>::refusal(
@@ -813,8 +839,8 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /** Registers memory for later sends and receives. The registration lasts as long as the worker,
- and is of use to the host that made it only.*/
+        /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
+ host that made it only.*/
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -867,30 +893,34 @@ const _: () = {
             self.0.command.context = context;
             self
         }
-        /** The exported handle of the host's memory; empty for memory that the plugin allocates.
- The Rust plugin takes what `ucx::Memory::window` makes.*/
+        /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
+ what `ucx::Memory::window` makes.*/
         pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
             self.0.command.exported_memh = exported_memh;
             self
         }
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             MemMapTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<
-            AnyHost::Completion<<MemMap<'task> as __p::Request>::Reply>,
-            AnyHost::Error,
-        > {
+        ) -> __p::Result<AnyHost::Completion<MemMap<'static>>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
@@ -904,30 +934,34 @@ const _: () = {
             self.0.command.context = context;
             self
         }
-        /** Travels with the command, or lies in registered memory; nothing unless set. Any number
- of sends may share registered bytes.*/
+        /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
+ registered bytes.*/
         pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
             self.0.command.data = __p::Into::into(data);
             self
         }
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagSendTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<
-            AnyHost::Completion<<TagSend<'task> as __p::Request>::Reply>,
-            AnyHost::Error,
-        > {
+        ) -> __p::Result<AnyHost::Completion<TagSend<'static>>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
@@ -946,30 +980,34 @@ const _: () = {
             self.0.command.buffer = buffer;
             self
         }
-        /** Which registered memory to receive into, where no other command may have these bytes
- (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
+        /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
+ (unless set) receives into the answer.*/
         pub fn memh_id(mut self, memh_id: u64) -> Self {
             self.0.command.memh_id = memh_id;
             self
         }
-        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission.
+        ///
+        /// That is in place of the worker's own deadline; the longest there is means none.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagRecvTask(self.0.deadline(limit))
         }
-        /// Submits the command, and returns a future of the notification. After an error
-        /// nothing was sent.
+        /// Submits the command. What it returns resolves to the notification.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then.
         pub fn submit(
             self,
-        ) -> __p::Result<
-            AnyHost::Completion<<TagRecv as __p::Request>::Reply>,
-            AnyHost::Error,
-        > {
+        ) -> __p::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
             self.0.submit()
         }
-        /// Submits the command; `callback` gets the notification inside a progress call.
-        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
-        /// and `callback` is not called.
+        /// Submits the command and calls `callback` inside the progress call that completes
+        /// it. What it returns can cancel the task, and may be dropped.
+        ///
+        /// # Errors
+        /// What stopped it; nothing was sent then, and `callback` is dropped without a
+        /// call.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -980,8 +1018,7 @@ const _: () = {
         }
     }
 };
-/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
-/// negative otherwise.
+/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.
 #[derive(Debug, PartialEq)]
 pub enum Notification {
     /// The memory is registered. C's plugin sends the tag of the next one.
@@ -1002,13 +1039,11 @@ pub enum Notification {
     TagReceived {
         /// The command's.
         context: u64,
-        /// The message, or how much of it is now in registered memory. Nothing when there was an
-        /// error.
+        /// The message, or how much of it is now in registered memory. Nothing when there was an error.
         data: Received,
         /// The sender's tag; 0 when there was an error.
         sender_tag: u64,
-        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
-        /// was dropped.
+        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
         status: i8,
     },
 }
@@ -1037,13 +1072,11 @@ pub struct TagSentEcho {
 /// A message came.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 pub struct TagReceived {
-    /** The message, or how much of it is now in registered memory. Nothing when there was an
- error.*/
+    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
     pub data: Received,
     /// The sender's tag; 0 when there was an error.
     pub sender_tag: u64,
-    /** How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
- was dropped.*/
+    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
     pub status: i8,
 }
 #[doc(hidden)]
@@ -1060,7 +1093,6 @@ const _: () = {
         __LEN,
         N,
     >;
-    type __Word<const A: __p::usize> = __At<__p::u64, A>;
     const __FIELDS_MemMapped: [__p::Item; 2] = [
         __p::echo("context", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
         __p::plain("memh_id", __p::ty(<__p::Probe<u64>>::FOUND, "u64")),
@@ -1095,13 +1127,13 @@ const _: () = {
         &__FIELDS_TagReceived,
     );
     const __AT_TagReceived_context: __At<u64, { __OF_TagReceived[0] }> = __p::field();
-    const __ADDR_TagReceived_data: __Word<{ __OF_TagReceived[1] }> = __p::field();
-    const __LEN_TagReceived_data: __Word<{ __OF_TagReceived[2] }> = __p::field();
+    const __address_TagReceived_data: __At<__p::u64, { __OF_TagReceived[1] }> = __p::field();
+    const __length_TagReceived_data: __At<__p::u64, { __OF_TagReceived[2] }> = __p::field();
     const __AT_TagReceived_sender_tag: __At<u64, { __OF_TagReceived[3] }> = __p::field();
     const __AT_TagReceived_status: __At<i8, { __OF_TagReceived[4] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Notification",
-        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,\n negative otherwise.",
+        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
         union_at: __UNION,
@@ -1142,13 +1174,13 @@ const _: () = {
                         "",
                         "",
                         " The sender's tag; 0 when there was an error.",
-                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and\n was dropped.",
+                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.",
                     ],
                 ),
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an\n error.",
+                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an error.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -1164,22 +1196,26 @@ const _: () = {
     ::urom_abi::__arbitrary! {
         use __p::arbitrary as __a; fn __arbitrary_MemMapped < 'arbitrary > (input : & mut
         __a::Unstructured < 'arbitrary >) -> __a::Made < (MemMapped, MemMappedEcho) > {
-        let mut f0 = __a::plain(input, __AT_MemMapped_context) ?; let mut f1 =
-        __a::plain(input, __AT_MemMapped_memh_id) ?; __p::Ok((MemMapped { memh_id : f1 },
-        MemMappedEcho { context : f0 })) } fn __arbitrary_TagSent < 'arbitrary > (input :
-        & mut __a::Unstructured < 'arbitrary >) -> __a::Made < (TagSent, TagSentEcho) > {
-        let mut f0 = __a::plain(input, __AT_TagSent_context) ?; let mut f1 =
-        __a::plain(input, __AT_TagSent_status) ?; __p::Ok((TagSent { status : f1 },
-        TagSentEcho { context : f0 })) } fn __arbitrary_TagReceived < 'arbitrary > (input
-        : & mut __a::Unstructured < 'arbitrary >) -> __a::Made < (TagReceived,
-        TagReceivedEcho) > { let mut f0 = __a::plain(input, __AT_TagReceived_context) ?;
-        let mut f2 = __a::plain(input, __AT_TagReceived_sender_tag) ?; let mut f3 =
-        __a::plain(input, __AT_TagReceived_status) ?; let f1 = __a::received(input,
-        __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived { data : f1,
-        sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) } impl <
-        'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn arbitrary(input
-        : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self > {
-        __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
+        let mut f0 = __a::value(input, __AT_MemMapped_context, const { &
+        __FIELDS_MemMapped[0].ty }) ?; let mut f1 = __a::value(input,
+        __AT_MemMapped_memh_id, const { & __FIELDS_MemMapped[1].ty }) ?;
+        __p::Ok((MemMapped { memh_id : f1 }, MemMappedEcho { context : f0 })) } fn
+        __arbitrary_TagSent < 'arbitrary > (input : & mut __a::Unstructured < 'arbitrary
+        >) -> __a::Made < (TagSent, TagSentEcho) > { let mut f0 = __a::value(input,
+        __AT_TagSent_context, const { & __FIELDS_TagSent[0].ty }) ?; let mut f1 =
+        __a::value(input, __AT_TagSent_status, const { & __FIELDS_TagSent[1].ty }) ?;
+        __p::Ok((TagSent { status : f1 }, TagSentEcho { context : f0 })) } fn
+        __arbitrary_TagReceived < 'arbitrary > (input : & mut __a::Unstructured <
+        'arbitrary >) -> __a::Made < (TagReceived, TagReceivedEcho) > { let mut f0 =
+        __a::value(input, __AT_TagReceived_context, const { & __FIELDS_TagReceived[0].ty
+        }) ?; let mut f2 = __a::value(input, __AT_TagReceived_sender_tag, const { &
+        __FIELDS_TagReceived[3].ty }) ?; let mut f3 = __a::value(input,
+        __AT_TagReceived_status, const { & __FIELDS_TagReceived[4].ty }) ?; let f1 =
+        __a::received(input, __a::Length:: < __p::u64 > ::Free) ?; __p::Ok((TagReceived {
+        data : f1, sender_tag : f2, status : f3 }, TagReceivedEcho { context : f0 })) }
+        impl < 'arbitrary > __a::Arbitrary < 'arbitrary > for Notification { fn
+        arbitrary(input : & mut __a::Unstructured < 'arbitrary >) -> __a::Result < Self >
+        { __a::one_of(input, 3usize, | input, chosen | match chosen { 0usize =>
         __a::notification(input, __arbitrary_MemMapped).map(__p::From::from), 1usize =>
         __a::notification(input, __arbitrary_TagSent).map(__p::From::from), _ =>
         __a::notification(input, __arbitrary_TagReceived).map(__p::From::from), }) } }
@@ -1199,8 +1235,10 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and why;
-        /// for an unknown tag it lists the known ones.
+        /// Reads a message of any variant.
+        ///
+        /// # Errors
+        /// Which field is wrong, and how; a tag that no variant has lists those there are.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
@@ -1210,9 +1248,11 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns its length. `TooBig` when
-        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
-        /// written then.
+        /// Writes the message to the start of `out` and returns how many bytes it took.
+        ///
+        /// # Errors
+        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
+        /// fields that describe it; nothing is written then.
         #[inline]
         pub fn encode(
             &self,
@@ -1220,7 +1260,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// The length that `encode` writes; `None` when it cannot write the message.
+        /// How many bytes `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -1290,15 +1330,10 @@ const _: () = {
             __p::own_tag("MemMapped", __TAG.read(fixed), 0, __p::Some(1))?;
             __AT_MemMapped_context
                 .repeats(fixed, "MemMapped", "context", echo.map(|echo| &echo.context))?;
-            let repeated = MemMappedEcho {
-                context: __AT_MemMapped_context.read(fixed),
-            };
-            __p::Ok((
-                MemMapped {
-                    memh_id: __AT_MemMapped_memh_id.read(fixed),
-                },
-                repeated,
-            ))
+            let f0 = __AT_MemMapped_context.read(fixed);
+            let f1 = __AT_MemMapped_memh_id.read(fixed);
+            let repeated = MemMappedEcho { context: f0 };
+            __p::Ok((MemMapped { memh_id: f1 }, repeated))
         }
         #[inline]
         fn into_descriptor(self, echo: &MemMappedEcho) -> __p::Written {
@@ -1348,15 +1383,10 @@ const _: () = {
             __p::own_tag("TagSent", __TAG.read(fixed), 1, __p::None)?;
             __AT_TagSent_context
                 .repeats(fixed, "TagSent", "context", echo.map(|echo| &echo.context))?;
-            let repeated = TagSentEcho {
-                context: __AT_TagSent_context.read(fixed),
-            };
-            __p::Ok((
-                TagSent {
-                    status: __AT_TagSent_status.read(fixed),
-                },
-                repeated,
-            ))
+            let f0 = __AT_TagSent_context.read(fixed);
+            let f1 = __AT_TagSent_status.read(fixed);
+            let repeated = TagSentEcho { context: f0 };
+            __p::Ok((TagSent { status: f1 }, repeated))
         }
         #[inline]
         fn into_descriptor(self, echo: &TagSentEcho) -> __p::Written {
@@ -1398,7 +1428,10 @@ const _: () = {
         }
     }
     impl TagReceived {
-        /// Zeroed memory for `len` elements of `data`, in the notification itself: nothing is copied. `NoMemory` when the C heap has no room.
+        /// Memory for `len` elements of `data`, zeroed: that of the notification itself, so that nothing is copied.
+        ///
+        /// # Errors
+        /// `NoMemory` when the C heap has no room.
         #[inline]
         pub fn payload(
             len: __p::usize,
@@ -1433,8 +1466,8 @@ const _: () = {
                     Received,
                 >(
                     "data",
-                    __p::by_address::<Received>(__ADDR_TagReceived_data.read(fixed)),
-                    __LEN_TagReceived_data.read(fixed),
+                    __p::by_address::<Received>(__address_TagReceived_data.read(fixed)),
+                    __length_TagReceived_data.read(fixed),
                 )?;
             behind.end()?;
             let mut tail = __p::Tail::of(incoming, __LEN);
@@ -1458,8 +1491,8 @@ const _: () = {
                 |fixed| {
                     __TAG.write(fixed, &2);
                     __AT_TagReceived_context.write(fixed, &echo.context);
-                    __ADDR_TagReceived_data.write(fixed, &address_of_data);
-                    __LEN_TagReceived_data.write(fixed, &length_of_data);
+                    __address_TagReceived_data.write(fixed, &address_of_data);
+                    __length_TagReceived_data.write(fixed, &length_of_data);
                     __AT_TagReceived_sender_tag.write(fixed, &self.sender_tag);
                     __AT_TagReceived_status.write(fixed, &self.status);
                 },

@@ -8,40 +8,23 @@ use syn::{
 };
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Count, Field, Len, Payload, Presence, Variant};
+use crate::model::{Role, Variant};
 use crate::names;
-use crate::tokens::Matches;
+use crate::tokens::{Matches, bare};
 
-/// Checks that expressions name no field without a value, and no payload that is not read yet.
-pub(super) fn within_reach(variant: &Variant, errors: &mut Errors) {
-    for payload in variant.payloads() {
-        let behind = variant.payloads().skip_while(|other| other.ident != payload.ident);
-        let words = variant.fields.iter().filter(|field| field.word.is_some());
+/// Checks that the expressions name only what is known before their payload is read, and cannot
+/// panic on numbers from outside.
+pub(super) fn expressions(variant: &Variant, errors: &mut Errors) {
+    for (field, payload) in variant.payloads() {
+        let behind =
+            variant.payloads().map(|(other, _)| other).filter(|other| other.at >= field.at);
+        let words = variant.fields.iter().filter(|field| matches!(field.role, Role::Word));
         let unknown = words.chain(behind).map(|field| &field.ident).collect::<Vec<_>>();
-        let Payload { count, presence, .. } = variant.resolve(payload);
-        if let Count::Given(expr) = &count {
+        for expr in payload.len().into_iter().chain(payload.when()) {
             Reach { unknown: &unknown, errors }.visit_expr(expr);
-        }
-        if let Presence::When(expr) = &presence {
-            Reach { unknown: &unknown, errors }.visit_expr(expr);
+            Panics { errors }.visit_expr(expr);
         }
     }
-}
-
-/// Checks that nothing in an expression panics on numbers from outside.
-pub(super) fn cannot_panic(variant: &Variant, errors: &mut Errors) {
-    for expr in variant.payloads().flat_map(expressions) {
-        Panics { errors }.visit_expr(expr);
-    }
-}
-
-fn expressions(payload: &Field) -> impl Iterator<Item = &Expr> {
-    let len = payload.inline.len.as_ref().and_then(|key| match &key.value {
-        Len::Given(expr) => Some(expr),
-        Len::Path(_) => None,
-    });
-    let when = payload.inline.when.as_ref().map(|key| &key.value);
-    len.into_iter().chain(when)
 }
 
 struct Reach<'a> {
@@ -57,98 +40,66 @@ impl<'ast> Visit<'ast> for Reach<'_> {
     }
 }
 
-/// Functions of the standard library that panic on some numbers, and those that do not.
-const PANICKING: [(&str, &str); 25] = [
-    ("unwrap", "unwrap_or"),
-    ("unwrap_err", "err"),
-    ("unwrap_unchecked", "unwrap_or"),
-    ("expect", "unwrap_or"),
-    ("expect_err", "err"),
-    ("pow", "checked_pow"),
-    ("abs", "unsigned_abs"),
-    ("ilog", "checked_ilog"),
-    ("ilog2", "checked_ilog2"),
-    ("ilog10", "checked_ilog10"),
-    ("isqrt", "checked_isqrt"),
-    ("next_power_of_two", "checked_next_power_of_two"),
-    ("next_multiple_of", "checked_next_multiple_of"),
-    ("clamp", "min"),
-    ("sum", "try_fold"),
-    ("product", "try_fold"),
-    ("step_by", "filter"),
-    ("chunks", "get"),
-    ("chunks_exact", "get"),
-    ("rchunks", "get"),
-    ("rchunks_exact", "get"),
-    ("windows", "get"),
-    ("split_at", "split_at_checked"),
-    ("remove", "get"),
-    ("get_unchecked", "get"),
-];
-
-/// Those that panic when they divide by 0 or by -1, or by another number that is not known here.
-const DIVIDING: [(&str, &str); 15] = [
-    ("div_ceil", "checked_div"),
-    ("div_floor", "checked_div"),
-    ("div_exact", "checked_div"),
-    ("div_euclid", "checked_div_euclid"),
-    ("rem_euclid", "checked_rem_euclid"),
-    ("wrapping_div", "checked_div"),
-    ("wrapping_rem", "checked_rem"),
-    ("wrapping_div_euclid", "checked_div_euclid"),
-    ("wrapping_rem_euclid", "checked_rem_euclid"),
-    ("overflowing_div", "checked_div"),
-    ("overflowing_rem", "checked_rem"),
-    ("overflowing_div_euclid", "checked_div_euclid"),
-    ("overflowing_rem_euclid", "checked_rem_euclid"),
-    ("saturating_div", "checked_div"),
-    ("saturating_div_euclid", "checked_div_euclid"),
-];
-
-/// The operators as methods of their traits.
-const OPERATORS: [(&str, &str); 8] = [
-    ("add", "checked_add"),
-    ("sub", "checked_sub"),
-    ("mul", "checked_mul"),
-    ("div", "checked_div"),
-    ("rem", "checked_rem"),
-    ("neg", "checked_neg"),
-    ("shl", "checked_shl"),
-    ("shr", "checked_shr"),
-];
-
-/// What to write instead of a function of this name, when it can panic.
-fn instead_of(name: &str) -> Option<String> {
-    let in_list = |list: &[(&str, &str)]| {
-        list.iter()
-            .find(|(panicking, _)| *panicking == name)
-            .map(|(_, instead)| (*instead).to_owned())
-    };
-    let checked =
-        |prefix| name.strip_prefix(prefix).map(|operation| format!("checked_{operation}"));
-    in_list(&PANICKING)
-        .or_else(|| in_list(&DIVIDING))
-        .or_else(|| checked("strict_"))
-        .or_else(|| checked("unchecked_"))
+/// Whether a function divides, and so panics or overflows on 0 or -1.
+fn divides(name: &str) -> bool {
+    let operation = ["wrapping_", "overflowing_", "saturating_"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix));
+    match operation {
+        Some(operation) => matches!(operation, "div" | "rem" | "div_euclid" | "rem_euclid"),
+        None => {
+            matches!(name, "div_ceil" | "div_floor" | "div_exact" | "div_euclid" | "rem_euclid")
+        }
+    }
 }
 
-/// The same for a path, if it is one to a function of the standard library: `u32::pow`,
-/// `Ord::clamp`, `std::ops::Add::add`.
+fn is_operator(name: &str) -> bool {
+    matches!(name, "add" | "sub" | "mul" | "div" | "rem" | "neg" | "shl" | "shr")
+}
+
+/// What to write instead of a function of the standard library that panics on some numbers.
+fn instead_of(name: &str) -> Option<String> {
+    let instead = match name {
+        "unwrap" | "unwrap_unchecked" | "expect" => "unwrap_or",
+        "unwrap_err" | "expect_err" => "err",
+        "abs" => "unsigned_abs",
+        "clamp" => "min",
+        "sum" | "product" => "try_fold",
+        "step_by" => "filter",
+        "chunks" | "chunks_exact" | "rchunks" | "rchunks_exact" | "windows" | "remove"
+        | "get_unchecked" => "get",
+        "split_at" => "split_at_checked",
+        "div_ceil" | "div_floor" | "div_exact" => "checked_div",
+        "pow" | "ilog" | "ilog2" | "ilog10" | "isqrt" | "next_power_of_two"
+        | "next_multiple_of" | "div_euclid" | "rem_euclid" => {
+            return Some(format!("checked_{name}"));
+        }
+        _ => {
+            let prefixes = ["strict_", "unchecked_", "wrapping_", "overflowing_", "saturating_"];
+            let (at, operation) = prefixes
+                .iter()
+                .enumerate()
+                .find_map(|(at, prefix)| Some((at, name.strip_prefix(prefix)?)))?;
+            return (at < 2 || divides(name)).then(|| format!("checked_{operation}"));
+        }
+    };
+    Some(instead.to_owned())
+}
+
+/// The same for a path to such a function: `u32::pow`, `Ord::clamp`, `std::ops::Add::add`.
 fn instead_of_path(path: &ExprPath) -> Option<String> {
     let names =
         path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
     let [before @ .., last] = names.as_slice() else { return None };
     let first = before.first().map(String::as_str);
-    let operator = OPERATORS.iter().find(|(operator, _)| operator == last);
-    let operator = operator.map(|(_, instead)| (*instead).to_owned());
+    let operator = is_operator(last).then(|| format!("checked_{last}"));
     if matches!(first, Some("core" | "std" | "alloc")) {
         let of_operators = before.get(1).is_some_and(|module| module == "ops");
         let index = of_operators.then(|| "get".to_owned());
         return instead_of(last).or(operator.filter(|_| of_operators)).or(index);
     }
     let of = before.last().map(String::as_str);
-    let of_operator =
-        of.is_some_and(|of| OPERATORS.iter().any(|(name, _)| of.to_lowercase() == *name));
+    let of_operator = of.is_some_and(|of| is_operator(&of.to_lowercase()));
     // A function of the author's own module may have any name.
     let of_type = path.qself.is_some() || of.is_some_and(is_type);
     instead_of(last).filter(|_| of_type).or(operator.filter(|_| of_operator))
@@ -170,7 +121,8 @@ struct Panics<'a> {
 impl<'ast> Visit<'ast> for Panics<'_> {
     fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
         let constant = is_literal(&binary.left) && is_literal(&binary.right);
-        let by_constant = is_number(&binary.right);
+        // A sign or a cast could make it another number.
+        let by_constant = matches!(bare(&binary.right), Expr::Lit(_));
         let found = match binary.op {
             BinOp::Add(_) | BinOp::AddAssign(_) => Some(("+", "checked_add")),
             BinOp::Sub(_) | BinOp::SubAssign(_) => Some(("-", "checked_sub")),
@@ -216,14 +168,11 @@ impl<'ast> Visit<'ast> for Panics<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let method = call.method.to_string();
         let by_constant = call.args.first().is_some_and(is_divisor);
-        let divides = DIVIDING.iter().any(|(name, _)| *name == method);
         // A method of the author's own has another number of arguments, or another name.
         let operands = usize::from(method != "neg");
-        let operator =
-            OPERATORS.iter().find(|(name, _)| *name == method && call.args.len() == operands);
-        let found =
-            instead_of(&method).or_else(|| operator.map(|(_, instead)| (*instead).to_owned()));
-        if let Some(instead) = found.filter(|_| !(divides && by_constant)) {
+        let operator = is_operator(&method) && call.args.len() == operands;
+        let found = instead_of(&method).or(operator.then(|| format!("checked_{method}")));
+        if let Some(instead) = found.filter(|_| !(divides(&method) && by_constant)) {
             self.errors.on(&call.method, messages::can_panic(method, instead));
         }
         visit::visit_expr_method_call(self, call);
@@ -259,31 +208,17 @@ impl<'ast> Visit<'ast> for Panics<'_> {
 
 /// Whether it is a literal that divides every number: neither 0 nor -1.
 fn is_divisor(expr: &Expr) -> bool {
-    match expr {
+    match bare(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
             number.base10_parse::<u128>().is_ok_and(|number| number != 0)
         }
-        Expr::Paren(paren) => is_divisor(&paren.expr),
-        Expr::Group(group) => is_divisor(&group.expr),
-        _ => false,
-    }
-}
-
-/// Whether it is a literal without a sign or a cast that could give it one.
-fn is_number(expr: &Expr) -> bool {
-    match expr {
-        Expr::Lit(_) => true,
-        Expr::Paren(paren) => is_number(&paren.expr),
-        Expr::Group(group) => is_number(&group.expr),
         _ => false,
     }
 }
 
 fn is_literal(expr: &Expr) -> bool {
-    match expr {
+    match bare(expr) {
         Expr::Lit(_) => true,
-        Expr::Paren(paren) => is_literal(&paren.expr),
-        Expr::Group(group) => is_literal(&group.expr),
         Expr::Unary(unary) => is_literal(&unary.expr),
         Expr::Cast(cast) => is_literal(&cast.expr),
         Expr::Binary(binary) => is_literal(&binary.left) && is_literal(&binary.right),

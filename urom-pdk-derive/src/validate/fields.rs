@@ -24,7 +24,6 @@ const CLASHES: [(&str, &str, &str); 11] = [
     ("when", "unless", "either says whether the bytes follow"),
 ];
 
-/// Checks each field's keys.
 pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         for (key, other, why) in CLASHES {
@@ -32,30 +31,26 @@ pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
                 errors.at(span, messages::keys_clash(other, key, why));
             }
         }
-        if field.inline.inline.is_none() {
-            let about_payloads = ["unless", "when", "len", "addr"];
-            for (key, span) in
-                about_payloads.iter().filter_map(|key| Some((key, key_of(field, key)?)))
-            {
+        for key in ["unless", "when", "len", "addr"] {
+            if let (None, Some(span)) = (field.keys.inline, key_of(field, key)) {
                 errors.at(span, messages::key_needs_inline(key));
             }
         }
     }
 }
 
-fn key_of(field: &Field, key: &str) -> Option<Span> {
+fn key_of(Field { keys, .. }: &Field, key: &str) -> Option<Span> {
     match key {
-        "echo" => field.echo,
-        "header" => field.header,
-        "optional" => field.optional,
-        "word" => field.word,
-        "with" => field.codec.as_ref().map(|key| key.span),
-        "inline" => field.inline.inline,
-        "unless" => field.inline.unless.as_ref().map(|key| key.span),
-        "when" => field.inline.when.as_ref().map(|key| key.span),
-        "len" => field.inline.len.as_ref().map(|key| key.span),
-        "addr" => field.inline.addr.as_ref().map(|key| key.span),
-        _ => None,
+        "echo" => keys.echo,
+        "header" => keys.header,
+        "optional" => keys.optional,
+        "word" => keys.word,
+        "with" => keys.with.as_ref().map(|key| key.span),
+        "inline" => keys.inline,
+        "unless" => keys.unless.as_ref().map(|key| key.span),
+        "when" => keys.when.as_ref().map(|key| key.span),
+        "len" => keys.len.as_ref().map(|key| key.span),
+        _ => keys.addr.as_ref().map(|key| key.span),
     }
 }
 
@@ -63,19 +58,19 @@ fn key_of(field: &Field, key: &str) -> Option<Span> {
 /// already.
 pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
-        match field.role() {
+        match &field.role {
             Role::Codec(_) => borrows(field, errors),
             Role::Plain => plain(model, field, errors),
             Role::Word => word(&field.ty, errors),
-            Role::Payload if model.is_command() => borrowed(field, errors),
-            Role::Payload => owned(model, field, errors),
+            Role::Payload(_) if model.is_command() => borrowed(field, errors),
+            Role::Payload(_) => owned(model, field, errors),
         }
     }
 }
 
 fn plain(model: &Messages, field: &Field, errors: &mut Errors) {
-    let form = field.shape().form;
-    let mentions_payload_keys = field.inline.len.is_some() || field.inline.addr.is_some();
+    let form = field.shape.form;
+    let mentions_payload_keys = field.keys.len.is_some() || field.keys.addr.is_some();
     let is_own_side = if model.is_command() { form.is_borrowed() } else { form.is_owned() };
     if is_own_side && !mentions_payload_keys {
         errors.on(&field.ty, messages::payload_not_inline(names::written(&field.ty)));
@@ -108,24 +103,21 @@ fn cannot_travel(Unsafe { culprit, why, instead }: Unsafe<'_>, errors: &mut Erro
 const BORROWED: &str = "`&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, `Data<'a>`";
 const OWNED: &str = "`Payload`, `Payload<T>`, `Received`";
 
-/// A payload of a command.
 fn borrowed(field: &Field, errors: &mut Errors) {
-    let shape = field.shape();
-    let found = names::written(shape.inner);
-    match shape.form {
-        Form::Owned | Form::Received => {
-            errors.on(shape.inner, messages::owned_in_command(found, BORROWED))
+    let shape = &field.shape;
+    let (found, element) = (names::written(&shape.inner), shape.element.as_ref());
+    match (shape.form, element.map(names::written)) {
+        (Form::Owned | Form::Received, _) => {
+            errors.on(&shape.inner, messages::owned_in_command(found, BORROWED));
         }
-        Form::Slice(element) | Form::Array(element) if names::written(element) != "u8" => {
-            let element = names::written(element);
-            errors.on(shape.inner, messages::unaligned_slice(found, element));
+        (Form::Slice | Form::Array, Some(element)) if element != "u8" => {
+            errors.on(&shape.inner, messages::unaligned_slice(found, element));
         }
-        Form::Other => not_a_payload(shape.inner, true, BORROWED, errors),
-        _ => element(field, true, errors),
+        (Form::Other, _) => not_a_payload(&shape.inner, true, BORROWED, errors),
+        _ => elements(field, true, errors),
     }
 }
 
-/// Some other type that is marked as a payload.
 fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Errors) {
     let found = names::written(ty);
     match payload_for(ty, is_command) {
@@ -134,24 +126,23 @@ fn not_a_payload(ty: &Type, is_command: bool, expected: &str, errors: &mut Error
     }
 }
 
-/// A payload of a notification.
 fn owned(model: &Messages, field: &Field, errors: &mut Errors) {
-    let shape = field.shape();
-    let found = names::written(shape.inner);
+    let shape = &field.shape;
     match shape.form {
         // The enum's lifetime was the mistake then.
         form if form.is_borrowed() && model.refused_lifetime => {}
         form if form.is_borrowed() => {
-            errors.on(shape.inner, messages::borrowed_in_notification(found, OWNED));
+            let found = names::written(&shape.inner);
+            errors.on(&shape.inner, messages::borrowed_in_notification(found, OWNED));
         }
-        Form::Other => not_a_payload(shape.inner, false, OWNED, errors),
-        _ => element(field, false, errors),
+        Form::Other => not_a_payload(&shape.inner, false, OWNED, errors),
+        _ => elements(field, false, errors),
     }
 }
 
 /// The elements of a payload are plain data of which any bytes are a value.
-fn element(field: &Field, is_command: bool, errors: &mut Errors) {
-    let element = field.shape().element();
+fn elements(field: &Field, is_command: bool, errors: &mut Errors) {
+    let element = field.shape.element.as_ref();
     let wrong = element.and_then(|ty| unsafe_type(ty, is_command).or_else(|| unsafe_element(ty)));
     if let Some(wrong) = wrong {
         cannot_travel(wrong, errors);

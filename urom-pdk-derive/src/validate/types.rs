@@ -7,7 +7,6 @@ use crate::names;
 
 /// Why a type can never travel, and what to use in its place.
 pub(crate) struct Unsafe<'a> {
-    /// The part of the type that cannot.
     pub(crate) culprit: &'a Type,
     pub(crate) why: &'static str,
     pub(crate) instead: String,
@@ -22,11 +21,9 @@ pub(crate) fn unsafe_type(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
 /// A type that means nothing elsewhere. Not all of these can be a structure's field as they are.
 pub(crate) fn meaningless(ty: &Type) -> Option<Unsafe<'_>> {
     const HANDLE: &str = "a `u64` that names an entry of a table";
+    let ty = innermost(ty);
     let found = |why, instead: &str| Some(Unsafe { culprit: ty, why, instead: instead.to_owned() });
     match ty {
-        Type::Array(array) => meaningless(&array.elem),
-        Type::Group(group) => meaningless(&group.elem),
-        Type::Paren(paren) => meaningless(&paren.elem),
         Type::Reference(_) | Type::Ptr(_) => {
             found("an address of one process means nothing in another", HANDLE)
         }
@@ -46,11 +43,9 @@ pub(crate) fn meaningless(ty: &Type) -> Option<Unsafe<'_>> {
 
 /// A type of which Rust does not say how it lies, or that has its data elsewhere.
 fn owned(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
+    let ty = innermost(ty);
     let found = |why, instead: &str| Some(Unsafe { culprit: ty, why, instead: instead.to_owned() });
     match ty {
-        Type::Array(array) => owned(&array.elem, is_command),
-        Type::Group(group) => owned(&group.elem, is_command),
-        Type::Paren(paren) => owned(&paren.elem, is_command),
         Type::Tuple(tuple) if !tuple.elems.is_empty() => {
             found("Rust does not say where its members lie", "a `#[repr(C)]` structure")
         }
@@ -71,42 +66,40 @@ fn owned(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
 
 /// The payload that holds what a type of the standard library does: `&'a str` for `String`.
 pub(crate) fn payload_for(ty: &Type, is_command: bool) -> Option<String> {
-    const BYTES: (&str, &str) = ("`&'a [u8]`", "`Payload`");
-    const LISTS: [&str; 8] =
-        ["Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "Box", "Rc", "Arc"];
     let last = last_segment(plainly(ty))?;
-    let name = last.ident.to_string();
-    let (borrowed, owned) = match name.as_str() {
-        "String" => (
-            "`&'a str`".to_owned(),
-            "`Payload`, whose bytes `std::str::from_utf8` reads".to_owned(),
-        ),
-        "CString" | "OsString" | "PathBuf" | "Bytes" | "BytesMut" => {
-            (BYTES.0.to_owned(), BYTES.1.to_owned())
+    let (borrowed, owned) = match (last.ident.to_string().as_str(), only_type(last).map(plainly)) {
+        ("String", _) => ("`&'a str`", "`Payload`, whose bytes `std::str::from_utf8` reads"),
+        ("CString" | "OsString" | "PathBuf" | "Bytes" | "BytesMut", _) => BYTES,
+        ("HashMap" | "BTreeMap", _) => {
+            let list = if is_command { "`Elements<'a, T>`" } else { "`Payload<T>`" };
+            return Some(format!("{list} of a `#[repr(C)]` structure for each entry"));
         }
-        "HashMap" | "BTreeMap" => {
-            let text = |list: &str| format!("{list} of a `#[repr(C)]` structure for each entry");
-            (text("`Elements<'a, T>`"), text("`Payload<T>`"))
-        }
-        _ if LISTS.contains(&name.as_str()) => match only_type(last).map(plainly) {
-            Some(Type::Slice(slice)) => list_of(&slice.elem, BYTES),
-            Some(element) if last_segment(element).is_some_and(|last| last.ident == "str") => {
-                ("`&'a str`".to_owned(), BYTES.1.to_owned())
+        (
+            name @ ("Vec" | "VecDeque" | "LinkedList" | "HashSet" | "BTreeSet" | "Box" | "Rc"
+            | "Arc"),
+            Some(element),
+        ) => match element {
+            Type::Slice(slice) => return Some(list_of(&slice.elem, is_command)),
+            _ if last_segment(element).is_some_and(|last| last.ident == "str") => {
+                ("`&'a str`", BYTES.1)
             }
             // What a box has in it is one value, and no list.
-            Some(_) if matches!(name.as_str(), "Box" | "Rc" | "Arc") => return None,
-            Some(element) => list_of(element, BYTES),
-            None => return None,
+            _ if matches!(name, "Box" | "Rc" | "Arc") => return None,
+            _ => return Some(list_of(element, is_command)),
         },
         _ => return None,
     };
-    Some(if is_command { borrowed } else { owned })
+    Some(if is_command { borrowed } else { owned }.to_owned())
 }
 
-fn list_of(element: &Type, bytes: (&str, &str)) -> (String, String) {
-    match names::written(element).as_str() {
-        "u8" => (bytes.0.to_owned(), bytes.1.to_owned()),
-        element => (format!("`Elements<'a, {element}>`"), format!("`Payload<{element}>`")),
+const BYTES: (&str, &str) = ("`&'a [u8]`", "`Payload`");
+
+fn list_of(element: &Type, is_command: bool) -> String {
+    match (names::written(element).as_str(), is_command) {
+        ("u8", true) => BYTES.0.to_owned(),
+        ("u8", false) => BYTES.1.to_owned(),
+        (element, true) => format!("`Elements<'a, {element}>`"),
+        (element, false) => format!("`Payload<{element}>`"),
     }
 }
 
@@ -137,13 +130,14 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
 }
 
 fn is_one_of(ty: &Type, names: &[&str]) -> bool {
-    match ty {
-        Type::Array(array) => is_one_of(&array.elem, names),
-        Type::Group(group) => is_one_of(&group.elem, names),
-        Type::Paren(paren) => is_one_of(&paren.elem, names),
-        Type::Path(path) => {
-            path.path.get_ident().is_some_and(|ident| names.iter().any(|name| ident == name))
-        }
-        _ => false,
+    let Type::Path(path) = innermost(ty) else { return false };
+    path.path.get_ident().is_some_and(|ident| names.iter().any(|name| ident == name))
+}
+
+/// The type of an array's elements, or the type itself.
+fn innermost(ty: &Type) -> &Type {
+    match plainly(ty) {
+        Type::Array(array) => innermost(&array.elem),
+        ty => ty,
     }
 }

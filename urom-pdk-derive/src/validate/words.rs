@@ -4,16 +4,15 @@
 use proc_macro2::Ident;
 use quote::ToTokens;
 
-use super::payloads::payloads;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Addr, Field, Inline, Len, Variant};
+use crate::model::{Addr, Field, FieldKeys, Len, Role, Variant};
 use crate::{names, tokens};
 
 /// Checks every name in `addr`, `len` and `unless`, and every word.
 pub(super) fn words(variant: &Variant, errors: &mut Errors) {
     let mut owners: Vec<(&[Ident], &Ident)> = Vec::new();
-    for (payload, keys) in payloads(variant) {
-        for path in named(variant, keys) {
+    for (payload, _) in variant.payloads() {
+        for path in named(variant, &payload.keys) {
             if !is_right(variant, path, errors) {
                 continue;
             }
@@ -25,17 +24,16 @@ pub(super) fn words(variant: &Variant, errors: &mut Errors) {
             }
         }
     }
-    for word in variant.fields.iter().filter(|field| field.word.is_some()) {
+    for word in variant.fields.iter().filter(|field| field.keys.word.is_some()) {
         // Where it is named wrongly, that was reported.
-        let is_named = |field: &Field| mentions(&field.inline, &word.ident);
+        let is_named = |field: &Field| mentions(&field.keys, &word.ident);
         if !variant.fields.iter().any(is_named) {
             errors.on(&word.ident, messages::word_unnamed(&word.ident));
         }
     }
 }
 
-/// The words that a payload's keys name.
-fn named<'a>(variant: &Variant, keys: &'a Inline) -> Vec<&'a [Ident]> {
+fn named<'a>(variant: &Variant, keys: &'a FieldKeys) -> Vec<&'a [Ident]> {
     let mut paths = Vec::new();
     if let Some(Addr::Path(path)) = keys.addr.as_ref().map(|key| &key.value) {
         paths.push(path.as_slice());
@@ -43,7 +41,7 @@ fn named<'a>(variant: &Variant, keys: &'a Inline) -> Vec<&'a [Ident]> {
     if let Some(Len::Path(path)) = keys.len.as_ref().map(|key| &key.value) {
         let is_other_field = match path.as_slice() {
             [name] => match variant.field(name) {
-                Some(field) => field.word.is_none(),
+                Some(field) => field.keys.word.is_none(),
                 // A constant, and rustc knows whether there is one.
                 None => names::text(name).starts_with(|first: char| first.is_uppercase()),
             },
@@ -61,9 +59,9 @@ fn named<'a>(variant: &Variant, keys: &'a Inline) -> Vec<&'a [Ident]> {
 fn is_right(variant: &Variant, path: &[Ident], errors: &mut Errors) -> bool {
     let Some((root, members)) = path.split_first() else { return false };
     match variant.field(root) {
-        Some(field) if members.is_empty() && field.word.is_some() => return true,
+        Some(Field { role: Role::Word, .. }) if members.is_empty() => return true,
         Some(_) if members.is_empty() => errors.on(root, messages::not_a_word(root)),
-        Some(field) if field.is_plain() && field.echo.is_none() && !field.is_header() => {
+        Some(field) if field.is_plain() && !field.is_echoed() && !field.is_header() => {
             return true;
         }
         Some(_) => errors.on(root, messages::not_a_plain_root(root)),
@@ -73,7 +71,7 @@ fn is_right(variant: &Variant, path: &[Ident], errors: &mut Errors) -> bool {
 }
 
 /// Whether a field's keys name a word anywhere, rightly or not.
-fn mentions(keys: &Inline, word: &Ident) -> bool {
+fn mentions(keys: &FieldKeys, word: &Ident) -> bool {
     let in_path = |path: &[Ident]| path.first() == Some(word);
     let in_len = match keys.len.as_ref().map(|key| &key.value) {
         Some(Len::Path(path)) => in_path(path),

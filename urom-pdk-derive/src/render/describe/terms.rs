@@ -6,11 +6,12 @@ use syn::{BinOp, Expr, ExprLit, ExprMethodCall, Ident, Lit, Member, UnOp};
 
 use super::is_constant;
 use crate::model::Variant;
-use crate::{names, tokens};
+use crate::names;
+use crate::tokens::{self, bare};
 
 /// A constant expression for `Option<Comparison>`: what a condition compares.
 pub(super) fn comparison(variant: &Variant, expr: &Expr) -> TokenStream {
-    compared(variant, plain(expr)).unwrap_or_else(|| quote!(__p::None))
+    compared(variant, bare(expr)).unwrap_or_else(|| quote!(__p::None))
 }
 
 /// A constant expression for `Option<Term>`: what a length is.
@@ -34,21 +35,20 @@ fn compared(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
             (term(variant, &binary.left)?, sign, term(variant, &binary.right)?)
         }
         Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
-            (field(variant, plain(&unary.expr))?, quote!(Equal), quote!(Number(0)))
+            (field(variant, bare(&unary.expr))?, quote!(Equal), quote!(Number(0)))
         }
         _ => (field(variant, expr)?, quote!(NotEqual), quote!(Number(0))),
     };
     Some(quote!(__p::compare(__p::Term::#left, __p::Sign::#sign, __p::Term::#right)))
 }
 
-/// A variant of `describe::Term`.
 fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
-    match plain(expr) {
+    match bare(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
             let number = Literal::i128_unsuffixed(number.base10_parse().ok()?);
             Some(quote!(Number(#number)))
         }
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match plain(&unary.expr) {
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match bare(&unary.expr) {
             Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
                 let number = Literal::i128_unsuffixed(number.base10_parse::<i128>().ok()?);
                 Some(quote!(Number(-#number)))
@@ -64,20 +64,18 @@ fn term(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     }
 }
 
-/// The length of a payload.
 fn length(variant: &Variant, call: &ExprMethodCall) -> Option<TokenStream> {
-    let Expr::Path(path) = plain(&call.receiver) else { return None };
+    let Expr::Path(path) = bare(&call.receiver) else { return None };
     let payload = variant.field(path.path.get_ident()?).filter(|field| field.is_payload())?;
     let is_len = call.method == "len" && call.args.is_empty() && call.turbofish.is_none();
-    let name = names::text(&payload.ident);
+    let name = payload.name();
     is_len.then(|| quote!(Length(#name)))
 }
 
-/// A field or a constant of one name.
 fn named(variant: &Variant, name: &Ident) -> Option<TokenStream> {
     match variant.field(name) {
         Some(field) => {
-            let name = names::text(&field.ident);
+            let name = field.name();
             (!field.is_payload()).then(|| quote!(Field(#name)))
         }
         None => constant(variant, &name.clone().into()),
@@ -89,29 +87,19 @@ fn constant(variant: &Variant, path: &syn::Path) -> Option<TokenStream> {
     is_constant(variant, path).then(|| quote!(Constant(#name)))
 }
 
-/// A field or a member of one.
 fn field(variant: &Variant, expr: &Expr) -> Option<TokenStream> {
     let (mut members, mut root) = (Vec::new(), expr);
     while let Expr::Field(access) = root {
         let Member::Named(name) = &access.member else { return None };
         members.push(names::text(name));
-        root = plain(&access.base);
+        root = bare(&access.base);
     }
     let Expr::Path(path) = root else { return None };
     let field = variant.field(path.path.get_ident()?).filter(|field| !field.is_payload())?;
-    members.push(names::text(&field.ident));
+    members.push(field.name());
     members.reverse();
     let path = members.join(".");
     Some(quote!(Field(#path)))
-}
-
-/// The expression without brackets, and without the groups that a macro leaves around it.
-fn plain(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Group(group) => plain(&group.expr),
-        Expr::Paren(paren) => plain(&paren.expr),
-        _ => expr,
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,56 @@
+//! What needs another run of cargo: rustdoc over documentation that the macros copy
+//! (`renamed/src/documented.rs`), and plugins built with `panic = "abort"`, a profile's setting.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs cargo over a package, with a target directory of its own.
+fn cargo(before: &[&str], package: &str, directory: &str, behind: &[&str]) -> Output {
+    Command::new(env!("CARGO"))
+        .args(before)
+        .args(["--frozen", "--quiet", "--color=never", "--package", package, "--target-dir"])
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(directory))
+        .args(behind)
+        .env("RUSTDOCFLAGS", "-Dwarnings")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn no_link_is_broken() {
+    let doc = cargo(&["doc", "--no-deps"], "ui-tests-renamed", "documentation", &[]);
+    assert!(doc.status.success(), "{}", String::from_utf8_lossy(&doc.stderr));
+}
+
+#[test]
+fn every_example_runs_once_and_where_it_was_written() {
+    let behind = ["--", "--list", "documented"];
+    let list = cargo(&["test", "--doc"], "ui-tests-renamed", "documentation", &behind);
+    let stdout = String::from_utf8(list.stdout).unwrap();
+    let mut examples: Vec<_> = stdout
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test")?.split_once(" - ")?.1.split_once(" (line "))
+        .map(|(item, _)| item)
+        .collect();
+    examples.sort_unstable();
+    let of = |item: &str| format!("documented::Command::{item}");
+    assert_eq!(examples, [of("Undo"), of("Work"), of("Work::n"), of("Work::v")], "{stdout}");
+}
+
+#[test]
+fn a_plugin_that_aborts_on_panics_is_refused_unless_that_is_allowed() {
+    let check = |package| {
+        let args = ["check", "--config", "profile.dev.panic='abort'"];
+        cargo(&args, package, "panic-abort", &[])
+    };
+    let refused = check("graph-plugin");
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    let error = stderr.lines().find(|line| line.starts_with("error: "));
+    let expected = include_str!("../fail/urom_plugin/panic_abort.stderr");
+    assert!(!refused.status.success());
+    assert_eq!(error, expected.lines().next(), "{stderr}");
+
+    let allowed = check("ui-tests-renamed");
+    assert!(allowed.status.success(), "{}", String::from_utf8_lossy(&allowed.stderr));
+}
