@@ -44,7 +44,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     // The settings are about shared memory, and would have UCX use it.
     let same_settings = transport == Transport::SharedMemory;
     let kind = Kind { same_settings, sleeps: true, ..Kind::default() };
-    let peer = connect(&bench, &worker, kind)?;
+    let peer = connect(&bench, &worker, 0, kind)?;
 
     let loopback = |spins| -> Result<()> {
         const DATA: u64 = 7;

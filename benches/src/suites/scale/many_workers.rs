@@ -16,7 +16,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let service = builder.max_workers(WORKERS as u32).connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let start = |_| service.worker().any_id().plugin(graph.plugin()).start();
-    let starts: Vec<Starting> = (0..WORKERS).map(start).collect();
+    let starts: Vec<Starting<Worker>> = (0..WORKERS).map(start).collect();
     let mut workers = Vec::new();
     for start in starts {
         let number = workers.len();
