@@ -10,7 +10,7 @@ use sandbox_protocol::{
     Client, Handler, MapParams, MemMap, MemMapped, Protocol, TagReceived, TagRecv, TagSend, TagSent,
 };
 use sides::{Failure, Host, Plugin, now};
-use urom_abi::protocol::Protocol as _;
+use urom_abi::protocol::{Protocol as _, Serve};
 use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 
 /// Receives what its tag says, and tells of what it was sent how long it was.
