@@ -183,9 +183,8 @@ impl Commands<'_> {
                 }
             }
         });
-        // Through the command, so that an answer that is no notification is one error.
-        let command = self.render.message_type(variant, &task_lifetime());
-        let answer = quote!(<#command as __p::Request>::Reply);
+        // As everywhere, so that an answer that is no notification is one error.
+        let answer = self.of_answer(reply, "This");
         // `self` is of the function around, wherever the answer's name comes from.
         let this = quote!(self);
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
@@ -202,7 +201,7 @@ impl Commands<'_> {
                 /// Submits the command, and returns a future of the notification. After an error
                 /// nothing was sent.
                 #vis fn submit(self) -> __p::Result<AnyHost::Completion<#answer>, AnyHost::Error> {
-                    self.0.submit()
+                    __p::Task::submit(self.0)
                 }
 
                 /// Submits the command; `callback` gets the notification inside a progress call.

@@ -137,10 +137,8 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -148,11 +146,9 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. `TooBig` when
+        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+        /// written then.
         #[inline]
         fn encode(
             &self,
@@ -160,7 +156,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -186,10 +182,7 @@ const _: () = {
         }
     }
     impl Wait {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("Wait", bytes)?;
@@ -202,7 +195,6 @@ const _: () = {
     impl __p::Request for Wait {
         type Protocol = Protocol;
         type Reply = <Done as __p::Answer<__Notifications>>::This;
-        type Kind = Wait;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])
@@ -309,26 +301,24 @@ const _: () = {
         }
     }
     impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         fn deadline(self, limit: __p::Duration) -> Self {
             WaitTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
-        fn submit(self) -> __p::Result<AnyHost::Completion<Wait>, AnyHost::Error> {
-            self.0.submit()
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
+        fn submit(
+            self,
+        ) -> __p::Result<
+            AnyHost::Completion<<Done as __p::Answer<__Notifications>>::This>,
+            AnyHost::Error,
+        > {
+            __p::Task::submit(self.0)
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,

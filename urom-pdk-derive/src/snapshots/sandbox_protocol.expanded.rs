@@ -22,7 +22,8 @@ pub struct MapParams {
     pub exported_memh_buffer: u64,
 }
 impl MapParams {
-    /// Bit of [`field_mask`](Self::field_mask): the address counts (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
+    /// Bit of [`field_mask`](Self::field_mask): the address counts
+    /// (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
     pub const FIELD_ADDRESS: u64 = 1;
     /// Bit of [`field_mask`](Self::field_mask): the length counts.
     pub const FIELD_LENGTH: u64 = 2;
@@ -32,7 +33,8 @@ impl MapParams {
     pub const FIELD_EXPORTED: u64 = 0x20;
     /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
     pub const ALLOCATE: u32 = 2;
-    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte `address`.
+    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte
+    /// `address`.
     pub fn allocate(address: u64, length: u64) -> MapParams {
         let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
         MapParams {
@@ -43,11 +45,13 @@ impl MapParams {
             ..Self::zeroed()
         }
     }
-    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a plugin that opens windows.
+    /// What [`asking_for_windows`](Self::asking_for_windows) is answered with as `memh_id` by a
+    /// plugin that opens windows.
     pub const TAKES_WINDOWS: u64 = u64::from_le_bytes(*b"\x01windows");
-    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes: [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is
-    /// the answer then. Ask before you send one with [`exported`](Self::exported): another plugin, such as DOCA's sample, takes
-    /// the bytes for a handle of UCX's, which crashes its worker.
+    /// Asks a plugin of this name whether it opens what `ucx::Memory::window` makes:
+    /// [`TAKES_WINDOWS`](Self::TAKES_WINDOWS) is the answer then. Ask before you send one with
+    /// [`exported`](Self::exported): another plugin, such as DOCA's sample, takes the bytes for a
+    /// handle of UCX's, which crashes its worker.
     ///
     /// To such a plugin this is memory of no length, which UCX registers or refuses.
     ///
@@ -65,8 +69,8 @@ impl MapParams {
     pub fn asks_for_windows(&self) -> bool {
         *self == MapParams::asking_for_windows()
     }
-    /// The host's own memory, whose exported handle goes with the command; later commands call its first byte
-    /// `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
+    /// The host's own memory, whose exported handle goes with the command; later commands call its
+    /// first byte `address`. What a window is: [`asking_for_windows`](Self::asking_for_windows).
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -78,15 +82,15 @@ impl MapParams {
 /// What a host can ask of the sandbox plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
-    /// host that made it only.
+    /// Registers memory for later sends and receives. The registration lasts as long as the worker,
+    /// and is of use to the host that made it only.
     MemMap {
         /// Any value; the answer repeats it.
         context: u64,
         /// Which memory.
         map_params: MapParams,
-        /// The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
-        /// what `ucx::Memory::window` makes.
+        /// The exported handle of the host's memory; empty for memory that the plugin allocates.
+        /// The Rust plugin takes what `ucx::Memory::window` makes.
         exported_memh: &'a [u8],
     },
     /// Sends `data` to worker `dest` of the domain.
@@ -95,8 +99,8 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
-        /// registered bytes.
+        /// Travels with the command, or lies in registered memory; nothing unless set. Any number
+        /// of sends may share registered bytes.
         data: Data<'a>,
         /// The tag to send with.
         tag: u64,
@@ -113,21 +117,21 @@ pub enum Command<'a> {
         tag: u64,
         /// Which bits of the tag must match.
         tag_mask: u64,
-        /// Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
-        /// (unless set) receives into the answer.
+        /// Which registered memory to receive into, where no other command may have these bytes
+        /// (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
         memh_id: u64,
     },
 }
-/** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
- host that made it only.*/
+/** Registers memory for later sends and receives. The registration lasts as long as the worker,
+ and is of use to the host that made it only.*/
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemMap<'a> {
     /// Any value; the answer repeats it.
     pub context: u64,
     /// Which memory.
     pub map_params: MapParams,
-    /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
- what `ucx::Memory::window` makes.*/
+    /** The exported handle of the host's memory; empty for memory that the plugin allocates.
+ The Rust plugin takes what `ucx::Memory::window` makes.*/
     pub exported_memh: &'a [u8],
 }
 /// Sends `data` to worker `dest` of the domain.
@@ -137,8 +141,8 @@ pub struct TagSend<'a> {
     pub context: u64,
     /// The receiver's id in the domain.
     pub dest: u64,
-    /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
- registered bytes.*/
+    /** Travels with the command, or lies in registered memory; nothing unless set. Any number
+ of sends may share registered bytes.*/
     pub data: Data<'a>,
     /// The tag to send with.
     pub tag: u64,
@@ -156,8 +160,8 @@ pub struct TagRecv {
     pub tag: u64,
     /// Which bits of the tag must match.
     pub tag_mask: u64,
-    /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
- (unless set) receives into the answer.*/
+    /** Which registered memory to receive into, where no other command may have these bytes
+ (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications as one type.
@@ -197,8 +201,8 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
- host that made it only.*/
+    /** Registers memory for later sends and receives. The registration lasts as long as the worker,
+ and is of use to the host that made it only.*/
     async fn mem_map(
         &self,
         cx: &AnySide::Context,
@@ -310,7 +314,7 @@ const _: () = {
         variants: &[
             __p::Variant {
                 name: "MemMap",
-                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the\n host that made it only.",
+                docs: " Registers memory for later sends and receives. The registration lasts as long as the worker,\n and is of use to the host that made it only.",
                 tag: 0,
                 reply: __p::Some("MemMapped"),
                 fields: &__p::placed(
@@ -321,7 +325,7 @@ const _: () = {
                 payloads: &[
                     __p::PayloadItem {
                         name: "exported_memh",
-                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes\n what `ucx::Memory::window` makes.",
+                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates.\n The Rust plugin takes what `ucx::Memory::window` makes.",
                         ty: __p::ty(<__p::Probe<u8>>::FOUND, "u8"),
                         count: __p::PayloadCount::Word("exported_memh_len"),
                         address: __p::Some("map_params.exported_memh_buffer"),
@@ -351,7 +355,7 @@ const _: () = {
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share\n registered bytes.",
+                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number\n of sends may share registered bytes.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -375,7 +379,7 @@ const _: () = {
                         " How many bytes fit.",
                         " The tag to match.",
                         " Which bits of the tag must match.",
-                        " Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0\n (unless set) receives into the answer.",
+                        " Which registered memory to receive into, where no other command may have these bytes\n (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
                     ],
                 ),
                 ..__p::Variant::NONE
@@ -435,10 +439,8 @@ const _: () = {
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", bytes)? {
@@ -448,11 +450,9 @@ const _: () = {
                 found => __p::unknown("Command", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. `TooBig` when
+        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+        /// written then.
         #[inline]
         pub fn encode(
             &self,
@@ -460,7 +460,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
@@ -517,10 +517,7 @@ const _: () = {
         }
     }
     impl<'a> MemMap<'a> {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("MemMap", bytes)?;
@@ -548,7 +545,6 @@ const _: () = {
     impl __p::Request for MemMap<'_> {
         type Protocol = Protocol;
         type Reply = <MemMapped as __p::Answer<__Notifications>>::This;
-        type Kind = MemMap<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.exported_memh).len()])
@@ -598,10 +594,7 @@ const _: () = {
         }
     }
     impl<'a> TagSend<'a> {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let (fixed, mut behind) = __p::start("TagSend", bytes)?;
@@ -628,7 +621,6 @@ const _: () = {
     impl __p::Request for TagSend<'_> {
         type Protocol = Protocol;
         type Reply = <TagSent as __p::Answer<__Notifications>>::This;
-        type Kind = TagSend<'static>;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[__p::bytes(&self.data).len()])
@@ -675,10 +667,7 @@ const _: () = {
         }
     }
     impl TagRecv {
-        /// Reads the command.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how.
+        /// Reads the command. The error names the field that is wrong, and why.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             let fixed = __p::exact("TagRecv", bytes)?;
@@ -702,7 +691,6 @@ const _: () = {
     impl __p::Request for TagRecv {
         type Protocol = Protocol;
         type Reply = <TagReceived as __p::Answer<__Notifications>>::This;
-        type Kind = TagRecv;
         #[inline]
         fn encoded_len(&self) -> __p::Option<__p::usize> {
             __p::total(__LEN, &[])
@@ -839,8 +827,8 @@ const _: () = {
         pub fn plugin(&self) -> &AnyHost::Plugin {
             &self.plugin
         }
-        /** Registers memory for later sends and receives. The registration lasts as long as the worker, and is of use to the
- host that made it only.*/
+        /** Registers memory for later sends and receives. The registration lasts as long as the worker,
+ and is of use to the host that made it only.*/
         pub fn task_mem_map<'task>(
             &'task self,
             worker: &'task AnyHost::Worker,
@@ -893,34 +881,30 @@ const _: () = {
             self.0.command.context = context;
             self
         }
-        /** The exported handle of the host's memory; empty for memory that the plugin allocates. The Rust plugin takes
- what `ucx::Memory::window` makes.*/
+        /** The exported handle of the host's memory; empty for memory that the plugin allocates.
+ The Rust plugin takes what `ucx::Memory::window` makes.*/
         pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
             self.0.command.exported_memh = exported_memh;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             MemMapTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<MemMap<'static>>, AnyHost::Error> {
-            self.0.submit()
+        ) -> __p::Result<
+            AnyHost::Completion<<MemMapped as __p::Answer<__Notifications>>::This>,
+            AnyHost::Error,
+        > {
+            __p::Task::submit(self.0)
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<MemMapped, AnyHost::Error>) + 'static,
@@ -934,34 +918,30 @@ const _: () = {
             self.0.command.context = context;
             self
         }
-        /** Travels with the command, or lies in registered memory; nothing unless set. Any number of sends may share
- registered bytes.*/
+        /** Travels with the command, or lies in registered memory; nothing unless set. Any number
+ of sends may share registered bytes.*/
         pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
             self.0.command.data = __p::Into::into(data);
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagSendTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<TagSend<'static>>, AnyHost::Error> {
-            self.0.submit()
+        ) -> __p::Result<
+            AnyHost::Completion<<TagSent as __p::Answer<__Notifications>>::This>,
+            AnyHost::Error,
+        > {
+            __p::Task::submit(self.0)
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(__p::Result<TagSent, AnyHost::Error>) + 'static,
@@ -980,34 +960,30 @@ const _: () = {
             self.0.command.buffer = buffer;
             self
         }
-        /** Which registered memory to receive into, where no other command may have these bytes (`UCS_ERR_BUSY`); 0
- (unless set) receives into the answer.*/
+        /** Which registered memory to receive into, where no other command may have these bytes
+ (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
         pub fn memh_id(mut self, memh_id: u64) -> Self {
             self.0.command.memh_id = memh_id;
             self
         }
-        /// Fails the task with `TIME_OUT` unless it is answered within `limit` of its
-        /// submission.
-        ///
-        /// That is in place of the worker's own deadline; the longest there is means none.
+        /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
+        /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
         pub fn deadline(self, limit: __p::Duration) -> Self {
             TagRecvTask(self.0.deadline(limit))
         }
-        /// Submits the command. What it returns resolves to the notification.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then.
+        /// Submits the command, and returns a future of the notification. After an error
+        /// nothing was sent.
         pub fn submit(
             self,
-        ) -> __p::Result<AnyHost::Completion<TagRecv>, AnyHost::Error> {
-            self.0.submit()
+        ) -> __p::Result<
+            AnyHost::Completion<<TagReceived as __p::Answer<__Notifications>>::This>,
+            AnyHost::Error,
+        > {
+            __p::Task::submit(self.0)
         }
-        /// Submits the command and calls `callback` inside the progress call that completes
-        /// it. What it returns can cancel the task, and may be dropped.
-        ///
-        /// # Errors
-        /// What stopped it; nothing was sent then, and `callback` is dropped without a
-        /// call.
+        /// Submits the command; `callback` gets the notification inside a progress call.
+        /// The handle cancels the task, and may be dropped. After an error nothing was sent,
+        /// and `callback` is not called.
         pub fn submit_with(
             self,
             callback: impl __p::FnOnce(
@@ -1018,7 +994,8 @@ const _: () = {
         }
     }
 };
-/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.
+/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
+/// negative otherwise.
 #[derive(Debug, PartialEq)]
 pub enum Notification {
     /// The memory is registered. C's plugin sends the tag of the next one.
@@ -1039,11 +1016,13 @@ pub enum Notification {
     TagReceived {
         /// The command's.
         context: u64,
-        /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+        /// The message, or how much of it is now in registered memory. Nothing when there was an
+        /// error.
         data: Received,
         /// The sender's tag; 0 when there was an error.
         sender_tag: u64,
-        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+        /// was dropped.
         status: i8,
     },
 }
@@ -1072,11 +1051,13 @@ pub struct TagSentEcho {
 /// A message came.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 pub struct TagReceived {
-    /// The message, or how much of it is now in registered memory. Nothing when there was an error.
+    /** The message, or how much of it is now in registered memory. Nothing when there was an
+ error.*/
     pub data: Received,
     /// The sender's tag; 0 when there was an error.
     pub sender_tag: u64,
-    /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.
+    /** How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+ was dropped.*/
     pub status: i8,
 }
 #[doc(hidden)]
@@ -1133,7 +1114,7 @@ const _: () = {
     const __AT_TagReceived_status: __At<i8, { __OF_TagReceived[4] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Notification",
-        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well, negative otherwise.",
+        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,\n negative otherwise.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
         union_at: __UNION,
@@ -1174,13 +1155,13 @@ const _: () = {
                         "",
                         "",
                         " The sender's tag; 0 when there was an error.",
-                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and was dropped.",
+                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and\n was dropped.",
                     ],
                 ),
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an error.",
+                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an\n error.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -1235,10 +1216,8 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant.
-        ///
-        /// # Errors
-        /// Which field is wrong, and how; a tag that no variant has lists those there are.
+        /// Reads a message of any variant. The error names the field that is wrong, and why;
+        /// for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", bytes)? {
@@ -1248,11 +1227,9 @@ const _: () = {
                 found => __p::unknown("Notification", found, __KNOWN),
             }
         }
-        /// Writes the message to the start of `out` and returns how many bytes it took.
-        ///
-        /// # Errors
-        /// `TooBig` when `out` is too short, `Mismatch` when a payload contradicts the
-        /// fields that describe it; nothing is written then.
+        /// Writes the message to the start of `out` and returns its length. `TooBig` when
+        /// `out` is too short, `Mismatch` when a payload contradicts its fields; nothing is
+        /// written then.
         #[inline]
         pub fn encode(
             &self,
@@ -1260,7 +1237,7 @@ const _: () = {
         ) -> __p::Result<__p::usize, __p::EncodeError> {
             self.__visit(__p::Encode(out))
         }
-        /// How many bytes `encode` writes; `None` when it cannot write the message.
+        /// The length that `encode` writes; `None` when it cannot write the message.
         #[inline]
         pub fn encoded_len(&self) -> __p::Option<__p::usize> {
             self.__visit(__p::Length)
