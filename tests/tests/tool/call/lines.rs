@@ -142,17 +142,8 @@ fn what_is_wrong_in_lines_is_told_with_file_and_line() -> Result<()> {
 }
 
 #[test]
-fn spaces_around_a_plus_and_within_brackets_are_optional() -> Result<()> {
-    let (graph, sandbox) = (rust("worker_graph")?, rust("worker_sandbox")?);
-    let two = "LoopbackDone\n  data = 1\nLoopbackDone\n  data = 2\n";
-    for line in ["loopback data=1 + loopback data=2", "loopback data=1 +loopback data=2"] {
-        assert_eq!(call(&format!("{graph} {line}"))?.good()?, two);
-        assert_eq!(call_with_input(&format!("{graph} -"), line)?.good()?, two);
-    }
-    for line in ["loopback data=1+ loopback data=2", "loopback data=1+loopback data=2"] {
-        is_wrong(call(&format!("{graph} {line}"))?, &["a `+` ", " spaces around it"])?;
-    }
-    is_wrong(call(&format!("{graph} loopback data = 1"))?, &["without spaces around the `=`"])?;
+fn spaces_within_brackets_are_optional() -> Result<()> {
+    let sandbox = rust("worker_sandbox")?;
     for map in [
         "{field_mask=7,address=4096,length=4096,flags=2}",
         "{ field_mask=7, address=4096 ,length = 4096, flags=2 }",
@@ -171,10 +162,7 @@ fn spaces_around_a_plus_and_within_brackets_are_optional() -> Result<()> {
         let said = call(&format!("{sandbox} --workers 2 {line}"))?.good()?;
         ensure!(said.contains("hi (2 bytes)"), "{said}");
     }
-    is_wrong(
-        call(&format!("{sandbox} tag_send dest=0 tag=7 data=[104, 105"))?,
-        &["`105`: expected field=value", "`data=[104,` has no `]` at its end"],
-    )
+    Ok(())
 }
 
 #[test]

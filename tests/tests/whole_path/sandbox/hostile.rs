@@ -117,7 +117,7 @@ pub(crate) fn an_answer_that_is_late_and_too_long_is_counted(pair: Pair) -> Resu
     let memory =
         done(pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit())?.memh_id;
     let send = command(&[TAG_SEND, 77, 1, 0, 8000, 6, memory], &[]);
-    // The worker refuses in place of the plugin: what comes has no bytes.
+    // The worker refuses, not the plugin: the answer has no bytes.
     let receive = || pair.sandbox.task_tag_recv(second, 1 << 20, 6, u64::MAX).submit();
     let cancelled = receive()?;
     assert!(cancelled.cancel());
