@@ -94,8 +94,6 @@ on_every_provider! {
     hostile::{
         bad_commands_among_good_ones_harm_nobody,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
-        a_message_that_no_answer_can_carry_is_too_big,
-        an_answer_that_is_late_and_too_long_is_counted,
     }
 }
 

@@ -3,7 +3,6 @@
 
 mod corpus;
 mod corruptions;
-mod mismatches;
 mod programs;
 mod properties;
 mod samples;
