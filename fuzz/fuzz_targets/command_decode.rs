@@ -1,4 +1,4 @@
-//! Any bytes in the place of a command.
+//! Arbitrary bytes as a command.
 #![no_main]
 
 urom_fuzz::target!(robustness::targets::command_decode, robustness::CountingAllocator);

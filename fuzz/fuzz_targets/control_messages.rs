@@ -1,4 +1,4 @@
-//! Any bytes in the place of control messages.
+//! Arbitrary bytes as control messages.
 #![no_main]
 
 urom_fuzz::target!(urom_wire::fuzzing::control_messages, urom_wire::fuzzing::Counting);

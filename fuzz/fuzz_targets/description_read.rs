@@ -1,4 +1,4 @@
-//! Any bytes in the place of a description.
+//! Arbitrary bytes as a description.
 #![no_main]
 
 urom_fuzz::target!(robustness::targets::description_read, robustness::CountingAllocator);

@@ -1,4 +1,4 @@
-//! Any bytes in the place of a domain's table.
+//! Arbitrary bytes as a domain's table.
 #![no_main]
 
 urom_fuzz::target!(urom_wire::fuzzing::domain_table, urom_wire::fuzzing::Counting);

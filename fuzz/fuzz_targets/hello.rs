@@ -1,4 +1,4 @@
-//! Any bytes in the place of a hello.
+//! Arbitrary bytes as a hello.
 #![no_main]
 
 urom_fuzz::target!(urom_wire::fuzzing::hello, urom_wire::fuzzing::Counting);

@@ -1,4 +1,4 @@
-//! Any bytes in the place of a notification.
+//! Arbitrary bytes as a notification.
 #![no_main]
 
 urom_fuzz::target!(robustness::targets::notification_decode, robustness::CountingAllocator);

@@ -261,7 +261,12 @@ static inline void bad_arguments_of_a_device(void)
 	GIVES(DOCA_SUCCESS, doca_devinfo_get_pci_addr_str, list[0], pci);
 	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], NULL, &equal);
 	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], pci, NULL);
+	equal = 7;
 	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], "no address", &equal);
+	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], "", &equal);
+	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], "0000:03:00", &equal);
+	GIVES(INVALID, doca_devinfo_is_equal_pci_addr, list[0], "\xff\xfe:03.0", &equal);
+	IS(7, equal);
 	GIVES(DOCA_SUCCESS, doca_devinfo_is_equal_pci_addr, list[0], pci, &equal);
 	IS(1, equal);
 	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], NULL, sizeof(interface));

@@ -104,17 +104,17 @@ static void wrong_states_of_workers(const struct rig *rig)
 	struct doca_urom_worker *worker = new_worker(rig, rig->host.pe, 81);
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
 
-	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_IDLE, rig);
-	/* The table gave it an environment, which a worker that exists does not take: so it gets a new one. */
+	worker_in_state(worker, DOCA_CTX_STATE_IDLE, rig);
+	/* It was given an environment, which a worker that exists does not take: so it gets a new one. */
 	MUST(doca_urom_worker_set_id(worker, 82));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
-	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_STARTING, rig);
+	worker_in_state(worker, DOCA_CTX_STATE_STARTING, rig);
 	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STARTING));
-	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_RUNNING, rig);
+	worker_in_state(worker, DOCA_CTX_STATE_RUNNING, rig);
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
-	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_STOPPING, rig);
+	worker_in_state(worker, DOCA_CTX_STATE_STOPPING, rig);
 	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STOPPING));
-	IN_STATE_OF(of_workers, worker, DOCA_CTX_STATE_IDLE, rig);
+	worker_in_state(worker, DOCA_CTX_STATE_IDLE, rig);
 	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
 }
 
@@ -128,17 +128,17 @@ static void wrong_states_of_services(const struct rig *rig)
 	ctx = doca_urom_service_as_ctx(service);
 	GIVES(DOCA_ERROR_NOT_CONNECTED, doca_ctx_start, ctx);
 	MUST(doca_pe_connect_ctx(rig->host.pe, ctx));
-	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_IDLE, rig);
+	service_in_state(service, DOCA_CTX_STATE_IDLE, rig);
 	GIVES(DOCA_SUCCESS, doca_ctx_start, ctx);
-	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_RUNNING, rig);
+	service_in_state(service, DOCA_CTX_STATE_RUNNING, rig);
 	/* A query that is out keeps it from being idle. */
 	MUST(doca_urom_service_get_workers_by_gid_task_allocate(service, &query));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
-	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_STOPPING, rig);
+	service_in_state(service, DOCA_CTX_STATE_STOPPING, rig);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_task_submit, doca_urom_service_get_workers_by_gid_task_as_task(query));
 	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_release, query);
 	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STOPPING));
-	IN_STATE_OF(of_services, service, DOCA_CTX_STATE_IDLE, rig);
+	service_in_state(service, DOCA_CTX_STATE_IDLE, rig);
 	GIVES(DOCA_SUCCESS, doca_urom_service_destroy, service);
 }
 
@@ -148,14 +148,13 @@ static void wrong_states_of_domains(const struct rig *rig)
 	struct doca_urom_domain *domain = new_domain(rig->host.pe, worker, 1);
 	struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
 
-	member = worker;
-	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_IDLE, rig);
+	domain_in_state(domain, DOCA_CTX_STATE_IDLE, rig, worker);
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
-	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_STARTING, rig);
+	domain_in_state(domain, DOCA_CTX_STATE_STARTING, rig, worker);
 	IS(1, progress_while(rig->host.pe, ctx, DOCA_CTX_STATE_STARTING));
-	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_RUNNING, rig);
+	domain_in_state(domain, DOCA_CTX_STATE_RUNNING, rig, worker);
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
-	IN_STATE_OF(of_domains, domain, DOCA_CTX_STATE_IDLE, rig);
+	domain_in_state(domain, DOCA_CTX_STATE_IDLE, rig, worker);
 	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
 	end_worker(worker, rig->host.pe);
 }

@@ -66,149 +66,108 @@ static inline void no_state_changed(const union doca_data data, struct doca_ctx 
 	INSIST(!"a context that nobody started changes");
 }
 
-/* One function called with something that should not be. */
-struct attempt {
-	const char *name;
-	enum kind takes;
-	uint64_t (*call)(void *object);
-	uint64_t refusal;
-};
-
-/* A call that gives a code, one that gives a number or a pointer, and one that gives nothing. */
-#define CODE(function, takes, ...)                                                                                     \
-	static uint64_t try_##function(void *o) { return function(__VA_ARGS__); }
-#define VALUE(function, takes, ...)                                                                                    \
-	static uint64_t try_##function(void *o) { return (uint64_t)function(__VA_ARGS__); }
-#define SILENT(function, takes, ...)                                                                                   \
-	static uint64_t try_##function(void *o) { return function(__VA_ARGS__), 0; }
-
-#define SERVICE_FUNCTIONS(CODE, VALUE, SILENT)                                                                         \
-	CODE(doca_urom_service_destroy, SERVICE, o)                                                                    \
-	CODE(doca_urom_service_set_max_comm_msg_size, SERVICE, o, 4096)                                                \
-	CODE(doca_urom_service_set_max_workers, SERVICE, o, 4)                                                         \
-	CODE(doca_urom_service_set_dev, SERVICE, o, given.pointer)                                                     \
-	VALUE(doca_urom_service_as_ctx, SERVICE, o)                                                                    \
-	CODE(doca_urom_service_get_plugins_list, SERVICE, o, &given.plugins, &given.size)                              \
-	CODE(doca_urom_service_get_cpuset, SERVICE, o, &given.cpus)                                                    \
-	CODE(doca_urom_service_get_workers_by_gid_task_allocate, SERVICE, o, (void *)&given.pointer)                   \
-	CODE(doca_urom_service_get_workers_by_gid_task_allocate_init, SERVICE, o, 0, no_query_done,                    \
-	     (void *)&given.pointer)                                                                                   \
-	CODE(doca_urom_service_get_workers_by_gid_task_release, QUERY, o)                                              \
-	SILENT(doca_urom_service_get_workers_by_gid_task_set_gid, QUERY, o, 1)                                         \
-	SILENT(doca_urom_service_get_workers_by_gid_task_set_cb, QUERY, o, no_query_done)                              \
-	VALUE(doca_urom_service_get_workers_by_gid_task_get_workers_count, QUERY, o)                                   \
-	VALUE(doca_urom_service_get_workers_by_gid_task_get_worker_ids, QUERY, o)                                      \
-	VALUE(doca_urom_service_get_workers_by_gid_task_as_task, QUERY, o)                                             \
-	CODE(urom_service_set_address, SERVICE, o, "host:1", "the test")                                               \
-	CODE(urom_service_set_embedded, SERVICE, o, "/nowhere")                                                        \
-	CODE(urom_service_set_key_file, SERVICE, o, "/nowhere")                                                        \
-	CODE(urom_service_set_any_device, SERVICE, o)                                                                  \
-	CODE(urom_service_get_plugin_fingerprint, SERVICE, o, 1, &given.word)                                          \
-	CODE(urom_service_get_plugin_description, SERVICE, o, 1, given.text, &given.size)
-
-#define WORKER_FUNCTIONS(CODE, VALUE, SILENT)                                                                          \
-	CODE(doca_urom_worker_destroy, WORKER, o)                                                                      \
-	CODE(doca_urom_worker_set_service, WORKER, o, given.service)                                                   \
-	CODE(doca_urom_worker_set_id, WORKER, o, 1)                                                                    \
-	CODE(doca_urom_worker_set_plugins, WORKER, o, 1)                                                               \
-	CODE(doca_urom_worker_set_cpuset, WORKER, o, given.cpus)                                                       \
-	CODE(doca_urom_worker_set_gid, WORKER, o, 1)                                                                   \
-	CODE(doca_urom_worker_set_max_inflight_tasks, WORKER, o, 2)                                                    \
-	CODE(doca_urom_worker_set_env, WORKER, o, (char *const *)given.env, 1)                                         \
-	CODE(doca_urom_worker_get_id, WORKER, o, &given.word)                                                          \
-	CODE(doca_urom_worker_get_gid, WORKER, o, &given.half)                                                         \
-	CODE(urom_worker_get_health, WORKER, o, &given.health)                                                         \
-	VALUE(doca_urom_worker_as_ctx, WORKER, o)                                                                      \
-	CODE(doca_urom_worker_cmd_task_allocate, WORKER, o, (void *)&given.pointer)                                    \
-	CODE(doca_urom_worker_cmd_task_allocate_init, WORKER, o, 1, (void *)&given.pointer)                            \
-	CODE(doca_urom_worker_cmd_task_release, COMMAND, o)                                                            \
-	SILENT(doca_urom_worker_cmd_task_set_plugin, COMMAND, o, 1)                                                    \
-	SILENT(doca_urom_worker_cmd_task_set_cb, COMMAND, o, no_command_done)                                          \
-	VALUE(doca_urom_worker_cmd_task_get_payload, COMMAND, o)                                                       \
-	VALUE(doca_urom_worker_cmd_task_get_response, COMMAND, o)                                                      \
-	VALUE(doca_urom_worker_cmd_task_get_user_data, COMMAND, o)                                                     \
-	VALUE(urom_worker_cmd_task_get_end, COMMAND, o)                                                                \
-	VALUE(doca_urom_worker_cmd_task_as_task, COMMAND, o)
-
-#define DOMAIN_FUNCTIONS(CODE, VALUE, SILENT)                                                                          \
-	CODE(doca_urom_domain_destroy, DOMAIN, o)                                                                      \
-	CODE(doca_urom_domain_set_buffers_count, DOMAIN, o, 1)                                                         \
-	CODE(doca_urom_domain_add_buffer, DOMAIN, o, given.text, 8, given.text, 8, given.text, 8)                      \
-	CODE(doca_urom_domain_set_oob, DOMAIN, o, &given.oob)                                                          \
-	CODE(doca_urom_domain_set_workers, DOMAIN, o, &given.word, (void *)&given.pointer, 1)                          \
-	VALUE(doca_urom_domain_as_ctx, DOMAIN, o)
-
-#define CORE_FUNCTIONS(CODE, VALUE, SILENT)                                                                            \
-	CODE(doca_ctx_start, CTX, o)                                                                                   \
-	CODE(doca_ctx_stop, CTX, o)                                                                                    \
-	CODE(doca_ctx_get_state, CTX, o, &given.state)                                                                 \
-	CODE(doca_ctx_set_user_data, CTX, o, given.data)                                                               \
-	CODE(doca_ctx_get_user_data, CTX, o, &given.data)                                                              \
-	CODE(doca_ctx_set_state_changed_cb, CTX, o, no_state_changed)                                                  \
-	CODE(doca_ctx_get_num_inflight_tasks, CTX, o, &given.size)                                                     \
-	CODE(urom_ctx_get_failure_code, CTX, o)                                                                        \
-	VALUE(urom_ctx_get_failure, CTX, o, given.text, sizeof(given.text))                                            \
-	CODE(doca_pe_destroy, ENGINE, o)                                                                               \
-	CODE(doca_pe_connect_ctx, CTX, given.pe, o)                                                                    \
-	VALUE(doca_pe_progress, ENGINE, o)                                                                             \
-	VALUE(urom_pe_progress_many, ENGINE, o)                                                                        \
-	CODE(doca_pe_get_num_inflight_tasks, ENGINE, o, &given.size)                                                   \
-	CODE(doca_pe_get_notification_handle, ENGINE, o, &given.number)                                                \
-	CODE(doca_pe_request_notification, ENGINE, o)                                                                  \
-	CODE(doca_pe_clear_notification, ENGINE, o, 0)                                                                 \
-	CODE(doca_task_submit, TASK, o)                                                                                \
-	CODE(doca_task_try_submit, TASK, o)                                                                            \
-	SILENT(doca_task_free, TASK, o)                                                                                \
-	CODE(doca_task_get_status, TASK, o)                                                                            \
-	SILENT(doca_task_set_user_data, TASK, o, given.data)                                                           \
-	VALUE(doca_task_get_ctx, TASK, o)                                                                              \
-	CODE(doca_buf_get_data, BUFFER, o, &given.pointer)                                                             \
-	CODE(doca_buf_get_data_len, BUFFER, o, &given.size)                                                            \
-	CODE(doca_buf_set_data, BUFFER, o, given.text, 1)                                                              \
-	CODE(doca_devinfo_get_ibdev_name, DEVICE_INFO, o, given.text, DOCA_DEVINFO_IBDEV_NAME_SIZE)                    \
-	CODE(doca_devinfo_get_pci_addr_str, DEVICE_INFO, o, given.text)                                                \
-	CODE(doca_devinfo_get_iface_name, DEVICE_INFO, o, given.text, DOCA_DEVINFO_IFACE_NAME_SIZE)                    \
-	CODE(doca_devinfo_is_equal_pci_addr, DEVICE_INFO, o, "0000:00:00.0", &given.byte)                              \
-	CODE(doca_devinfo_destroy_list, NOTHING, o)                                                                    \
-	CODE(doca_dev_open, DEVICE_INFO, o, (void *)&given.pointer)                                                    \
-	CODE(doca_dev_close, DEVICE, o)
-
-static inline uint64_t try_get_user_data(void *o)
-{
-	return doca_task_get_user_data(o).u64;
-}
-
-SERVICE_FUNCTIONS(CODE, VALUE, SILENT)
-WORKER_FUNCTIONS(CODE, VALUE, SILENT)
-DOMAIN_FUNCTIONS(CODE, VALUE, SILENT)
-CORE_FUNCTIONS(CODE, VALUE, SILENT)
-
-#define CODE_ENTRY(function, takes, ...) {#function, takes, try_##function, DOCA_ERROR_INVALID_VALUE},
-#define VALUE_ENTRY(function, takes, ...) {#function, takes, try_##function, 0},
-
-static const struct attempt attempts[] = {
-	SERVICE_FUNCTIONS(CODE_ENTRY, VALUE_ENTRY, VALUE_ENTRY)
-	WORKER_FUNCTIONS(CODE_ENTRY, VALUE_ENTRY, VALUE_ENTRY)
-	DOMAIN_FUNCTIONS(CODE_ENTRY, VALUE_ENTRY, VALUE_ENTRY)
-	CORE_FUNCTIONS(CODE_ENTRY, VALUE_ENTRY, VALUE_ENTRY)
-	{"doca_task_get_user_data", TASK, try_get_user_data, 0},
-};
+/* Calls a function that takes a kind of object with `o`, unless it is one: a call that gives a code, a number or a pointer. */
+#define REFUSES(takes, function, ...) ATTEMPT(takes, function, DOCA_ERROR_INVALID_VALUE, function(__VA_ARGS__))
+#define GIVES_ZERO(takes, function, ...) ATTEMPT(takes, function, 0, function(__VA_ARGS__))
+/* One that gives nothing. */
+#define IGNORES(takes, function, ...) ATTEMPT(takes, function, 0, (function(__VA_ARGS__), 0))
+#define ATTEMPT(takes, function, refusal, call)                                                                        \
+	do {                                                                                                           \
+		if (is == NOTHING || ((takes) & is) == 0) {                                                            \
+			char text_[200];                                                                               \
+                                                                                                                       \
+			note_call(#function);                                                                          \
+			snprintf(text_, sizeof(text_), "%s with %s", #function, what);                                 \
+			compare(__FILE__, __LINE__, text_, (refusal), (uint64_t)(call));                               \
+		}                                                                                                      \
+	} while (0)
 
 /* Calls every function with an object of this kind, unless that is what it takes. */
-static inline void refuse_everywhere(const char *what, enum kind is, void *object)
+static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 {
-	size_t at;
-
-	for (at = 0; at < sizeof(attempts) / sizeof(*attempts); ++at) {
-		const struct attempt *attempt = &attempts[at];
-		char text[200];
-
-		if (is != NOTHING && (attempt->takes & is) != 0)
-			continue;
-		note_call(attempt->name);
-		snprintf(text, sizeof(text), "%s with %s", attempt->name, what);
-		compare("every_pointer.h", 0, text, attempt->refusal, attempt->call(object));
-	}
+	REFUSES(SERVICE, doca_urom_service_destroy, o);
+	REFUSES(SERVICE, doca_urom_service_set_max_comm_msg_size, o, 4096);
+	REFUSES(SERVICE, doca_urom_service_set_max_workers, o, 4);
+	REFUSES(SERVICE, doca_urom_service_set_dev, o, given.pointer);
+	GIVES_ZERO(SERVICE, doca_urom_service_as_ctx, o);
+	REFUSES(SERVICE, doca_urom_service_get_plugins_list, o, &given.plugins, &given.size);
+	REFUSES(SERVICE, doca_urom_service_get_cpuset, o, &given.cpus);
+	REFUSES(SERVICE, doca_urom_service_get_workers_by_gid_task_allocate, o, (void *)&given.pointer);
+	REFUSES(SERVICE, doca_urom_service_get_workers_by_gid_task_allocate_init, o, 0, no_query_done, (void *)&given.pointer);
+	REFUSES(QUERY, doca_urom_service_get_workers_by_gid_task_release, o);
+	IGNORES(QUERY, doca_urom_service_get_workers_by_gid_task_set_gid, o, 1);
+	IGNORES(QUERY, doca_urom_service_get_workers_by_gid_task_set_cb, o, no_query_done);
+	GIVES_ZERO(QUERY, doca_urom_service_get_workers_by_gid_task_get_workers_count, o);
+	GIVES_ZERO(QUERY, doca_urom_service_get_workers_by_gid_task_get_worker_ids, o);
+	GIVES_ZERO(QUERY, doca_urom_service_get_workers_by_gid_task_as_task, o);
+	REFUSES(SERVICE, urom_service_set_address, o, "host:1", "the test");
+	REFUSES(SERVICE, urom_service_set_embedded, o, "/nowhere");
+	REFUSES(SERVICE, urom_service_set_key_file, o, "/nowhere");
+	REFUSES(SERVICE, urom_service_set_any_device, o);
+	REFUSES(SERVICE, urom_service_get_plugin_fingerprint, o, 1, &given.word);
+	REFUSES(SERVICE, urom_service_get_plugin_description, o, 1, given.text, &given.size);
+	REFUSES(WORKER, doca_urom_worker_destroy, o);
+	REFUSES(WORKER, doca_urom_worker_set_service, o, given.service);
+	REFUSES(WORKER, doca_urom_worker_set_id, o, 1);
+	REFUSES(WORKER, doca_urom_worker_set_plugins, o, 1);
+	REFUSES(WORKER, doca_urom_worker_set_cpuset, o, given.cpus);
+	REFUSES(WORKER, doca_urom_worker_set_gid, o, 1);
+	REFUSES(WORKER, doca_urom_worker_set_max_inflight_tasks, o, 2);
+	REFUSES(WORKER, doca_urom_worker_set_env, o, (char *const *)given.env, 1);
+	REFUSES(WORKER, doca_urom_worker_get_id, o, &given.word);
+	REFUSES(WORKER, doca_urom_worker_get_gid, o, &given.half);
+	REFUSES(WORKER, urom_worker_get_health, o, &given.health);
+	GIVES_ZERO(WORKER, doca_urom_worker_as_ctx, o);
+	REFUSES(WORKER, doca_urom_worker_cmd_task_allocate, o, (void *)&given.pointer);
+	REFUSES(WORKER, doca_urom_worker_cmd_task_allocate_init, o, 1, (void *)&given.pointer);
+	REFUSES(COMMAND, doca_urom_worker_cmd_task_release, o);
+	IGNORES(COMMAND, doca_urom_worker_cmd_task_set_plugin, o, 1);
+	IGNORES(COMMAND, doca_urom_worker_cmd_task_set_cb, o, no_command_done);
+	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_get_payload, o);
+	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_get_response, o);
+	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_get_user_data, o);
+	GIVES_ZERO(COMMAND, urom_worker_cmd_task_get_end, o);
+	GIVES_ZERO(COMMAND, doca_urom_worker_cmd_task_as_task, o);
+	REFUSES(DOMAIN, doca_urom_domain_destroy, o);
+	REFUSES(DOMAIN, doca_urom_domain_set_buffers_count, o, 1);
+	REFUSES(DOMAIN, doca_urom_domain_add_buffer, o, given.text, 8, given.text, 8, given.text, 8);
+	REFUSES(DOMAIN, doca_urom_domain_set_oob, o, &given.oob);
+	REFUSES(DOMAIN, doca_urom_domain_set_workers, o, &given.word, (void *)&given.pointer, 1);
+	GIVES_ZERO(DOMAIN, doca_urom_domain_as_ctx, o);
+	REFUSES(CTX, doca_ctx_start, o);
+	REFUSES(CTX, doca_ctx_stop, o);
+	REFUSES(CTX, doca_ctx_get_state, o, &given.state);
+	REFUSES(CTX, doca_ctx_set_user_data, o, given.data);
+	REFUSES(CTX, doca_ctx_get_user_data, o, &given.data);
+	REFUSES(CTX, doca_ctx_set_state_changed_cb, o, no_state_changed);
+	REFUSES(CTX, doca_ctx_get_num_inflight_tasks, o, &given.size);
+	REFUSES(CTX, urom_ctx_get_failure_code, o);
+	GIVES_ZERO(CTX, urom_ctx_get_failure, o, given.text, sizeof(given.text));
+	REFUSES(ENGINE, doca_pe_destroy, o);
+	REFUSES(CTX, doca_pe_connect_ctx, given.pe, o);
+	GIVES_ZERO(ENGINE, doca_pe_progress, o);
+	GIVES_ZERO(ENGINE, urom_pe_progress_many, o);
+	REFUSES(ENGINE, doca_pe_get_num_inflight_tasks, o, &given.size);
+	REFUSES(ENGINE, doca_pe_get_notification_handle, o, &given.number);
+	REFUSES(ENGINE, doca_pe_request_notification, o);
+	REFUSES(ENGINE, doca_pe_clear_notification, o, 0);
+	REFUSES(TASK, doca_task_submit, o);
+	REFUSES(TASK, doca_task_try_submit, o);
+	IGNORES(TASK, doca_task_free, o);
+	REFUSES(TASK, doca_task_get_status, o);
+	IGNORES(TASK, doca_task_set_user_data, o, given.data);
+	GIVES_ZERO(TASK, doca_task_get_ctx, o);
+	REFUSES(BUFFER, doca_buf_get_data, o, &given.pointer);
+	REFUSES(BUFFER, doca_buf_get_data_len, o, &given.size);
+	REFUSES(BUFFER, doca_buf_set_data, o, given.text, 1);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_ibdev_name, o, given.text, DOCA_DEVINFO_IBDEV_NAME_SIZE);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_pci_addr_str, o, given.text);
+	REFUSES(DEVICE_INFO, doca_devinfo_get_iface_name, o, given.text, DOCA_DEVINFO_IFACE_NAME_SIZE);
+	REFUSES(DEVICE_INFO, doca_devinfo_is_equal_pci_addr, o, "0000:00:00.0", &given.byte);
+	REFUSES(NOTHING, doca_devinfo_destroy_list, o);
+	REFUSES(DEVICE_INFO, doca_dev_open, o, (void *)&given.pointer);
+	REFUSES(DEVICE, doca_dev_close, o);
+	ATTEMPT(TASK, doca_task_get_user_data, 0, doca_task_get_user_data(o).u64);
 }
 
 #endif /* TESTS_EVERY_POINTER_H */

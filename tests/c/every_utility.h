@@ -84,9 +84,13 @@ static inline void logging(void)
 	GIVES(DOCA_SUCCESS, doca_log_backend_create_standard);
 	GIVES(DOCA_SUCCESS, doca_log_backend_create_standard);
 
-	GIVES(INVALID, doca_log, DOCA_LOG_LEVEL_INFO, source, NULL, 1, "f", "text");
-	GIVES(INVALID, doca_log, DOCA_LOG_LEVEL_INFO, source, "a.c", 1, NULL, "text");
-	GIVES(INVALID, doca_log, DOCA_LOG_LEVEL_INFO, source, "a.c", 1, "f", NULL);
+	/* Whether or not the level would be written. */
+	for (level = DOCA_LOG_LEVEL_CRIT; level <= DOCA_LOG_LEVEL_TRACE; level += 10) {
+		GIVES(INVALID, doca_log, level, source, NULL, 1, "f", "text");
+		GIVES(INVALID, doca_log, level, source, "a.c", 1, NULL, "text");
+		GIVES(INVALID, doca_log, level, source, "a.c", 1, "f", NULL);
+	}
+	GIVES(INVALID, doca_log, 45, source, "a.c", 1, "f", "text");
 	GIVES(DOCA_SUCCESS, doca_log, DOCA_LOG_LEVEL_INFO, source, "a.c", 1, "f", "%d%%", 100);
 	/* A source that is none is no reason to lose a line. */
 	GIVES(DOCA_SUCCESS, doca_log, DOCA_LOG_LEVEL_INFO, -7, "a.c", -1, "", "%s", "");

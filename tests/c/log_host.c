@@ -141,66 +141,6 @@ static void backends(const char *stream_path, const char *fd_path)
 	one_of_each();
 }
 
-static void ignore(char *buffer)
-{
-	(void)buffer;
-}
-
-static void refusals(void)
-{
-	struct doca_log_backend *program, *sdk, *none = NULL, *wild = (struct doca_log_backend *)&none;
-	char buffer[16];
-	int source = 77;
-
-	INSIST(doca_log_register_source(NULL, &source) == DOCA_ERROR_INVALID_VALUE && source == 77);
-	INSIST(doca_log_register_source("LOG::X", NULL) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_unregister_source(-1) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_unregister_source(log_source) == DOCA_SUCCESS);
-	INSIST(doca_log_unregister_source(log_source) == DOCA_ERROR_INVALID_VALUE);
-
-	INSIST(doca_log_backend_create_with_file(stderr, &program) == DOCA_SUCCESS);
-	INSIST(doca_log_backend_create_with_fd_sdk(2, &sdk) == DOCA_SUCCESS);
-	INSIST(doca_log_backend_create_with_file(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_file(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_file_sdk(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_file_sdk(stderr, NULL) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_fd(-1, &none) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_fd(2, NULL) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_fd_sdk(-1, &none) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_buf(buffer, sizeof(buffer), NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_buf(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
-	INSIST(doca_log_backend_create_with_buf_sdk(buffer, sizeof(buffer), ignore, &none) == DOCA_ERROR_NOT_SUPPORTED);
-	INSIST(doca_log_backend_create_with_syslog(NULL, &none) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_create_with_syslog("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
-	INSIST(doca_log_backend_create_with_syslog_sdk("log", &none) == DOCA_ERROR_NOT_SUPPORTED);
-	INSIST(none == NULL);
-
-	INSIST(doca_log_backend_set_level_lower_limit(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_level_lower_limit(wild, 50) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_level_lower_limit(sdk, 50) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_level_upper_limit(program, 71) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_level_upper_limit_strict(program, 9) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_level_lower_limit_strict(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_sdk_level(NULL, 50) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_sdk_level(program, 50) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_backend_set_sdk_level(sdk, 0) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_level_set_global_lower_limit(0) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_level_set_global_upper_limit(UINT32_MAX) == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log_level_set_global_sdk_limit(100) == DOCA_ERROR_INVALID_VALUE);
-
-	/* Whether or not the level would be written. */
-	for (uint32_t level = DOCA_LOG_LEVEL_CRIT; level <= DOCA_LOG_LEVEL_TRACE; level += 10) {
-		INSIST(doca_log(level, 0, NULL, 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-		INSIST(doca_log(level, 0, "a.c", 1, NULL, "text") == DOCA_ERROR_INVALID_VALUE);
-		INSIST(doca_log(level, 0, "a.c", 1, "f", NULL) == DOCA_ERROR_INVALID_VALUE);
-	}
-	INSIST(doca_log(DOCA_LOG_LEVEL_DISABLE, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log(45, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-	INSIST(doca_log(UINT32_MAX, 0, "a.c", 1, "f", "text") == DOCA_ERROR_INVALID_VALUE);
-	/* No source of anybody's, and a line that is none. */
-	INSIST(doca_log(DOCA_LOG_LEVEL_INFO, -5, "a.c", -1, "f", "still %s", "written") == DOCA_SUCCESS);
-}
-
 /* The library warns of a device that is none. */
 static void make_it_warn(void)
 {
@@ -250,8 +190,6 @@ int main(int argc, char **argv)
 		in_order();
 	else if (strcmp(what, "backends") == 0)
 		backends(first, second);
-	else if (strcmp(what, "refusals") == 0)
-		refusals();
 	else if (strcmp(what, "sdk") == 0)
 		sdk(first);
 	else

@@ -18,7 +18,6 @@ mod measure;
 mod network;
 mod plugins;
 mod process;
-mod row;
 pub mod rude;
 mod scale;
 mod service;
@@ -30,6 +29,5 @@ mod transports;
 mod turnover;
 mod vitals;
 
-pub use row::Row;
 pub use suite::{Extent, Figure, Length, Outcome, seed_from};
 pub use suites::{SUITES, Suite};

@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
+use time::OffsetDateTime;
 use urom_faults::rude::{self, Manner};
-use urom_faults::{Extent, Length, Outcome, Row, SUITES, Suite, host, seed_from};
+use urom_faults::{Extent, Length, Outcome, SUITES, Suite, host, seed_from};
 
 /// The exit code when something was noticed too late, and nothing else went wrong.
 const LATE: u8 = 3;
@@ -105,23 +106,24 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         if failure.is_some() {
             if is_late { late.push(suite.name) } else { bad.push(suite.name) }
         }
-        rows.push(Row {
-            suite: suite.name,
-            took: begin.elapsed(),
-            done: outcome.as_ref().map_or_else(|_| "", |outcome| outcome.done()).to_owned(),
-            result: match (&outcome, failure.is_some()) {
-                (Ok(Outcome::LeftOut(_)), _) => "left out",
-                (_, false) => "passed",
-                (_, true) if is_late => "too late",
-                (_, true) => "failed",
-            },
-        });
+        let done = outcome.as_ref().map_or("", |outcome| outcome.done());
+        let result = match (&outcome, failure.is_some()) {
+            (Ok(Outcome::LeftOut(_)), _) => "left out",
+            (_, false) => "passed",
+            (_, true) if is_late => "too late",
+            (_, true) => "failed",
+        };
+        let (date, took) = (OffsetDateTime::now_utc().date(), begin.elapsed().as_secs_f64());
+        rows.push(format!("| {date} | `{}` | {took:.0} | {done} | {result} |", suite.name));
         if let Ok(Outcome::Passed { figures, .. }) = outcome {
             figures.iter().for_each(|figure| println!("  {figure}"));
             measured.extend(figures);
         }
     }
-    println!("\n{}", Row::HEAD);
+    // For the table in this package's README.
+    println!(
+        "\n| date | suite | seconds | what was done | result |\n| --- | --- | --- | --- | --- |"
+    );
     rows.iter().for_each(|row| println!("{row}"));
     if let Some(file) = &cli.json {
         let text = serde_json::to_string_pretty(&measured)?;

@@ -42,51 +42,51 @@ impl Suite {
     }
 }
 
+const fn suite(
+    name: &'static str,
+    about: &'static str,
+    body: fn(&Extent) -> Result<Outcome>,
+) -> Suite {
+    Suite { name, about, body }
+}
+
 /// All of them, in the order in which they run.
 pub const SUITES: &[Suite] = &[
-    Suite {
-        name: "chaos",
-        about: "kills, crashes and stops workers, daemons and hosts under load",
-        body: chaos::run,
-    },
-    Suite {
-        name: "network",
-        about: "cuts, restores, throttles and disturbs the link between host and service",
-        body: network::run,
-    },
-    Suite {
-        name: "hosts",
-        about: "hosts that flood a worker or the daemon, or stop reading",
-        body: hosts::run,
-    },
-    Suite {
-        name: "plugins",
-        about: "plugins that block, leak, panic in every method and corrupt their lists",
-        body: plugins::run,
-    },
-    Suite {
-        name: "stalls",
-        about: "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
-        body: stalls::run,
-    },
-    Suite {
-        name: "turnover",
-        about: "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
-        body: turnover::run,
-    },
-    Suite {
-        name: "scale",
-        about: "as many workers, plugins and hosts as there may be, all of them used",
-        body: scale::run,
-    },
-    Suite {
-        name: "throng",
-        about: "a thousand hosts that come to one daemon at once, beside hosts at work, and what each costs",
-        body: throng::run,
-    },
-    Suite {
-        name: "endurance",
-        about: "a hundred million loopbacks, every value checked, in memory that does not grow",
-        body: endurance::run,
-    },
+    suite("chaos", "kills, crashes and stops workers, daemons and hosts under load", chaos::run),
+    suite(
+        "network",
+        "cuts, restores, throttles and disturbs the link between host and service",
+        network::run,
+    ),
+    suite("hosts", "hosts that flood a worker or the daemon, or stop reading", hosts::run),
+    suite(
+        "plugins",
+        "plugins that block, leak, panic in every method and corrupt their lists",
+        plugins::run,
+    ),
+    suite(
+        "stalls",
+        "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
+        stalls::run,
+    ),
+    suite(
+        "turnover",
+        "a worker that loses one host after the other, and a host that loses workers, in memory that does not grow",
+        turnover::run,
+    ),
+    suite(
+        "scale",
+        "as many workers, plugins and hosts as there may be, all of them used",
+        scale::run,
+    ),
+    suite(
+        "throng",
+        "a thousand hosts that come to one daemon at once, beside hosts at work, and what each costs",
+        throng::run,
+    ),
+    suite(
+        "endurance",
+        "a hundred million loopbacks, every value checked, in memory that does not grow",
+        endurance::run,
+    ),
 ];

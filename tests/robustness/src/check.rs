@@ -9,7 +9,7 @@ use urom_abi::describe::{Count, Field, FieldKind, Messages, Presence, Type, Vari
 use crate::exact;
 use crate::subject::Subject;
 
-/// Bytes in the place of a command: the enum and the structures agree with each other and with the
+/// Arbitrary bytes as a command: the enum and the structures agree with each other and with the
 /// description, and the refusal is the one that belongs to them.
 pub fn command(subject: &Subject, bytes: &[u8]) {
     let bytes = &*exact(bytes);
@@ -38,7 +38,7 @@ pub fn command(subject: &Subject, bytes: &[u8]) {
     assert_eq!((subject.refusal)(bytes), refusal(subject, bytes));
 }
 
-/// Bytes in the place of a notification, read by copy, in place, and as each kind of answer.
+/// Arbitrary bytes as a notification, read by copy, in place, and as each kind of answer.
 pub fn notification(subject: &Subject, bytes: &[u8]) {
     let bytes = &*exact(bytes);
     let messages = &subject.description.notifications;

@@ -1,4 +1,4 @@
-//! What any bytes are in the place of a plugin's description.
+//! Arbitrary bytes as a plugin's description.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Codes, devices, tasks, and what is not supported.
+//! Codes, devices, and queries.
 
 use anyhow::Result;
 use urom_tests::c::{Host, Source};
@@ -6,7 +6,7 @@ use urom_tests::c::{Host, Source};
 use super::{programs, surroundings};
 
 #[test]
-fn texts_devices_and_what_is_not_supported_are_as_documented() -> Result<()> {
+fn texts_and_devices_are_as_documented() -> Result<()> {
     let service = surroundings()?;
     for program in programs("common_calls.c")? {
         let host = Host::new(program).env("UROM_DEVICE", "virtual0,virtual1@03:00.1");

@@ -46,34 +46,6 @@ fn each_library_has_docas_name_and_needs_no_more_than_docas() -> Result<()> {
     Ok(())
 }
 
-/// The functions of DOCA's and of this project's that a file defines for others.
-fn exported(file: &Path) -> Result<Vec<String>> {
-    let mut nm = Command::new("nm");
-    let text = run(nm.args(["-D", "--defined-only", "--format=just-symbols"]).arg(file))?;
-    Ok(text.lines().map(str::to_owned).collect())
-}
-
-#[test]
-fn each_library_exports_its_own_functions_and_no_others() -> Result<()> {
-    let lib = prefix()?.lib();
-    let is_argp = |name: &str| name.starts_with("doca_argp_");
-    let is_urom = |name: &str| name.starts_with("doca_urom_") || name.starts_with("urom_");
-    let common = exported(&lib.join("libdoca_common.so"))?;
-    // The last one is private: by it libdoca_urom finds libdoca_common.
-    let is_core = |name: &str| name.starts_with("doca_") && !is_argp(name) && !is_urom(name);
-    assert!(common.iter().all(|name| is_core(name) || name == "urom_libdoca_join"), "{common:?}");
-    for name in
-        ["doca_log", "doca_pe_create", "doca_buf_get_data", "doca_error_get_descr", "doca_dev_open"]
-    {
-        assert!(common.iter().any(|found| found == name), "{name}");
-    }
-    let argp = exported(&lib.join("libdoca_argp.so"))?;
-    assert!(argp.len() >= 12 && argp.iter().all(|name| is_argp(name)), "{argp:?}");
-    let urom = exported(&lib.join("libdoca_urom.so"))?;
-    assert!(urom.len() >= 52 && urom.iter().all(|name| is_urom(name)), "{urom:?}");
-    Ok(())
-}
-
 /// The functions of DOCA's interface without a plugin's, and those in the headers.
 fn functions() -> Vec<&'static str> {
     const NAMES: &str = include_str!("../../../urom-abi/tests/docas_interface.txt");
@@ -89,21 +61,8 @@ fn a_program_that_uses_every_function_links_in_any_order_of_the_libraries() -> R
     let functions = functions();
     ensure!(functions.len() >= 130, "{functions:?}");
     let list: String = functions.iter().map(|name| format!("\t(void *){name},\n")).collect();
-    let headers = [
-        "argp",
-        "buf",
-        "buf_inventory",
-        "ctx",
-        "dev",
-        "error",
-        "log",
-        "mmap",
-        "pe",
-        "urom",
-        "version",
-    ];
-    let headers: String =
-        headers.iter().map(|name| format!("#include <doca_{name}.h>\n")).collect();
+    let headers = "argp buf buf_inventory ctx dev error log mmap pe urom version".split(' ');
+    let headers: String = headers.map(|name| format!("#include <doca_{name}.h>\n")).collect();
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("all.c");
     std::fs::write(

@@ -154,15 +154,6 @@ fn each_backend_has_limits_of_its_own() -> Result<()> {
 }
 
 #[test]
-fn wrong_arguments_are_refused_and_change_nothing() -> Result<()> {
-    for output in run(&["refusals"])? {
-        assert_eq!(said(&Line::all(&output.stderr)?), [("INF", "still written")]);
-        assert_eq!(output.stdout, "");
-    }
-    Ok(())
-}
-
-#[test]
 fn what_the_library_says_goes_to_sdk_backends_at_their_level() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("sdk");

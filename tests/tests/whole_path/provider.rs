@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use faulty_protocol::Client as Faulty;
 use graph_protocol::Client as Graph;
-use reader_protocol::Client as Reader;
 use rustix::process::Pid;
 use sandbox_protocol::Client as Sandbox;
 use urom_host::{Host, Library, Service, ServiceBuilder, Worker};
@@ -135,10 +134,6 @@ pub(crate) fn faulty_worker(service: &Service) -> Result<(Faulty<Host>, Worker)>
     let faulty = faulty(service)?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     Ok((faulty, worker))
-}
-
-pub(crate) fn reader(service: &Service) -> Result<Reader<Host>> {
-    Ok(service.plugin::<reader_protocol::Protocol>()?)
 }
 
 pub(crate) fn sandbox(service: &Service) -> Result<Sandbox<Host>> {

@@ -13,20 +13,6 @@ use crate::provider::{Provider, faulty, variable};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-pub(crate) fn a_worker_that_runs_is_not_restarted(provider: &Provider) -> Result<()> {
-    let (_service, faulty, worker) = provider.faulty()?;
-    let error = worker.restart().wait().err().context("it was restarted")?;
-    assert_eq!(error.code(), DocaError::IN_USE);
-    let text = error.to_string();
-    assert!(
-        text.contains(&format!("restarting worker {}", WorkerId(worker.id())))
-            && text.contains("it still runs"),
-        "{text}"
-    );
-    assert_eq!(faulty.task_echo(&worker, 2).submit()?.wait()?.data, 2);
-    Ok(())
-}
-
 pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
     provider: &Provider,
 ) -> Result<()> {

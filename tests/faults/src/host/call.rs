@@ -60,7 +60,7 @@ async fn raw(
     let bytes = answer.bytes.unwrap_or_default();
     let second = bytes.last_chunk().filter(|_| bytes.len() == command.len());
     second.map(|word| u64::from_le_bytes(*word)).ok_or_else(|| {
-        let text = format!("{} bytes in place of {}", bytes.len(), command.len());
+        let text = format!("{} bytes instead of {}", bytes.len(), command.len());
         Trouble::new(DocaError::UNEXPECTED, &text)
     })
 }

@@ -70,7 +70,7 @@ impl Loopbacks {
         match end {
             Ok(done) if done.data == value => self.good.set(self.good.get() + 1),
             Ok(done) => {
-                let violation = format!("{} came back in place of {value}", done.data);
+                let violation = format!("{} came back instead of {value}", done.data);
                 self.tally.borrow_mut().violations.push(violation);
                 self.give_up();
             }

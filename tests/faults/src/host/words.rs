@@ -43,7 +43,7 @@ pub(crate) enum Order {
         in_flight: u32,
         seed: u64,
     },
-    /// Put so many tasks in flight on a worker, and a new one in place of each answered one.
+    /// Put so many tasks in flight on a worker, and a new one for each that was answered.
     Load {
         worker: u64,
         kind: Kind,

@@ -102,7 +102,7 @@ fn once() -> Vec<Scenario> {
             scene.link.cut(cut)?;
             let took = refused(scene)?;
             scene.link.restore(cut)?;
-            reached(scene)?;
+            scene.connect()?;
             Ok(took)
         }));
     }
@@ -160,9 +160,7 @@ fn restored_soon(cut: Cut) -> Result<Duration> {
 
 /// Cuts the link and restores it, and says how long that took, whatever comes of it.
 fn restored(scene: &mut Scene, cut: Cut, took: &mut Duration) -> Result<()> {
-    scene.connect()?;
-    scene.host.load(ONE, Kind::Busy, 32, 7)?;
-    scene.host.pass(ONE, 500)?;
+    scene.connect_and_load()?;
     let begin = now();
     scene.link.cut(cut)?;
     let early = in_time(scene.host.over(ONE, SHORT_CUT))?;
@@ -187,9 +185,7 @@ fn survives(scene: &mut Scene) -> Result<Duration> {
 }
 
 fn service_vanishes(scene: &mut Scene) -> Result<Duration> {
-    let worker = scene.connect()?;
-    scene.host.load(ONE, Kind::Busy, 32, 7)?;
-    scene.host.pass(ONE, 500)?;
+    let worker = scene.connect_and_load()?;
     let begin = now();
     scene.link.cut(Cut::Silently)?;
     signal(scene.daemon.pid(), Signal::KILL)?;
@@ -201,10 +197,8 @@ fn service_vanishes(scene: &mut Scene) -> Result<Duration> {
 }
 
 fn host_vanishes(scene: &mut Scene) -> Result<Duration> {
-    let worker = scene.connect()?;
+    let worker = scene.connect_and_load()?;
     let before = descriptors(scene.daemon.pid())?;
-    scene.host.load(ONE, Kind::Busy, 32, 7)?;
-    scene.host.pass(ONE, 500)?;
     let begin = now();
     scene.link.cut(Cut::Silently)?;
     signal(scene.host.pid(), Signal::KILL)?;
@@ -227,15 +221,11 @@ fn refused(scene: &mut Scene) -> Result<Duration> {
     Ok(took)
 }
 
-fn reached(scene: &mut Scene) -> Result<()> {
-    scene.connect().map(drop)
-}
-
 fn connect_to_stopped(scene: &mut Scene) -> Result<Duration> {
     signal(scene.daemon.pid(), Signal::STOP)?;
     let took = refused(scene)?;
     signal(scene.daemon.pid(), Signal::CONT)?;
-    reached(scene)?;
+    scene.connect()?;
     Ok(took)
 }
 
@@ -263,6 +253,6 @@ fn start_through_cut(scene: &mut Scene) -> Result<Duration> {
     );
     scene.link.restore(Cut::Silently)?;
     scene.host.disconnect()?;
-    reached(scene)?;
+    scene.connect()?;
     Ok(took)
 }

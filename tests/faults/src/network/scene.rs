@@ -69,6 +69,14 @@ impl Scene {
         Ok(worker)
     }
 
+    /// Connects, and has the worker under load.
+    pub(super) fn connect_and_load(&mut self) -> Result<Pid> {
+        let worker = self.connect()?;
+        self.host.load(ONE, Kind::Busy, 32, 7)?;
+        self.host.pass(ONE, 500)?;
+        Ok(worker)
+    }
+
     fn works(&mut self) -> Result<()> {
         self.host.load(ONE, Kind::Busy, 32, 1)?;
         self.host.pass(ONE, 200)?;

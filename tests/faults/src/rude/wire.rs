@@ -79,7 +79,7 @@ impl Daemon {
             Link::open(address, Hello::new(Role::Host), Role::Daemon, None, || HostToDaemon::Ping)?;
         match link.receive()? {
             DaemonToHost::Welcome { plugins, .. } => Ok(Daemon { link, plugins }),
-            other => bail!("{other:?} in place of a welcome"),
+            other => bail!("{other:?} instead of a welcome"),
         }
     }
 
@@ -95,7 +95,7 @@ impl Daemon {
                     let bit = plugin.id.trailing_zeros() as u8;
                     return Ok(Started { address, ticket, bit, _daemon: self.link });
                 }
-                other => bail!("{other:?} in place of a worker"),
+                other => bail!("{other:?} instead of a worker"),
             }
         }
     }
@@ -137,7 +137,7 @@ impl Wire {
                 WorkerToHost::Attached { ucx_address, channel, .. } => {
                     break (ucx_address, channel);
                 }
-                other => bail!("{other:?} in place of being let in"),
+                other => bail!("{other:?} instead of a welcome"),
             }
         };
         // SAFETY: from the worker, which this suite started.

@@ -1,4 +1,4 @@
-//! loom's types in the place of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
+//! loom's types instead of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
 //! `urom-host/src/wait/sync.rs`.
 
 use std::cell::Cell;
@@ -84,23 +84,4 @@ impl Wake {
 }
 
 /// A descriptor of a host's, which may be none.
-#[derive(Debug)]
-pub(crate) struct Bell(Wake);
-
-impl Bell {
-    pub(crate) fn new() -> io::Result<Bell> {
-        Wake::new().map(Bell)
-    }
-
-    pub(crate) fn raise(&self) {
-        self.0.raise();
-    }
-
-    pub(crate) fn lower(&self) {
-        self.0.lower();
-    }
-
-    pub(crate) fn wait(&self) {
-        self.0.wait();
-    }
-}
+pub(crate) use self::Wake as Bell;

@@ -3,8 +3,6 @@
 
 mod corpus;
 mod corruptions;
-mod descriptions;
-mod mismatches;
 mod programs;
 mod properties;
 mod samples;

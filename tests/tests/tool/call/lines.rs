@@ -110,16 +110,10 @@ fn what_is_wrong_in_lines_is_told_with_file_and_line() -> Result<()> {
     for (line, part) in [
         (&b"loopback data=x"[..], "plugin `worker_graph`: Loopback: data: `x` is no integer"),
         (b"lopback data=1", "plugin `worker_graph`: there is no command `lopback`"),
-        (b"loopback dota=1", "plugin `worker_graph`: Loopback: there is no field `dota`"),
-        (b"loopback", "plugin `worker_graph`: Loopback needs `data` too"),
         (
             b"loopback data=1 + 1:loopback data=2",
             "there is no worker 1 for loopback: --workers 2 starts it",
         ),
-        (b"x:loopback data=1", "`x` is no worker's number"),
-        (b"loopback data=1 +", "there is no command beside a `+`"),
-        (b"loopback 'data=1", "a quotation mark has no end"),
-        (b"loopback data=\xff", "it is no text in UTF-8"),
     ] {
         let lines = [b"loopback data=1\n# more\n", line, b"\nloopback data=2\n"].concat();
         let said = from_file(&lines)?;
@@ -142,17 +136,8 @@ fn what_is_wrong_in_lines_is_told_with_file_and_line() -> Result<()> {
 }
 
 #[test]
-fn spaces_around_a_plus_and_within_brackets_are_optional() -> Result<()> {
-    let (graph, sandbox) = (rust("worker_graph")?, rust("worker_sandbox")?);
-    let two = "LoopbackDone\n  data = 1\nLoopbackDone\n  data = 2\n";
-    for line in ["loopback data=1 + loopback data=2", "loopback data=1 +loopback data=2"] {
-        assert_eq!(call(&format!("{graph} {line}"))?.good()?, two);
-        assert_eq!(call_with_input(&format!("{graph} -"), line)?.good()?, two);
-    }
-    for line in ["loopback data=1+ loopback data=2", "loopback data=1+loopback data=2"] {
-        is_wrong(call(&format!("{graph} {line}"))?, &["a `+` ", " spaces around it"])?;
-    }
-    is_wrong(call(&format!("{graph} loopback data = 1"))?, &["without spaces around the `=`"])?;
+fn spaces_within_brackets_are_optional() -> Result<()> {
+    let sandbox = rust("worker_sandbox")?;
     for map in [
         "{field_mask=7,address=4096,length=4096,flags=2}",
         "{ field_mask=7, address=4096 ,length = 4096, flags=2 }",
@@ -171,10 +156,7 @@ fn spaces_around_a_plus_and_within_brackets_are_optional() -> Result<()> {
         let said = call(&format!("{sandbox} --workers 2 {line}"))?.good()?;
         ensure!(said.contains("hi (2 bytes)"), "{said}");
     }
-    is_wrong(
-        call(&format!("{sandbox} tag_send dest=0 tag=7 data=[104, 105"))?,
-        &["`105`: expected field=value", "`data=[104,` has no `]` at its end"],
-    )
+    Ok(())
 }
 
 #[test]

@@ -32,15 +32,6 @@ fn without_a_command_those_that_there_are_are_listed() -> Result<()> {
 }
 
 #[test]
-fn a_list_that_lacks_something_is_told_what() -> Result<()> {
-    let file = rust("worker_sandbox")?;
-    let of = |value: &str| call(&format!("{file} mem_map map_params={value}"));
-    is_wrong(of("{field_mask=7")?, &["no `}` at its end"])?;
-    is_wrong(of("{field_mask=7,,flags=2}")?, &["nothing in front of its comma number 2"])?;
-    Ok(())
-}
-
-#[test]
 fn mistakes_are_answered_before_anything_is_started() -> Result<()> {
     let graph = rust("worker_graph")?;
     let sandbox = rust("worker_sandbox")?;

@@ -4,8 +4,7 @@ use anyhow::{Context, Result};
 use sandbox_protocol::MapParams;
 use urom_host::{Answer, DocaError, block_on_for};
 
-use super::{LIMIT, Pair, done, inline, pattern};
-use crate::deadlines::progress_until;
+use super::{LIMIT, Pair, inline};
 
 /// The length of every command without its payload, and of every notification.
 const COMMAND: usize = 72;
@@ -94,39 +93,4 @@ pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(pair: Pair) -> 
     assert_ne!(handle, 0);
     assert_eq!(bytes, notification([MEM_MAP, CONTEXT, handle, 0, 0, 0]));
     Ok(())
-}
-
-pub(crate) fn a_message_that_no_answer_can_carry_is_too_big(pair: Pair) -> Result<()> {
-    let [first, second] = &pair.workers;
-    let memory =
-        done(pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit())?.memh_id;
-    let send = command(&[TAG_SEND, 77, 1, 0, 8000, 6, memory], &[]);
-    assert_eq!(ask(&pair, 0, &send)?.status, DocaError::SUCCESS);
-    let receive = pair.sandbox.task_tag_recv(second, 1 << 20, 6, u64::MAX).submit()?;
-    let error = block_on_for(LIMIT, receive)?.err().context("the answer is too long")?;
-    assert_eq!(error.code(), DocaError::TOO_BIG, "{error}");
-    assert!(error.to_string().contains("the answer exceeds the message limit"), "{error}");
-    // What is too long to be sent is not even tried.
-    let long = pair.sandbox.task_tag_send(first, 1, 1).data(&pattern(4096)[..]).submit();
-    assert_eq!(long.err().context("it does not fit")?.code(), DocaError::TOO_BIG);
-    pair.works()
-}
-
-pub(crate) fn an_answer_that_is_late_and_too_long_is_counted(pair: Pair) -> Result<()> {
-    let [first, second] = &pair.workers;
-    let memory =
-        done(pair.sandbox.task_mem_map(first, MapParams::allocate(0, 8000)).submit())?.memh_id;
-    let send = command(&[TAG_SEND, 77, 1, 0, 8000, 6, memory], &[]);
-    // The worker refuses in place of the plugin: what comes has no bytes.
-    let receive = || pair.sandbox.task_tag_recv(second, 1 << 20, 6, u64::MAX).submit();
-    let cancelled = receive()?;
-    assert!(cancelled.cancel());
-    drop(receive()?);
-    for _ in 0..2 {
-        assert_eq!(ask(&pair, 0, &send)?.status, DocaError::SUCCESS);
-    }
-    progress_until(&pair.service, || second.given_up() == 0)?;
-    assert_eq!((second.late_answers(), second.dropped_answers()), (1, 1));
-    assert_eq!(cancelled.wait().map(drop).unwrap_err().code(), DocaError::SKIPPED);
-    pair.works()
 }

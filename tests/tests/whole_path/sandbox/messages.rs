@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use ucx::Status;
 use urom_host::{DocaError, Received, block_on_for};
 
 use super::{ALL, LIMIT, Pair, done, inline, join, pattern, wait_with};
@@ -71,34 +70,6 @@ pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(pair: Pair) 
     Ok(())
 }
 
-pub(crate) fn a_message_that_is_too_long_ends_its_receive_alone(pair: Pair) -> Result<()> {
-    for length in [11, 4000] {
-        for first in [true, false] {
-            let receive = || pair.sandbox.task_tag_recv(&pair.workers[1], 10, 7, ALL).submit();
-            let waiting = first.then(receive).transpose()?;
-            pair.works()?;
-            assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
-            pair.settle()?;
-            let receive = waiting.map_or_else(receive, Ok)?;
-            let received = block_on_for(LIMIT, receive)??;
-            assert_eq!(
-                (received.status, inline(&received)),
-                (Status::MESSAGE_TRUNCATED.code(), &[][..]),
-                "{length} {first}"
-            );
-        }
-    }
-    pair.works()
-}
-
-pub(crate) fn a_worker_sends_to_itself(pair: Pair) -> Result<()> {
-    let receive = pair.sandbox.task_tag_recv(&pair.workers[0], 100, 3, ALL).submit()?;
-    let send = pair.sandbox.task_tag_send(&pair.workers[0], 0, 3).data(b"myself").submit()?;
-    assert_eq!(block_on_for(LIMIT, send)??.status, 0);
-    assert_eq!(inline(&block_on_for(LIMIT, receive)??), b"myself");
-    Ok(())
-}
-
 pub(crate) fn many_messages_both_ways_at_once(pair: Pair) -> Result<()> {
     for round in 0..20_u64 {
         let mut tasks = Vec::new();
@@ -122,15 +93,6 @@ pub(crate) fn many_messages_both_ways_at_once(pair: Pair) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(crate) fn a_destination_nobody_is_is_not_found(pair: Pair) -> Result<()> {
-    for dest in [2, u64::MAX] {
-        let sent = pair.sandbox.task_tag_send(&pair.workers[0], dest, 1).data(b"?").submit()?;
-        let error = block_on_for(LIMIT, sent)?.err().context("nobody is there")?;
-        assert_eq!(error.code(), DocaError::NOT_FOUND, "{error}");
-    }
-    pair.works()
 }
 
 pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(pair: Pair) -> Result<()> {

@@ -1,9 +1,5 @@
 //! Messages from and into registered memory: the plugin's own, and the host's.
 
-use std::future::poll_fn;
-use std::task::Poll;
-use std::time::Duration;
-
 use anyhow::{Context, Result};
 use sandbox_protocol::{MapParams, TagReceived};
 use ucx::{Features, Memory, Status};
@@ -173,63 +169,6 @@ pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(pair: Pair) 
     }
     assert_eq!(host.bytes(), [0xee; 64]);
     pair.works()
-}
-
-pub(crate) fn sends_share_bytes_and_receives_do_not(pair: Pair) -> Result<()> {
-    let [first, second] = &pair.workers;
-    let host = HostMemory::new(&[0; 100])?;
-    for memory in [pair.allocate(second, 100)?, host.map(&pair, second)?] {
-        let pending = pair.receive_at(second, memory, (BASE, 50), 1)?;
-        for at in [(BASE, 1), (BASE + 49, 51)] {
-            let refused = host.wait(&pair, pair.receive_at(second, memory, at, 2)?)??;
-            assert_eq!((refused.status, registered(&refused)), (Status::BUSY.code(), Some(0)));
-        }
-        let send = || {
-            let task = pair.sandbox.task_tag_send(second, 0, 3).data(part(memory, BASE, 5)?);
-            task.submit().map_err(anyhow::Error::from)
-        };
-        assert_eq!(host.wait(&pair, send()?)??.status, Status::BUSY.code());
-        pair.send(1, b"hello")?;
-        assert_eq!(registered(&host.wait(&pair, pending)??), Some(5));
-        let sends = [send()?, send()?, send()?];
-        for send in sends {
-            assert_eq!(host.wait(&pair, send)??.status, 0);
-            let received = pair.sandbox.task_tag_recv(first, 10, 3, ALL).submit()?;
-            assert_eq!(inline(&block_on_for(LIMIT, received)??), b"hello");
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn bytes_are_a_receive_s_past_its_deadline_until_it_is_answered(
-    pair: Pair,
-) -> Result<()> {
-    let second = &pair.workers[1];
-    let host = HostMemory::new(&[0xee; 100])?;
-    let memory = host.map(&pair, second)?;
-    let receive = pair.sandbox.task_tag_recv(second, 50, 1, ALL).memh_id(memory).buffer(BASE);
-    let error = receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
-    assert_eq!((error.code(), second.given_up()), (DocaError::TIME_OUT, 1), "{error}");
-
-    // The bytes are not free for another receive, and those beside them are.
-    let refused = host.wait(&pair, pair.receive_at(second, memory, (BASE + 49, 10), 2)?)??;
-    assert_eq!((refused.status, registered(&refused)), (Status::BUSY.code(), Some(0)));
-    let beside = pair.receive_at(second, memory, (BASE + 50, 50), 2)?;
-    pair.send(2, b"beside")?;
-    assert_eq!(registered(&host.wait(&pair, beside)??), Some(6));
-    assert_eq!((second.given_up(), &host.bytes()[..5]), (1, &[0xee; 5][..]));
-
-    // What it waited for comes: to where it was asked for, and to nobody's knowledge.
-    pair.send(1, b"late")?;
-    let all_in = poll_fn(|_| if second.given_up() == 0 { Poll::Ready(()) } else { Poll::Pending });
-    host.wait(&pair, all_in)?;
-    assert_eq!((second.late_answers(), &host.bytes()[..5]), (1, &b"late\xee"[..]));
-
-    let again = pair.receive_at(second, memory, (BASE, 60), 3)?;
-    pair.send(3, b"again")?;
-    assert_eq!(registered(&host.wait(&pair, again)??), Some(5));
-    assert_eq!(&host.bytes()[..5], b"again");
-    Ok(())
 }
 
 pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provider) -> Result<()> {
