@@ -64,11 +64,8 @@ pub mod shared;
 #[doc(hidden)]
 pub mod signals;
 pub mod version;
-#[cfg(feature = "test-util")]
 #[doc(hidden)]
 pub mod watch;
-#[cfg(not(feature = "test-util"))]
-mod watch;
 pub mod wire;
 mod worker_id;
 // Between this project's worker and plugins of the kit.
