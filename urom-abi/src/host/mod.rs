@@ -108,8 +108,11 @@ pub struct WorkerHealth {
 }
 
 /// Room for the name of a plugin's method, its NUL included.
+#[doc(hidden)]
 pub const METHOD_CAPACITY: usize = 16;
 
+// For the service and the host library.
+#[doc(hidden)]
 impl WorkerHealth {
     /// That of a worker whose plugins return.
     pub fn well() -> WorkerHealth {
