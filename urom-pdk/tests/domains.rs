@@ -29,7 +29,7 @@ static REPORTED: OnceLock<Vec<u8>> = OnceLock::new();
 fn report() -> &'static [u8] {
     REPORTED.get_or_init(|| {
         *script().address.borrow_mut() = ADDRESS.to_vec();
-        let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+        let mut worker = common::open();
         let (_, len) = worker.addr(&mut []);
         let mut room = vec![0; len];
         assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, len));
