@@ -28,7 +28,7 @@ compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target
 
 /// States the size and every offset of a structure, so that a change of either cannot compile.
 macro_rules! assert_layout {
-    ($type:ty, $size:literal, align $align:literal, { $($field:ident @ $offset:literal),* $(,)? }) => {
+    ($type:ty, $size:expr, align $align:literal, { $($field:ident @ $offset:expr),* $(,)? }) => {
         const _: () = {
             assert!(size_of::<$type>() == $size && align_of::<$type>() == $align);
             $(assert!(::std::mem::offset_of!($type, $field) == $offset);)*

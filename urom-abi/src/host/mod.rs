@@ -136,11 +136,7 @@ fn put_text(array: &mut [c_char], text: &str) {
     }
 }
 
-const _: () = {
-    use std::mem::offset_of;
-    assert!(size_of::<WorkerHealth>() == 72 && align_of::<WorkerHealth>() == 8);
-    assert!(offset_of!(WorkerHealth, method) == 48 && offset_of!(WorkerHealth, seconds) == 64);
-};
+assert_layout!(WorkerHealth, 72, align 8, { plugin @ 0, method @ 48, seconds @ 64 });
 
 /// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user
 /// data, its context's.
