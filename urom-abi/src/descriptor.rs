@@ -7,6 +7,7 @@
 mod room;
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use crate::error::DocaError;
@@ -25,6 +26,7 @@ mod sealed {
 }
 
 /// The two structures that can be descriptors: [`WorkerCmdDesc`] and [`WorkerNotifDesc`].
+#[doc(hidden)]
 pub trait Block: sealed::Sealed {
     /// The byte count that stands in the header.
     fn stated_len(&self) -> u64;
@@ -261,6 +263,17 @@ impl<T: Block> DescriptorList<T> {
         // SAFETY: the head was just allocated, and moves no more.
         unsafe { list::init(head.as_ptr()) };
         DescriptorList { head, owns: PhantomData }
+    }
+
+    /// A list that somebody else owns: what is taken off it is the caller's.
+    ///
+    /// # Safety
+    /// While the result is used, `head` is the initialised head of a well-formed list that nobody
+    /// else touches. It holds descriptors of this kind, link first, one block of the C heap each,
+    /// with as many bytes as the header says.
+    #[inline]
+    pub unsafe fn borrowed(head: NonNull<ListLink>) -> ManuallyDrop<DescriptorList<T>> {
+        ManuallyDrop::new(DescriptorList { head, owns: PhantomData })
     }
 
     /// Whether the list holds nothing.

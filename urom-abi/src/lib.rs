@@ -28,7 +28,7 @@ compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target
 
 /// States the size and every offset of a structure, so that a change of either cannot compile.
 macro_rules! assert_layout {
-    ($type:ty, $size:literal, align $align:literal, { $($field:ident @ $offset:literal),* $(,)? }) => {
+    ($type:ty, $size:expr, align $align:literal, { $($field:ident @ $offset:expr),* $(,)? }) => {
         const _: () = {
             assert!(size_of::<$type>() == $size && align_of::<$type>() == $align);
             $(assert!(::std::mem::offset_of!($type, $field) == $offset);)*
@@ -64,11 +64,8 @@ pub mod shared;
 #[doc(hidden)]
 pub mod signals;
 pub mod version;
-#[cfg(feature = "test-util")]
 #[doc(hidden)]
 pub mod watch;
-#[cfg(not(feature = "test-util"))]
-mod watch;
 pub mod wire;
 mod worker_id;
 // Between this project's worker and plugins of the kit.

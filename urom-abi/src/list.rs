@@ -116,39 +116,9 @@ pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
 mod tests {
     use super::*;
 
-    fn heads<const N: usize>() -> [ListLink; N] {
-        std::array::from_fn(|_| ListLink::detached())
-    }
-
-    #[test]
-    fn links_come_out_in_the_order_they_went_in() {
-        let mut links = heads::<3>();
-        let mut head = ListLink::detached();
-        let head: *mut _ = &mut head;
-        let links = links.as_mut_ptr();
-        // SAFETY: all links and the head live to the end of the test, on this thread.
-        unsafe { init(head) };
-        for i in 0..3 {
-            // SAFETY: in bounds of the array.
-            let link = unsafe { links.add(i) };
-            // SAFETY: as above.
-            unsafe { push_back(head, link) };
-        }
-        for i in 0..3 {
-            // SAFETY: in bounds of the array.
-            let want = unsafe { links.add(i) };
-            // SAFETY: as above.
-            assert_eq!(unsafe { pop_front(head) }, Some(want));
-        }
-        // SAFETY: as above.
-        assert_eq!(unsafe { pop_front(head) }, None);
-        // SAFETY: as above.
-        assert!(unsafe { is_empty(head) });
-    }
-
     #[test]
     fn appending_moves_everything_and_keeps_the_order() {
-        let mut storage = heads::<6>();
+        let mut storage: [_; 6] = std::array::from_fn(|_| ListLink::detached());
         let base = storage.as_mut_ptr();
         // SAFETY: in bounds of the array.
         let at = |i: usize| unsafe { base.add(i) };

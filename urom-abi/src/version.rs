@@ -15,6 +15,7 @@ macro_rules! release {
 pub const RELEASE: &str = release!();
 
 /// [`RELEASE`] for C (`doca_version_runtime`).
+#[doc(hidden)]
 pub const C_RELEASE: &CStr = c_text(concat!(release!(), "\0"));
 
 /// A DOCA version word as `DOCA_VERSION_EXACT` computes it: `major << 24 | minor << 16 | patch`.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use urom_abi::plugin::WorkerCtx;
 
-use self::lookups::{Entered, Shared};
+use self::lookups::{Entered, Packed, Shared};
 use crate::Result;
 
 /// One of a member's buffers, by its place in the order in which they were added to the domain.
@@ -110,7 +110,7 @@ impl<'cx> Domains<'cx> {
     #[inline]
     pub fn address(self, member: u64) -> Result<&'cx [u8]> {
         // SAFETY: the answer stays until the command ends, by the contract of `OpenDomains::new`.
-        unsafe { self.entered().address(member, |bytes: &'cx [u8]| bytes) }
+        unsafe { self.entered().address(member) }
     }
 
     /// Which of the member's buffers holds the address `va` of its process
@@ -130,7 +130,7 @@ impl<'cx> Domains<'cx> {
     /// As for every look-up.
     pub fn memory_handle(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
         // SAFETY: as in `address`.
-        unsafe { self.entered().memory_handle(member, segment, |bytes: &'cx [u8]| bytes) }
+        unsafe { self.entered().packed(Packed::MemoryHandle, member, segment) }
     }
 
     /// The packed remote key of a buffer, to be used on an endpoint to the process that owns it
@@ -140,7 +140,7 @@ impl<'cx> Domains<'cx> {
     /// As for every look-up.
     pub fn key(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
         // SAFETY: as in `address`.
-        unsafe { self.entered().key(member, segment, |bytes: &'cx [u8]| bytes) }
+        unsafe { self.entered().packed(Packed::Key, member, segment) }
     }
 }
 
@@ -186,9 +186,10 @@ impl DomainHandle {
 
     /// See [`Domains::address`].
     pub fn address(&self, member: u64) -> Result<Vec<u8>> {
+        let entered = self.shared.enter()?;
         // SAFETY: the answer is copied before the look-up ends, and stays until then by the
         // contract of `OpenDomains::new`.
-        unsafe { self.shared.enter()?.address(member, <[u8]>::to_vec) }
+        unsafe { entered.address(member) }.map(<[u8]>::to_vec)
     }
 
     /// See [`Domains::segment`].
@@ -198,29 +199,31 @@ impl DomainHandle {
 
     /// See [`Domains::memory_handle`].
     pub fn memory_handle(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
-        // SAFETY: as in `address`.
-        unsafe { self.shared.enter()?.memory_handle(member, segment, <[u8]>::to_vec) }
+        self.packed(Packed::MemoryHandle, member, segment)
     }
 
     /// See [`Domains::key`].
     pub fn key(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
+        self.packed(Packed::Key, member, segment)
+    }
+
+    fn packed(&self, what: Packed, member: u64, segment: Segment) -> Result<Vec<u8>> {
+        let entered = self.shared.enter()?;
         // SAFETY: as in `address`.
-        unsafe { self.shared.enter()?.key(member, segment, <[u8]>::to_vec) }
+        unsafe { entered.packed(what, member, segment) }.map(<[u8]>::to_vec)
+    }
+
+    /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its
+    /// borrow is what ends them.
+    #[inline]
+    pub(crate) fn borrowed(&self) -> Domains<'_> {
+        Domains { shared: &self.shared }
     }
 }
 
 impl fmt::Debug for DomainHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("DomainHandle")
-    }
-}
-
-impl DomainHandle {
-    /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its
-    /// borrow is what ends them.
-    #[inline]
-    pub(crate) fn borrowed(&self) -> Domains<'_> {
-        Domains { shared: &self.shared }
     }
 }
 

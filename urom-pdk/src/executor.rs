@@ -11,12 +11,11 @@ use std::task::Poll;
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::{DescriptorList, NotificationDesc};
-use urom_abi::plugin::WorkerNotifDesc;
+use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 use urom_abi::wire::EncodeError;
 
-use crate::commands::Commands;
 use crate::failures::{Failure, Failures};
 use crate::guard::{self, catch};
 use crate::panic::{Panic, contain};
@@ -87,8 +86,8 @@ where
     }
 
     #[inline]
-    pub(crate) fn accept(&mut self, mut commands: Commands<'_>) {
-        if let Err(panic) = self.begin_all(&mut commands) {
+    pub(crate) fn accept(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) {
+        if let Err(panic) = self.begin_all(commands) {
             self.accept_rest(panic, commands);
         }
     }
@@ -96,16 +95,20 @@ where
     /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
     /// not free in a loop.
     #[inline]
-    fn begin_all(&mut self, commands: &mut Commands<'_>) -> Result<(), Panic> {
-        contain(|| commands.for_each(|command| self.begin(command.into())))
+    fn begin_all(&mut self, commands: &mut DescriptorList<WorkerCmdDesc>) -> Result<(), Panic> {
+        contain(|| {
+            while let Some(command) = commands.pop_front() {
+                self.begin(command.into());
+            }
+        })
     }
 
     /// Goes on after a command that panicked.
     #[cold]
     #[inline(never)]
-    fn accept_rest(&mut self, panic: Panic, mut commands: Commands<'_>) {
+    fn accept_rest(&mut self, panic: Panic, commands: &mut DescriptorList<WorkerCmdDesc>) {
         self.end_panicked(panic);
-        while let Err(panic) = self.begin_all(&mut commands) {
+        while let Err(panic) = self.begin_all(commands) {
             self.end_panicked(panic);
         }
     }

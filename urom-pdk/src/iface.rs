@@ -7,14 +7,13 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::descriptor::NotificationDesc;
+use urom_abi::descriptor::{DescriptorList, NotificationDesc};
 use urom_abi::list::{self, ListLink};
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Protocol, Serve};
 use urom_abi::version::API_VERSION;
 
-use crate::commands::Commands;
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
 use crate::guard::{Calls, catch, guard, install_hook};
@@ -193,14 +192,16 @@ where
     /// told in its notification, not in the code.
     unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError {
         // SAFETY: the contract of the ABI is that of `of`, and calls never overlap.
-        let Self { calls, executor, .. } = match unsafe { Self::of(ctx) } {
-            Ok(instance) if !cmd_list.is_null() => instance,
-            _ => return DocaError::INVALID_VALUE,
+        let instance = unsafe { Self::of(ctx) };
+        let (Ok(Self { calls, executor, .. }), Some(list)) = (instance, NonNull::new(cmd_list))
+        else {
+            return DocaError::INVALID_VALUE;
         };
         calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
-            // SAFETY: a worker passes the head of a well-formed list of commands, which is the
-            // plugin's for the call.
-            executor.accept(unsafe { Commands::on(cmd_list) });
+            // SAFETY: a worker passes the head of a well-formed list of command descriptors, which
+            // is the plugin's for the call.
+            let mut commands = unsafe { DescriptorList::borrowed(list) };
+            executor.accept(&mut commands);
             DocaError::SUCCESS
         })
     }

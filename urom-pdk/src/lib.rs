@@ -144,7 +144,6 @@ pub mod log;
 pub mod test_util;
 pub mod time;
 
-mod commands;
 mod described;
 mod domain;
 mod error;

@@ -8,8 +8,8 @@
 
 mod common;
 
-use common::Worker;
 use common::protocol::*;
+use common::{Worker, open};
 use counting_allocator::{CountingAllocator, allocations_of};
 use urom_pdk::DocaError;
 
@@ -35,13 +35,13 @@ fn exchange(worker: &mut Worker, rounds: u64, bytes: &[u8]) {
 
 #[test]
 fn a_command_that_ends_at_once_allocates_nothing_from_the_first_on() {
-    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    let mut worker = open();
     assert_eq!(allocations_of(|| exchange(&mut worker, 10, &command(ECHO, 1))), 0);
 }
 
 #[test]
 fn a_command_that_waits_and_is_woken_allocates_nothing_once_there_are_slots() {
-    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    let mut worker = open();
     exchange(&mut worker, 1, &command(YIELD, 3));
     assert_eq!(allocations_of(|| exchange(&mut worker, 10, &command(YIELD, 3))), 0);
 }
@@ -52,6 +52,6 @@ fn holding_the_bytes_of_a_command_allocates_nothing() {
         let held = cx.hold(&bytes[4..])?;
         Ok(held.clone().len() as u64)
     }));
-    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    let mut worker = open();
     assert_eq!(allocations_of(|| exchange(&mut worker, 10, &command(ACT, 1))), 0);
 }

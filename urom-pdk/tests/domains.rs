@@ -29,7 +29,7 @@ static REPORTED: OnceLock<Vec<u8>> = OnceLock::new();
 fn report() -> &'static [u8] {
     REPORTED.get_or_init(|| {
         *script().address.borrow_mut() = ADDRESS.to_vec();
-        let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+        let mut worker = common::open();
         let (_, len) = worker.addr(&mut []);
         let mut room = vec![0; len];
         assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, len));
@@ -164,22 +164,33 @@ fn a_handle_copies_on_any_thread() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found_and_says_what_to_do() {
+fn every_failure_has_its_code_and_says_what_was_looked_up() {
     let (_worker, handle) = open(LOOKUPS);
-    let not_found = DocaError::NOT_FOUND;
-    fails(
-        handle.address(4),
-        not_found,
-        "no address of worker 4 in a running domain of this worker: ",
-    );
-    fails(handle.segment(PEER, 0x2000), not_found, "no buffer with address 0x2000 of worker 7");
-    fails(handle.key(PEER, Segment::new(2)), not_found, "no key of buffer 2 of worker 7");
-    fails(
-        handle.memory_handle(4, Segment::FIRST),
-        not_found,
-        "no memory handle of buffer 0 of worker 4",
-    );
-    fails(handle.key(PEER, Segment::new(u32::MAX)), not_found, "buffer 4294967295");
+    let address = |member| handle.address(member).map(drop);
+    let segment = |member, va| handle.segment(member, va).map(drop);
+    let key = |member, index| handle.key(member, Segment::new(index)).map(drop);
+    let memory = |member, index| handle.memory_handle(member, Segment::new(index)).map(drop);
+    let (not_found, unexpected) = (DocaError::NOT_FOUND, DocaError::UNEXPECTED);
+    for (result, code, text) in [
+        (address(4), not_found, "no address of worker 4 in a running domain of this worker: "),
+        (segment(PEER, 0x2000), not_found, "no buffer with address 0x2000 of worker 7"),
+        (key(PEER, 2), not_found, "no key of buffer 2 of worker 7"),
+        (memory(4, 0), not_found, "no memory handle of buffer 0 of worker 4"),
+        (key(PEER, u32::MAX), not_found, "buffer 4294967295"),
+        (address(FOREIGN), DocaError::INVALID_VALUE, "worker 8 was not made by this kit"),
+        // The worker's own errors.
+        (address(BROKEN), DocaError::DRIVER, "the address of worker 10"),
+        (key(BROKEN, 0), DocaError::DRIVER, "the key of buffer 0 of worker 10"),
+        // Answers that make no sense.
+        (address(SILENT), unexpected, "the address of worker 9"),
+        (segment(WRONG, 0), unexpected, "worker 11"),
+        (key(SILENT, 0), unexpected, "key"),
+        (key(WRONG, 0), unexpected, "key"),
+        (memory(SILENT, 0), unexpected, "memory handle"),
+        (memory(WRONG, 0), unexpected, "memory handle"),
+    ] {
+        fails(result, code, text);
+    }
 }
 
 #[test]
@@ -199,35 +210,6 @@ fn whether_a_member_is_there_can_be_asked_without_an_error() {
     });
     drop(worker);
     fails(handle.contains(PEER), DocaError::BAD_STATE, "the plugin was closed");
-}
-
-#[test]
-fn an_address_that_this_kit_did_not_make_is_refused() {
-    let (_worker, handle) = open(LOOKUPS);
-    fails(handle.address(FOREIGN), DocaError::INVALID_VALUE, "worker 8 was not made by this kit");
-}
-
-#[test]
-fn the_workers_own_errors_keep_their_code() {
-    let (_worker, handle) = open(LOOKUPS);
-    fails(handle.address(BROKEN), DocaError::DRIVER, "the address of worker 10");
-    fails(
-        handle.key(BROKEN, Segment::FIRST),
-        DocaError::DRIVER,
-        "the key of buffer 0 of worker 10",
-    );
-}
-
-#[test]
-fn answers_that_make_no_sense_are_unexpected() {
-    let (_worker, handle) = open(LOOKUPS);
-    let unexpected = DocaError::UNEXPECTED;
-    fails(handle.address(SILENT), unexpected, "the address of worker 9");
-    fails(handle.segment(WRONG, 0), unexpected, "worker 11");
-    for member in [SILENT, WRONG] {
-        fails(handle.key(member, Segment::FIRST), unexpected, "key");
-        fails(handle.memory_handle(member, Segment::FIRST), unexpected, "memory handle");
-    }
 }
 
 #[test]

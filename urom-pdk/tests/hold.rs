@@ -5,8 +5,8 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::Worker;
 use common::protocol::*;
+use common::{Worker, open};
 use urom_pdk::{Context, DocaError, Held, Result};
 
 type Kept = Rc<RefCell<Vec<Held>>>;
@@ -19,7 +19,7 @@ fn holding(hold: impl Fn(&Context, &[u8]) -> Result<Held> + 'static) -> (Worker,
         keep.borrow_mut().push(hold(cx, bytes)?);
         Ok(0)
     }));
-    (Worker::open::<Obedient, Words>().expect("it opens"), kept)
+    (open(), kept)
 }
 
 fn status(worker: &mut Worker) -> DocaError {
@@ -56,7 +56,7 @@ fn a_command_that_is_held_is_answered_later_when_there_is_no_memory() {
         keep.borrow_mut().push(cx.hold(bytes)?);
         Err(DocaError::DRIVER.into())
     }));
-    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    let mut worker = open();
     script().no_memory.set(3);
     for value in 0..2 {
         worker.send(value, value, &command(ACT, value));

@@ -5,15 +5,11 @@ mod common;
 use std::ptr::null_mut;
 
 use common::protocol::*;
-use common::{Worker, context, iface};
+use common::{Worker, context, iface, open};
 use urom_abi::list::ListLink;
 use urom_abi::plugin::WorkerNotify;
 use urom_abi::version::API_VERSION;
 use urom_pdk::DocaError;
-
-fn open() -> Worker {
-    Worker::open::<Obedient, Words>().expect("it opens")
-}
 
 #[test]
 fn the_interface_is_complete_and_carries_the_version_word() {
@@ -27,16 +23,20 @@ fn the_interface_is_complete_and_carries_the_version_word() {
     assert_eq!((code, version), (DocaError::SUCCESS, 3));
 }
 
+/// Calls that are refused.
+macro_rules! refused {
+    ($($call:expr;)*) => {$(
+        // SAFETY: NULL and a context that is not open are allowed.
+        assert_eq!(unsafe { $call }, DocaError::INVALID_VALUE, stringify!($call));
+    )*};
+}
+
 #[test]
 fn null_is_an_invalid_value_everywhere() {
-    let invalid = DocaError::INVALID_VALUE;
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { urom_pdk::__private::get_iface::<Obedient, Words>(null_mut()) }, invalid);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { urom_pdk::__private::get_version::<Words>(null_mut()) }, invalid);
     let iface = iface::<Obedient, Words>();
     let mut unopened = context(iface);
     unopened.plugin_ctx = null_mut();
+    let unopened = &raw mut *unopened;
     let mut list = ListLink::detached();
     let list: *mut ListLink = &mut list;
     // SAFETY: a list head of this frame.
@@ -44,41 +44,39 @@ fn null_is_an_invalid_value_everywhere() {
     let (open, close) = (iface.open.unwrap(), iface.close.unwrap());
     let (addr, worker_cmd) = (iface.addr.unwrap(), iface.worker_cmd.unwrap());
     let (progress, pack) = (iface.progress.unwrap(), iface.notif_pack.unwrap());
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { open(null_mut()) }, invalid);
-    // SAFETY: NULL is allowed.
-    unsafe { close(null_mut()) };
-    // SAFETY: a context that is not open is allowed.
-    unsafe { close(&mut *unopened) };
-    let mut len = 0;
-    for ctx in [null_mut(), &raw mut *unopened] {
-        // SAFETY: NULL and a context that is not open are allowed.
-        assert_eq!(unsafe { addr(ctx, null_mut(), &mut len) }, invalid);
-        // SAFETY: as above.
-        assert_eq!(unsafe { worker_cmd(ctx, list) }, invalid);
-        // SAFETY: as above.
-        assert_eq!(unsafe { progress(ctx, list) }, invalid);
+    refused! {
+        urom_pdk::__private::get_iface::<Obedient, Words>(null_mut());
+        urom_pdk::__private::get_version::<Words>(null_mut());
+        open(null_mut());
     }
-    // SAFETY: as above.
-    assert_eq!(unsafe { open(&mut *unopened) }, DocaError::SUCCESS);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { addr(&mut *unopened, null_mut(), null_mut()) }, invalid);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { worker_cmd(&mut *unopened, null_mut()) }, invalid);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { progress(&mut *unopened, null_mut()) }, invalid);
+    let mut len = 0;
+    for ctx in [null_mut(), unopened] {
+        // SAFETY: NULL and a context that is not open are allowed.
+        unsafe { close(ctx) };
+        refused! {
+            addr(ctx, null_mut(), &mut len);
+            worker_cmd(ctx, list);
+            progress(ctx, list);
+        }
+    }
+    // SAFETY: a context of this frame.
+    assert_eq!(unsafe { open(unopened) }, DocaError::SUCCESS);
+    refused! {
+        addr(unopened, null_mut(), null_mut());
+        worker_cmd(unopened, null_mut());
+        progress(unopened, null_mut());
+    }
     // SAFETY: an empty list.
-    assert_eq!(unsafe { worker_cmd(&mut *unopened, list) }, DocaError::SUCCESS);
+    assert_eq!(unsafe { worker_cmd(unopened, list) }, DocaError::SUCCESS);
     // SAFETY: it is open.
-    unsafe { close(&mut *unopened) };
+    unsafe { close(unopened) };
     let mut header = WorkerNotify::default();
     let (mut len, mut room) = (32, [0u8; 32]);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { pack(null_mut(), &mut len, room.as_mut_ptr().cast()) }, invalid);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { pack(&mut header, null_mut(), room.as_mut_ptr().cast()) }, invalid);
-    // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { pack(&mut header, &mut len, null_mut()) }, invalid);
+    refused! {
+        pack(null_mut(), &mut len, room.as_mut_ptr().cast());
+        pack(&mut header, null_mut(), room.as_mut_ptr().cast());
+        pack(&mut header, &mut len, null_mut());
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 #[path = "common/again.rs"]
 mod program;
 
-use common::Worker;
+use common::open;
 use common::protocol::*;
 use program::again;
 use urom_pdk::DocaError;
@@ -17,7 +17,7 @@ use urom_pdk::DocaError;
 fn failing() {
     // Before there is a plugin, panics are Rust's business.
     let _ = std::panic::catch_unwind(|| panic!("before the plugin"));
-    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    let mut worker = open();
     worker.send(3, 1, &command(PANIC_AT_ONCE, 0));
     worker.send(3, 2, &command(FAIL, DocaError::DRIVER.0.into()));
     worker.send(3, 2, &command(FAIL_NASTILY, 0));
@@ -35,7 +35,7 @@ fn failing() {
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn flooded() {
-    let mut worker = Worker::open::<Obedient, Words>().expect("it opens");
+    let mut worker = open();
     for _ in 0..1000 {
         worker.send(3, 2, b"short");
         assert_eq!(worker.progress().len(), 1);
@@ -49,8 +49,8 @@ fn flooded() {
 #[ignore = "the other process of the tests in this file"]
 fn by_other_crates() {
     log::error!("before the plugin");
-    let first = Worker::open::<Obedient, Words>().expect("it opens");
-    let second = Worker::open::<Obedient, Words>().expect("it opens, in the same process");
+    let first = open();
+    let second = open();
     log::info!(bytes = 7, peer = "node 7"; "by log");
     log::debug!("too quiet by log");
     tracing::warn!(target: "another::part", bytes = 7, peer = "node 7", "by tracing");

@@ -151,17 +151,23 @@ pub const fn placed<const N: usize>(
     fields
 }
 
-/// The extent of a structure of these fields: its size is a multiple of its alignment. A structure
-/// without fields has size 0 and alignment 1.
-const fn structure(fields: &[Field]) -> Extent {
-    let (mut end, mut align, mut i) = (0, 1, 0);
+/// Where the last of these fields ends whose first may begin at `start`, and the largest alignment.
+const fn ends(start: usize, fields: &[Field]) -> Extent {
+    let (mut size, mut align, mut i) = (start, 1, 0);
     while i < fields.len() {
         let ty = fields[i].ty;
-        end = align_up(end, ty.align()) + ty.size();
+        size = align_up(size, ty.align()) + ty.size();
         align = most(align, ty.align());
         i += 1;
     }
-    Extent { size: align_up(end, align), align }
+    Extent { size, align }
+}
+
+/// The extent of a structure of these fields: its size is a multiple of its alignment. A structure
+/// without fields has size 0 and alignment 1.
+const fn structure(fields: &[Field]) -> Extent {
+    let Extent { size, align } = ends(0, fields);
+    Extent { size: align_up(size, align), align }
 }
 
 /// Where the parts of the messages of an enum lie.
@@ -183,15 +189,9 @@ pub const fn layout(tag: Type, header: &[Field], variants: &[&[Field]]) -> Layou
         align = most(align, variant.align);
         i += 1;
     }
-    let (mut end, mut whole) = (tag.size(), most(tag.align(), align));
-    i = 0;
-    while i < header.len() {
-        let ty = header[i].ty;
-        end = align_up(end, ty.align()) + ty.size();
-        whole = most(whole, ty.align());
-        i += 1;
-    }
-    let union_at = align_up(end, align);
+    let head = ends(tag.size(), header);
+    let whole = most(most(tag.align(), head.align), align);
+    let union_at = align_up(head.size, align);
     Layout { union_at, len: align_up(union_at + align_up(size, align), whole) }
 }
 

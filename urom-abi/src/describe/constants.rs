@@ -61,44 +61,34 @@ pub unsafe trait Reading<T> {
     const SIGNED: Option<bool>;
 }
 
-/// As a [`Number`].
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct AsNumber;
-
-/// Not at all.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct NotAtAll;
-
 // SAFETY: `T` is one.
-unsafe impl<T: Number> Reading<T> for AsNumber {
+unsafe impl<T: Number> Reading<T> for TypeOf<T> {
     const SIGNED: Option<bool> = Some(T::SIGNED);
 }
 
 // SAFETY: it is nothing.
-unsafe impl<T> Reading<T> for NotAtAll {
+unsafe impl<T> Reading<T> for () {
     const SIGNED: Option<bool> = None;
 }
 
 /// Found first, for numbers.
 #[doc(hidden)]
-pub trait IsNumber {
+pub trait IsNumber: Sized {
     /// How it is read.
-    fn reading(&self) -> AsNumber {
-        AsNumber
+    fn reading(&self) -> Self;
+}
+
+impl<T: Number> IsNumber for TypeOf<T> {
+    fn reading(&self) -> Self {
+        TypeOf(PhantomData)
     }
 }
 
-impl<T: Number> IsNumber for TypeOf<T> {}
-
-/// Found for all others.
+/// Found for all others: they are not read.
 #[doc(hidden)]
 pub trait IsAnything {
-    /// How it is read.
-    fn reading(&self) -> NotAtAll {
-        NotAtAll
-    }
+    /// Nothing.
+    fn reading(&self) {}
 }
 
 impl<T> IsAnything for &TypeOf<T> {}

@@ -23,9 +23,7 @@ pub mod section;
 mod types;
 
 pub use c_header::c_header;
-pub use constants::{
-    AsNumber, Constant, IsAnything, IsNumber, NotAtAll, Number, Reading, TypeOf, constant,
-};
+pub use constants::{Constant, IsAnything, IsNumber, Number, Reading, TypeOf, constant};
 pub use misfit::Misfit;
 pub use presence::{Comparison, Condition, Given, Presence, Sign, Term};
 pub use types::{

@@ -7,7 +7,6 @@
 //! It gets [`OfCommon`] for what it has to log.
 
 use std::ffi::c_char;
-use std::mem::offset_of;
 
 use super::{Api, DevInfo};
 use crate::error::DocaError;
@@ -78,12 +77,8 @@ pub struct OfCommon {
 
 assert_layout!(Head, 16, align 8, { size @ 0, format @ 8 });
 assert_layout!(OfCommon, 32, align 8, { head @ 0, wants @ 16, write @ 24 });
-const _: () = {
-    const API: usize = size_of::<Api>();
-    assert!(offset_of!(OfUrom, api) == 16 && offset_of!(OfUrom, is_equal_pci_addr) == 16 + API);
-    assert!(
-        offset_of!(OfUrom, get_iface_name) == 24 + API
-            && offset_of!(OfUrom, limits_changed) == 32 + API
-    );
-    assert!(size_of::<OfUrom>() == 40 + API && align_of::<OfUrom>() == 8);
-};
+const API: usize = size_of::<Api>();
+assert_layout!(OfUrom, 40 + API, align 8, {
+    head @ 0, api @ 16, is_equal_pci_addr @ 16 + API, get_iface_name @ 24 + API,
+    limits_changed @ 32 + API,
+});

@@ -108,8 +108,11 @@ pub struct WorkerHealth {
 }
 
 /// Room for the name of a plugin's method, its NUL included.
+#[doc(hidden)]
 pub const METHOD_CAPACITY: usize = 16;
 
+// For the service and the host library.
+#[doc(hidden)]
 impl WorkerHealth {
     /// That of a worker whose plugins return.
     pub fn well() -> WorkerHealth {
@@ -133,11 +136,7 @@ fn put_text(array: &mut [c_char], text: &str) {
     }
 }
 
-const _: () = {
-    use std::mem::offset_of;
-    assert!(size_of::<WorkerHealth>() == 72 && align_of::<WorkerHealth>() == 8);
-    assert!(offset_of!(WorkerHealth, method) == 48 && offset_of!(WorkerHealth, seconds) == 64);
-};
+assert_layout!(WorkerHealth, 72, align 8, { plugin @ 0, method @ 48, seconds @ 64 });
 
 /// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user
 /// data, its context's.

@@ -1,13 +1,11 @@
 //! What the macros say of a definition, field by field: words without names, and codecs.
 
 use urom_abi::describe::{
-    self, Count, Described as _, Field, FieldKind, Messages, Payload, Presence, StructField, Type,
-    Variant,
+    Count, Described as _, Field, FieldKind, Messages, Payload, Presence, Type, Variant,
 };
 use urom_abi::protocol::Protocol as _;
 
 use crate::holds;
-use crate::known::SANDBOX;
 
 mod rest {
     use urom_abi::{Payload, urom_command, urom_notification};
@@ -179,14 +177,4 @@ fn words_without_names_are_named_after_their_payload() {
         REST_PLUGIN_VERSION == 7
         ",
     );
-}
-
-#[test]
-fn the_whole_description_is_there_at_compile_time() {
-    const PROTOCOL: &describe::Protocol = &SANDBOX;
-    const FIRST: Option<StructField> = match PROTOCOL.commands.variants[0].fields[0].ty {
-        Type::Struct(of) => Some(of.fields[0]),
-        _ => None,
-    };
-    assert_eq!(FIRST.map(|field| (field.name, field.offset)), Some(("field_mask", 0)));
 }

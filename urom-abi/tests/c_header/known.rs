@@ -180,60 +180,6 @@ fn registered_memory_and_echoes_are_described() {
     assert!(also.eq([Some(1), None, None]));
 }
 
-/// The command whose words belong to two payloads, and the notification with one.
-mod rdmo {
-    use urom_abi::{Payload, urom_command, urom_notification};
-
-    #[urom_command(plugin = "worker_rdmo", version = 1)]
-    pub(crate) enum Command<'a> {
-        #[urom(reply = ClientInitDone)]
-        ClientInit {
-            id: u64,
-            #[urom(inline)]
-            addr: &'a [u8],
-        },
-        #[urom(tag = 2, reply = RqDestroyed)]
-        RqDestroy { rq_id: u64 },
-        #[urom(tag = 3, reply = MrRegistered)]
-        MrReg {
-            va: u64,
-            len: u64,
-            #[urom(inline)]
-            packed_rkey: &'a [u8],
-            #[urom(inline)]
-            packed_memh: &'a [u8],
-        },
-    }
-
-    #[urom_notification]
-    pub(crate) enum Notification {
-        ClientInitDone {
-            #[urom(inline)]
-            addr: Payload,
-        },
-        #[urom(tag = 2)]
-        RqDestroyed,
-        #[urom(tag = 3)]
-        MrRegistered,
-    }
-}
-
-#[test]
-fn rdmo_is_that_of_the_application() {
-    holds(
-        rdmo::Protocol::DESCRIPTION,
-        "
-        sizeof(struct worker_rdmo_command) == 56
-        offsetof(struct worker_rdmo_command, client_init.addr_len) == 24
-        offsetof(struct worker_rdmo_command, rq_destroy.rq_id) == 8
-        offsetof(struct worker_rdmo_command, mr_reg.packed_rkey_addr) == 24
-        offsetof(struct worker_rdmo_command, mr_reg.packed_memh_len) == 48
-        sizeof(struct worker_rdmo_notification) == 24
-        offsetof(struct worker_rdmo_notification, client_init_done.addr_len) == 16
-        ",
-    );
-}
-
 /// UCC, with an opaque type, literal lengths and conditions.
 mod ucc {
     use urom_abi::{Elements, urom_command, urom_notification};

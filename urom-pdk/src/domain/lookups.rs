@@ -5,7 +5,7 @@ use std::fmt;
 use std::ptr::{NonNull, null_mut};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use urom_abi::plugin::{DomainLookups, MemhLookupFn, WorkerCtx};
+use urom_abi::plugin::{DomainLookups, WorkerCtx};
 use urom_abi::{DocaError, address};
 
 use super::Segment;
@@ -68,6 +68,13 @@ impl Shared {
     }
 }
 
+/// What a worker has of a buffer as bytes.
+#[derive(Clone, Copy)]
+pub(crate) enum Packed {
+    MemoryHandle,
+    Key,
+}
+
 impl Entered<'_> {
     fn ctx(&self) -> *mut WorkerCtx {
         self.shared.ctx.0.as_ptr()
@@ -92,29 +99,22 @@ impl Entered<'_> {
         }
     }
 
-    /// Looks an address up and gives it to `take`.
+    /// Looks an address up.
     ///
     /// # Safety
     /// `'a` ends before the worker may change the answer.
-    pub(crate) unsafe fn address<'a, R>(
-        &self,
-        member: u64,
-        take: impl FnOnce(&'a [u8]) -> R,
-    ) -> Result<R> {
+    pub(crate) unsafe fn address<'a>(&self, member: u64) -> Result<&'a [u8]> {
         let (code, start) = self.look(member)?;
         code.check().map_err(|code| failed(code, member, "address"))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
         // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
-        match unsafe { address::open(start) } {
-            Some(bytes) => Ok(take(bytes)),
-            None => Err(Error::new(
-                DocaError::INVALID_VALUE,
-                format!(
-                    "the address of worker {member} was not made by this kit: its plugin of this name must be \
-                     made with the same kit"
-                ),
-            )),
-        }
+        unsafe { address::open(start) }.ok_or_else(|| {
+            let text = format!(
+                "the address of worker {member} was not made by this kit: its plugin of this name must be \
+                 made with the same kit"
+            );
+            Error::new(DocaError::INVALID_VALUE, text)
+        })
     }
 
     pub(crate) fn segment(&self, member: u64, va: u64) -> Result<Segment> {
@@ -130,44 +130,23 @@ impl Entered<'_> {
         Ok(Segment::new(index))
     }
 
-    /// # Safety
-    /// As for [`address`](Entered::address).
-    pub(crate) unsafe fn memory_handle<'a, R>(
-        &self,
-        member: u64,
-        segment: Segment,
-        take: impl FnOnce(&'a [u8]) -> R,
-    ) -> Result<R> {
-        let lookup = self.shared.lookups.memh_lookup.ok_or_else(|| missing("memory handles"))?;
-        // SAFETY: the caller's promise.
-        unsafe { self.packed(lookup, member, segment, "memory handle", take) }
-    }
-
-    /// # Safety
-    /// As for [`address`](Entered::address).
-    pub(crate) unsafe fn key<'a, R>(
-        &self,
-        member: u64,
-        segment: Segment,
-        take: impl FnOnce(&'a [u8]) -> R,
-    ) -> Result<R> {
-        let lookup = self.shared.lookups.mkey_lookup.ok_or_else(|| missing("keys"))?;
-        // SAFETY: the caller's promise; both look-ups have one signature.
-        unsafe { self.packed(lookup, member, segment, "key", take) }
-    }
-
-    /// The two look-ups that give bytes and a length.
+    /// Looks up what a buffer was packed to.
     ///
     /// # Safety
     /// As for [`address`](Entered::address).
-    unsafe fn packed<'a, R>(
+    pub(crate) unsafe fn packed<'a>(
         &self,
-        lookup: MemhLookupFn,
+        what: Packed,
         member: u64,
         segment: Segment,
-        what: &str,
-        take: impl FnOnce(&'a [u8]) -> R,
-    ) -> Result<R> {
+    ) -> Result<&'a [u8]> {
+        let lookups = &self.shared.lookups;
+        // Both look-ups have one signature.
+        let (lookup, what) = match what {
+            Packed::MemoryHandle => (lookups.memh_lookup, "memory handle"),
+            Packed::Key => (lookups.mkey_lookup, "key"),
+        };
+        let lookup = lookup.ok_or_else(|| missing(&format!("{what}s")))?;
         let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));
         let index =
             c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
@@ -177,13 +156,13 @@ impl Entered<'_> {
         let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
         code.check().map_err(not_found)?;
         if len == 0 {
-            return Ok(take(&[]));
+            return Ok(&[]);
         }
         if start.is_null() || isize::try_from(len).is_err() {
             return Err(senseless(member, what));
         }
         // SAFETY: the worker gives that many bytes, and the caller says how long they stay.
-        Ok(take(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) }))
+        Ok(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use urom_abi::DocaError;
 
-use super::line::Line;
+use super::out::Line;
 use super::source;
 
 type LogFn = unsafe extern "C" fn(
@@ -57,7 +57,7 @@ fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
 /// Writes a line, with the source in the place of the function.
 pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
     let file = c_text(line.file_name());
-    let number = c_int::try_from(line.line_number()).unwrap_or(0);
+    let number = c_int::try_from(line.at.line).unwrap_or(0);
     let (function, text) = (c_text(source), c_text(line.text));
     // SAFETY: the signature is DOCA's; the format takes exactly one string, and all strings end in
     // NUL and outlive the call.

@@ -20,7 +20,6 @@ mod by_log;
 #[cfg(feature = "tracing")]
 mod by_tracing;
 mod doca;
-mod line;
 mod out;
 
 use std::fmt;
@@ -29,9 +28,8 @@ use std::sync::OnceLock;
 
 use urom_abi::log::Level;
 
-use self::line::Line;
 pub(crate) use self::out::host_of;
-use self::out::limit;
+use self::out::{Line, limit};
 use crate::Error;
 use crate::panic::{Place, contain};
 

@@ -7,9 +7,24 @@ use urom_abi::log::{Level, Text};
 use urom_abi::worker_log::{self, WorkerLog};
 
 use super::doca::{self, doca};
-use super::line::Line;
 use super::source;
-use crate::panic::contain;
+use crate::panic::{Place, contain};
+
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) level: Level,
+    pub(super) at: Place<'a>,
+    /// What in the plugin wrote it; empty for the plugin itself.
+    pub(super) target: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Line<'_> {
+    /// The last part of its file's path.
+    pub(super) fn file_name(&self) -> &str {
+        self.at.file.rsplit('/').next().unwrap_or_default()
+    }
+}
 
 /// The log that the worker gave.
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
@@ -52,7 +67,7 @@ pub(super) fn write(line: &Line<'_>) {
     if let Some(log) = WORKER.get() {
         let line = urom_abi::log::Line {
             level: line.level.number(),
-            line: line.line_number(),
+            line: line.at.line,
             file: Text::new(line.at.file),
             source: Text::new(source()),
             target: Text::new(line.target),
@@ -92,7 +107,7 @@ fn to_stderr(line: &Line<'_>, source: &str) {
     let (thread, level) = (thread_id(), line.level.tag());
     let place = match line.file_name() {
         "" => String::new(),
-        file => format!("[{file}:{}]", line.line_number()),
+        file => format!("[{file}:{}]", line.at.line),
     };
     let text = line.text;
     let line = format!(

@@ -41,6 +41,11 @@ fn context_with(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCt
     Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: without_provenance_mut::<c_void>(0x10) })
 }
 
+/// A worker with the plugin of [`protocol`].
+pub(crate) fn open() -> Worker {
+    Worker::open::<protocol::Obedient, protocol::Words>().expect("it opens")
+}
+
 impl Worker {
     /// Opens the plugin.
     pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>() -> Result<Worker, DocaError> {

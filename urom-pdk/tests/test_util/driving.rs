@@ -35,14 +35,6 @@ fn a_call_gives_the_typed_answer() {
 
 #[test]
 #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
-fn a_failure_is_its_status() {
-    let worker = open();
-    let code = u64::from(DocaError::NOT_PERMITTED.0);
-    assert_eq!(worker.call(Fail { cookie: 1, code }), Err(DocaError::NOT_PERMITTED));
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
 fn nothing_happens_but_in_progress() {
     let worker = open();
     let sent = worker.send(Turns { cookie: 1, turns: 2 });

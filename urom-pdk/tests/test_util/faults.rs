@@ -59,19 +59,6 @@ fn commands_that_are_never_answered_are_named() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
-fn a_worker_that_is_dropped_says_the_same() {
-    let text =
-        panic_of(|| _ = open(Wrong::NeverAnswers).unwrap().send(Echo { cookie: 1, value: 2 }));
-    assert!(
-        text.starts_with(
-            "plugin worker_obliging: 1 commands, 0 notifications, 1 fault:\n  - command 1"
-        ),
-        "{text}"
-    );
-}
-
-#[test]
 fn what_a_plugin_forgets_to_free_is_named() {
     assert_eq!(report(Wrong::ForgetsCommands).faults, asked().map(Fault::CommandKept));
     let report = report(Wrong::ForgetsNotifications);

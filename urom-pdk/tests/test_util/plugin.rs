@@ -1,6 +1,6 @@
 //! A plugin that is right: waits, fails, looks up, sleeps and holds as its commands say.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use urom_abi::{urom_command, urom_notification};
@@ -46,6 +46,9 @@ pub(crate) enum Command<'a> {
         #[urom(inline)]
         bytes: &'a [u8],
     },
+    /// Answers with the member's address.
+    #[urom(reply = Bytes)]
+    Locate { member: u64 },
     /// Answers with what all look-ups of this member give.
     #[urom(reply = Found)]
     Find { member: u64, va: u64 },
@@ -87,18 +90,25 @@ pub(crate) enum Notification {
 thread_local! {
     /// What was held, by all plugins of the thread's test.
     pub(crate) static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+    /// How many plugins it opened.
+    static OPENED: Cell<u64> = const { Cell::new(0) };
 }
 
-pub(crate) struct Obliging;
+/// Its address: `plugin 1` for the first of the thread's test.
+pub(crate) struct Obliging {
+    address: String,
+}
 
 #[urom_plugin(export = false)]
 impl Handler for Obliging {
     fn open(_: &OpenContext) -> Result<Self> {
-        Ok(Obliging)
+        let number = OPENED.get() + 1;
+        OPENED.set(number);
+        Ok(Obliging { address: format!("plugin {number}") })
     }
 
     fn address(&self) -> Result<Vec<u8>> {
-        Ok(b"obliging".to_vec())
+        Ok(self.address.clone().into_bytes())
     }
 
     async fn echo(&self, _: &Context, cmd: Echo) -> Result<Value> {
@@ -134,6 +144,10 @@ impl Handler for Obliging {
         Ok(Value { value: cmd.bytes.len() as u64 })
     }
 
+    async fn locate(&self, cx: &Context, cmd: Locate) -> Result<Bytes> {
+        Ok(Bytes { bytes: cx.domains().address(cmd.member)?.into() })
+    }
+
     async fn find(&self, cx: &Context, cmd: Find) -> Result<Found> {
         let domains = cx.domains();
         let segment: Segment = domains.segment(cmd.member, cmd.va)?;
@@ -154,51 +168,5 @@ impl Handler for Obliging {
 
     async fn connection(&self, cx: &Context, _: Connection) -> Result<Value> {
         Ok(Value { value: cx.dest_id() })
-    }
-}
-
-/// Another handler of the same protocol, which answers nothing but the opposite.
-pub(crate) struct Contrary;
-
-#[urom_plugin(export = false)]
-impl Handler for Contrary {
-    fn open(_: &OpenContext) -> Result<Self> {
-        Ok(Contrary)
-    }
-
-    fn address(&self) -> Result<Vec<u8>> {
-        Ok(b"contrary".to_vec())
-    }
-
-    async fn echo(&self, _: &Context, cmd: Echo) -> Result<Value> {
-        Ok(Value { value: !cmd.value })
-    }
-
-    async fn turns(&self, _: &Context, _: Turns) -> Result<Value> {
-        Err(DocaError::NOT_SUPPORTED.into())
-    }
-
-    async fn fail(&self, _: &Context, _: Fail) -> Result<Value> {
-        Ok(Value { value: 0 })
-    }
-
-    async fn keep(&self, _: &Context, _: Keep<'_>) -> Result<Bytes> {
-        Err(DocaError::NOT_SUPPORTED.into())
-    }
-
-    async fn hold(&self, _: &Context, _: Hold<'_>) -> Result<Value> {
-        Err(DocaError::NOT_SUPPORTED.into())
-    }
-
-    async fn find(&self, cx: &Context, cmd: Find) -> Result<Found> {
-        Ok(Found { segment: 0, bytes: cx.domains().address(cmd.member)?.to_vec().into() })
-    }
-
-    async fn sleep(&self, _: &Context, _: Sleep) -> Result<Value> {
-        Err(DocaError::NOT_SUPPORTED.into())
-    }
-
-    async fn connection(&self, _: &Context, _: Connection) -> Result<Value> {
-        Err(DocaError::NOT_SUPPORTED.into())
     }
 }

@@ -1,11 +1,9 @@
 //! The commands, or the notifications, of a protocol: their tags and their structures.
 
-use std::fmt::Write as _;
-
 use heck::{ToShoutySnakeCase, ToSnakeCase};
 
 use super::names::Scope;
-use super::structs::{Body, Member, Structs, extent};
+use super::structs::{Body, Member, Structs, constants, extent};
 use super::{comments, payloads};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Field, FieldKind, Messages, Variant};
@@ -83,45 +81,32 @@ impl<'a> Direction<'a> {
         if rest.is_empty() { c.to_owned() } else { format!("{c}.{rest}") }
     }
 
-    /// The constants for the tags: an enumeration where C allows one, else macros.
+    /// The constants for the tags.
     pub(super) fn tags(&self, answers: Option<&Direction<'_>>, structs: &Structs) -> String {
-        const MOST: u64 = i32::MAX as u64;
-        let all =
-            self.messages.variants.iter().flat_map(|variant| [Some(variant.tag), variant.also]);
-        let enumeration = all.flatten().all(|tag| tag <= MOST);
-        let mut out = String::new();
-        let indent = if enumeration { "\t" } else { "" };
-        comments::write(
-            &mut out,
-            "",
-            &[format!("What a {} can be: its `{}`.", self.what, self.tag)],
-        );
-        if enumeration {
-            _ = writeln!(out, "enum {} {{", self.enumeration);
-        }
-        for names in &self.variants {
-            let reply = names.variant.reply.map(|reply| {
+        let tags = self.variants.iter().map(|names| {
+            let Variant { docs, tag, also, reply, .. } = *names.variant;
+            let reply = reply.map(|reply| {
                 let tag = answers.and_then(|answers| answers.tag_of(reply)).unwrap_or(reply);
                 vec![format!("Answered by {tag}.")]
             });
-            let also = names.variant.also.map(|also| {
+            let also = also.map(|also| {
                 vec![format!("A host takes {also} for it too when it is the answer that is due.")]
             });
             let docs = comments::paragraphs([
-                comments::lines(names.variant.docs),
+                comments::lines(docs),
                 payloads::list(names.variant, structs, |path| self.field_name(names, path)),
                 also.unwrap_or_default(),
                 reply.unwrap_or_default(),
             ]);
-            comments::write(&mut out, indent, &docs);
-            let (tag, value) = (&names.tag, names.variant.tag);
-            _ = if enumeration {
-                writeln!(out, "\t{tag} = {value},")
-            } else {
-                writeln!(out, "#define {tag} UINT64_C({value})")
-            };
-        }
-        out.push_str(if enumeration { "};\n\n" } else { "\n" });
+            (docs, names.tag.clone(), tag.into())
+        });
+        let docs = [format!("What a {} can be: its `{}`.", self.what, self.tag)];
+        let tags: Vec<_> = tags.collect();
+        let variants = self.messages.variants.iter();
+        let mut all = variants.flat_map(|variant| [Some(variant.tag), variant.also]).flatten();
+        let is_enum = all.all(|tag| i32::try_from(tag).is_ok());
+        let mut out = String::new();
+        constants(&mut out, &docs, &self.enumeration, &tags, is_enum, false);
         out
     }
 
@@ -188,18 +173,15 @@ impl<'a> Direction<'a> {
 
     fn member(&self, field: &Field, name: &str, start: usize, structs: &Structs) -> Member {
         let role = match field.kind {
-            FieldKind::Plain => String::new(),
-            FieldKind::Echo if self.what == "command" => "The answer repeats it.".into(),
-            FieldKind::Echo => "Repeats the command's.".into(),
-            FieldKind::Address { of } => format!("The address word of payload `{of}`."),
-            FieldKind::Length { of } => format!("The length of payload `{of}`."),
-            FieldKind::Selector { of } => {
-                format!(
-                    "0 when payload `{of}` is inline, else the registered memory that it lies in."
-                )
-            }
+            FieldKind::Plain => vec![],
+            FieldKind::Echo if self.what == "command" => vec!["The answer repeats it.".into()],
+            FieldKind::Echo => vec!["Repeats the command's.".into()],
+            FieldKind::Address { of } => vec![format!("The address word of payload `{of}`.")],
+            FieldKind::Length { of } => vec![format!("The length of payload `{of}`.")],
+            FieldKind::Selector { of } => vec![format!(
+                "0 when payload `{of}` is inline, else the registered memory that it lies in."
+            )],
         };
-        let role = if role.is_empty() { Vec::new() } else { vec![role] };
         Member {
             docs: comments::paragraphs([
                 comments::lines(field.docs),

@@ -118,45 +118,19 @@ impl Structs {
         }
     }
 
-    /// Writes the values of an enum: an enumeration where C allows one, else macros.
-    ///
-    /// A member of the type is an integer, because an enumeration of C11 has the size of an `int`.
+    /// Writes the values of an enum. A member of the type is an integer, because an enumeration of
+    /// C11 has the size of an `int`.
     fn enumeration(&mut self, ty: &Type, of: &Enum) {
         let c_name = self.known_as(ty, of.name);
-        let is_int = |value: i128| i32::try_from(value).is_ok();
-        let enumeration = of.values.iter().all(|value| is_int(value.value));
-        let docs = comments::lines(of.docs);
         let about = format!("What a `{}` of {} bits can be.", of.name, 8 * of.bytes);
-        comments::write(&mut self.out, "", &comments::paragraphs([docs, vec![about]]));
-        if enumeration {
-            _ = writeln!(self.out, "enum {c_name} {{");
-        }
-        for value in of.values {
-            let name = self.scope.name(&format!(
-                "{}_{}",
-                c_name.to_uppercase(),
-                value.name.to_shouty_snake_case()
-            ));
-            comments::write(
-                &mut self.out,
-                if enumeration { "\t" } else { "" },
-                &comments::lines(value.docs),
-            );
-            let number = value.value;
-            _ = match (enumeration, of.signed) {
-                (true, _) if number == i128::from(i32::MIN) => {
-                    writeln!(self.out, "\t{name} = -{} - 1,", i32::MAX)
-                }
-                (true, _) => writeln!(self.out, "\t{name} = {number},"),
-                (false, false) => writeln!(self.out, "#define {name} UINT64_C({number})"),
-                // C has no literal for the least number.
-                (false, true) if number == i128::from(i64::MIN) => {
-                    writeln!(self.out, "#define {name} (-INT64_C({}) - 1)", i64::MAX)
-                }
-                (false, true) => writeln!(self.out, "#define {name} INT64_C({number})"),
-            };
-        }
-        self.out.push_str(if enumeration { "};\n\n" } else { "\n" });
+        let docs = comments::paragraphs([comments::lines(of.docs), vec![about]]);
+        let values = of.values.iter().map(|value| {
+            let name = format!("{}_{}", c_name.to_uppercase(), value.name.to_shouty_snake_case());
+            (comments::lines(value.docs), self.scope.name(&name), value.value)
+        });
+        let values: Vec<_> = values.collect();
+        let is_enum = values.iter().all(|(_, _, value)| i32::try_from(*value).is_ok());
+        constants(&mut self.out, &docs, &c_name, &values, is_enum, of.signed);
     }
 
     /// What a member's C type does not say of its values.
@@ -268,6 +242,37 @@ impl Structs {
     fn assert(&mut self, condition: &str) {
         _ = writeln!(self.out, "{}({condition});", self.assert);
     }
+}
+
+/// Writes named numbers, each with its documentation: an enumeration, or macros where C allows
+/// none.
+pub(super) fn constants(
+    out: &mut String,
+    docs: &[String],
+    name: &str,
+    constants: &[(Vec<String>, String, i128)],
+    is_enum: bool,
+    signed: bool,
+) {
+    comments::write(out, "", docs);
+    if is_enum {
+        _ = writeln!(out, "enum {name} {{");
+    }
+    for (docs, name, value) in constants {
+        comments::write(out, if is_enum { "\t" } else { "" }, docs);
+        // C has no literal for the least number.
+        let least = if is_enum { i32::MIN.into() } else { i128::from(i64::MIN) };
+        _ = match (is_enum, signed) {
+            (true, _) if *value == least => writeln!(out, "\t{name} = -{} - 1,", i32::MAX),
+            (true, _) => writeln!(out, "\t{name} = {value},"),
+            (false, false) => writeln!(out, "#define {name} UINT64_C({value})"),
+            (false, true) if *value == least => {
+                writeln!(out, "#define {name} (-INT64_C({}) - 1)", i64::MAX)
+            }
+            (false, true) => writeln!(out, "#define {name} INT64_C({value})"),
+        };
+    }
+    out.push_str(if is_enum { "};\n\n" } else { "\n" });
 }
 
 /// Whether a C compiler lays the members out in just this way.

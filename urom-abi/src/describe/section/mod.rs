@@ -16,6 +16,7 @@
 //! belongs to it, `Option` being 0 or 1. Offsets, sizes and alignments take 4 bytes, all other
 //! numbers 8. Any change of the layout takes another format number.
 
+mod layout;
 mod read;
 mod write;
 

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, Panic, ReadError};
-use crate::describe::{
-    Comparison, Condition, Constant, Count, Enum, EnumValue, Field, FieldKind, Given, Messages,
-    Payload, Presence, Protocol, Sign, Struct, StructField, Term, Type, Variant,
-};
+use super::{Build, Description, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN, ReadError};
+use crate::describe::{Comparison, Protocol, Sign, Term, Type};
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
 ///
@@ -28,7 +25,7 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     if let Some(description) = known.get(bytes) {
         return Ok(*description);
     }
-    let (protocol, build) = Reader { bytes, at: HEADER_LEN, keep: true }.all()?;
+    let (protocol, build) = Reader::new(bytes, true).all()?;
     let description = Description { protocol: Box::leak(Box::new(protocol)), build };
     known.insert(bytes.into(), description);
     Ok(description)
@@ -59,128 +56,58 @@ fn checked(bytes: &[u8]) -> Result<&[u8], ReadError> {
     let Some((bytes, _)) = own.filter(|(_, behind)| behind.iter().all(|byte| *byte == 0)) else {
         return Err(ReadError::Length { stated, found });
     };
-    Reader { bytes, at: HEADER_LEN, keep: false }.all()?;
+    Reader::new(bytes, false).all()?;
     Ok(bytes)
 }
 
 /// What was read before.
 static KNOWN: Mutex<BTreeMap<Box<[u8]>, Description>> = Mutex::new(BTreeMap::new());
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Whether what is read is leaked. Otherwise texts and lists are empty, and types are their
     /// mere sizes.
     keep: bool,
+    /// How deep the type that is read is nested.
+    depth: usize,
+    /// The size of the last integer type, and whether it has a sign: the values of an enum follow.
+    integer: (usize, bool),
 }
 
 impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8], keep: bool) -> Reader<'a> {
+        Reader { bytes, at: HEADER_LEN, keep, depth: 0, integer: (0, false) }
+    }
+
     fn all(&mut self) -> Result<(Protocol, Build), ReadError> {
-        let kit = self.text()?;
-        let panic = match self.choice()? {
-            0 => Panic::Unwind,
-            1 => Panic::Abort,
-            _ => return Err(self.malformed("what a panic does is not known")),
-        };
-        let protocol = Protocol {
-            name: self.text()?,
-            version: self.number()?,
-            commands: self.messages()?,
-            notifications: self.messages()?,
-        };
+        let (build, protocol) = (self.build()?, self.protocol()?);
         if self.at != self.bytes.len() {
             return Err(self.malformed("it ends before its bytes do"));
         }
-        Ok((protocol, Build { kit, panic }))
+        Ok((protocol, build))
     }
 
-    fn messages(&mut self) -> Result<Messages, ReadError> {
-        let (name, docs, tag) = (self.text()?, self.text()?, self.ty(0)?);
+    pub(super) fn tag(&mut self) -> Result<Type, ReadError> {
+        let tag = self.ty()?;
         if !matches!(tag, Type::Int { signed: false, .. }) {
             return Err(self.malformed("a tag's type is not an unsigned integer"));
         }
-        let (len, union_at) = (self.length()?, self.length()?);
-        Ok(Messages {
-            name,
-            docs,
-            tag,
-            len,
-            union_at,
-            header: self.list(Self::field)?,
-            variants: self.list(Self::variant)?,
-        })
+        Ok(tag)
     }
 
-    fn variant(&mut self) -> Result<Variant, ReadError> {
-        let (name, docs, tag) = (self.text()?, self.text()?, self.number()?);
-        let also = if self.truth()? { Some(self.number()?) } else { None };
-        let reply = self.optional()?;
-        Ok(Variant {
-            name,
-            docs,
-            tag,
-            also,
-            reply,
-            fields: self.list(Self::field)?,
-            payloads: self.list(Self::payload)?,
-        })
-    }
-
-    fn field(&mut self) -> Result<Field, ReadError> {
-        let (name, docs) = (self.text()?, self.text()?);
-        let kind = match self.choice()? {
-            0 => FieldKind::Plain,
-            1 => FieldKind::Echo,
-            2 => FieldKind::Address { of: self.text()? },
-            3 => FieldKind::Length { of: self.text()? },
-            4 => FieldKind::Selector { of: self.text()? },
-            _ => return Err(self.malformed("what a field is for is not known")),
+    pub(super) fn compares(&mut self) -> Result<Option<Comparison>, ReadError> {
+        let sign = match self.choice()? {
+            0 => return Ok(None),
+            sign => Sign::ALL.get(usize::from(sign) - 1).copied(),
         };
-        let (ty, offset, optional) = (self.ty(0)?, self.length()?, self.truth()?);
-        Ok(Field { name, docs, kind, ty, offset, optional })
+        let sign = sign.ok_or_else(|| self.malformed("a sign is of no known kind"))?;
+        Ok(Some(Comparison { left: self.term()?, sign, right: self.term()? }))
     }
 
-    fn payload(&mut self) -> Result<Payload, ReadError> {
-        let (name, docs, ty) = (self.text()?, self.text()?, self.ty(0)?);
-        let count = match self.choice()? {
-            0 => Count::Word(self.text()?),
-            1 => Count::Fixed(self.count()?),
-            2 => {
-                let text = self.text()?;
-                let term = if self.truth()? { Some(self.term()?) } else { None };
-                Count::Given(Given { text, term })
-            }
-            _ => return Err(self.malformed("how many elements a payload has is not known")),
-        };
-        let address = self.optional()?;
-        let presence = match self.choice()? {
-            0 => Presence::Always,
-            1 => Presence::ByAddress,
-            2 => Presence::Registered,
-            3 => Presence::When(self.condition()?),
-            _ => return Err(self.malformed("what says that a payload is there is not known")),
-        };
-        let (constants, optional) = (self.list(Self::constant)?, self.truth()?);
-        Ok(Payload { name, docs, ty, count, address, presence, constants, optional })
-    }
-
-    fn condition(&mut self) -> Result<Condition, ReadError> {
-        let text = self.text()?;
-        let compares = match self.choice()? {
-            0 => None,
-            sign => {
-                let known = Sign::ALL.get(usize::from(sign) - 1).copied();
-                let sign = known.ok_or_else(|| self.malformed("a sign is of no known kind"))?;
-                Some(Comparison { left: self.term()?, sign, right: self.term()? })
-            }
-        };
-        Ok(Condition { text, compares })
-    }
-
-    fn term(&mut self) -> Result<Term, ReadError> {
+    pub(super) fn term(&mut self) -> Result<Term, ReadError> {
         Ok(match self.choice()? {
-            1 => Term::Number(self.signed(false)?),
-            2 => Term::Number(self.signed(true)?),
+            sign @ (1 | 2) => Term::Number(self.signed(sign)?),
             3 => Term::Field(self.text()?),
             4 => Term::Length(self.text()?),
             5 => Term::Constant(self.text()?),
@@ -188,109 +115,94 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A number of 64 bits whose sign is known.
-    fn signed(&mut self, negative: bool) -> Result<i128, ReadError> {
+    /// A number of 64 bits: `sign` is 1, or 2 when it is negative.
+    fn signed(&mut self, sign: u8) -> Result<i128, ReadError> {
         let number = self.number()?;
-        if !negative {
-            return Ok(number.into());
+        match number as i64 {
+            _ if sign == 1 => Ok(number.into()),
+            value if value < 0 => Ok(value.into()),
+            _ => Err(self.malformed("a negative constant is not negative")),
         }
-        let value = number as i64;
-        if value >= 0 {
-            return Err(self.malformed("a negative constant is not negative"));
-        }
-        Ok(value.into())
     }
 
-    fn constant(&mut self) -> Result<Constant, ReadError> {
-        let name = self.text()?;
-        let value = match self.choice()? {
-            0 => None,
-            1 => Some(self.signed(false)?),
-            2 => Some(self.signed(true)?),
-            _ => return Err(self.malformed("what a constant is is not known")),
-        };
-        Ok(Constant { name, value })
+    pub(super) fn known_number(&mut self) -> Result<Option<i128>, ReadError> {
+        match self.choice()? {
+            0 => Ok(None),
+            sign @ (1 | 2) => self.signed(sign).map(Some),
+            _ => Err(self.malformed("what a constant is is not known")),
+        }
     }
 
-    fn ty(&mut self, depth: usize) -> Result<Type, ReadError> {
-        if depth > MAX_DEPTH {
+    pub(super) fn ty(&mut self) -> Result<Type, ReadError> {
+        if self.depth > MAX_DEPTH {
             return Err(self.malformed("a type is nested too deep"));
         }
+        self.depth += 1;
+        let opaque = |size, align| Type::Opaque { name: "", size, align };
         let ty = match self.choice()? {
-            0 => {
-                let (bytes, signed) = self.integer()?;
-                return Ok(Type::Int { bytes, signed });
-            }
-            1 => {
-                let bytes = self.length()?;
-                if !matches!(bytes, 4 | 8) {
+            0 => Type::Int { bytes: self.bytes()?, signed: self.sign()? },
+            1 => match self.length()? {
+                bytes @ (4 | 8) => Type::Float { bytes },
+                _ => {
                     return Err(self.malformed("there is no floating-point number of this size"));
                 }
-                return Ok(Type::Float { bytes });
-            }
+            },
             2 => {
-                let (of, len) = (self.ty(depth + 1)?, self.count()?);
-                if of.size().checked_mul(len).is_none_or(|size| size > u32::MAX as usize) {
-                    return Err(self.malformed("an array has 4 GiB or more"));
-                }
-                if !self.keep {
-                    return Ok(Type::Opaque { name: "", size: of.size() * len, align: of.align() });
-                }
-                Type::Array { of: Box::leak(Box::new(of)), len }
+                let (of, len) = (self.ty()?, self.count()?);
+                let size = of.size().checked_mul(len).filter(|size| *size <= u32::MAX as usize);
+                let size = size.ok_or_else(|| self.malformed("an array has 4 GiB or more"))?;
+                self.kept(of).map_or(opaque(size, of.align()), |of| Type::Array { of, len })
             }
             3 => {
-                let (name, docs, size, align) =
-                    (self.text()?, self.text()?, self.length()?, self.align()?);
-                let fields = self.list(|reader| reader.member(depth + 1))?;
-                if !self.keep {
-                    return Ok(Type::Opaque { name, size, align });
-                }
-                Type::Struct(Box::leak(Box::new(Struct { name, docs, size, align, fields })))
+                let of = self.structure()?;
+                self.kept(of).map_or(opaque(of.size, of.align), Type::Struct)
             }
             4 => Type::Opaque { name: self.text()?, size: self.length()?, align: self.align()? },
             5 => Type::Bool,
             6 => Type::Char,
             7 => Type::Utf8,
             8 => {
-                let (name, docs, (bytes, signed)) = (self.text()?, self.text()?, self.integer()?);
-                let values = self.list(|reader| reader.value(bytes, signed))?;
-                if !self.keep {
-                    return Ok(Type::Int { bytes, signed });
-                }
-                Type::Enum(Box::leak(Box::new(Enum { name, docs, bytes, signed, values })))
+                let of = self.enumeration()?;
+                self.kept(of).map_or(opaque(of.bytes, of.bytes), Type::Enum)
             }
             _ => return Err(self.malformed("a type is of no known kind")),
         };
+        self.depth -= 1;
         Ok(ty)
     }
 
-    /// The size of an integer, and whether it has a sign.
-    fn integer(&mut self) -> Result<(usize, bool), ReadError> {
-        let (bytes, signed) = (self.length()?, self.truth()?);
-        if !matches!(bytes, 1 | 2 | 4 | 8) {
-            return Err(self.malformed("there is no integer of this size"));
-        }
-        Ok((bytes, signed))
+    fn kept<T>(&self, value: T) -> Option<&'static T> {
+        self.keep.then(|| &*Box::leak(Box::new(value)))
     }
 
-    fn value(&mut self, bytes: usize, signed: bool) -> Result<EnumValue, ReadError> {
-        let (name, docs, number) = (self.text()?, self.text()?, self.number()?);
+    /// The size of an integer.
+    pub(super) fn bytes(&mut self) -> Result<usize, ReadError> {
+        self.integer.0 = self.length()?;
+        if !matches!(self.integer.0, 1 | 2 | 4 | 8) {
+            return Err(self.malformed("there is no integer of this size"));
+        }
+        Ok(self.integer.0)
+    }
+
+    /// Whether it has a sign.
+    pub(super) fn sign(&mut self) -> Result<bool, ReadError> {
+        self.integer.1 = self.truth()?;
+        Ok(self.integer.1)
+    }
+
+    pub(super) fn enum_number(&mut self) -> Result<i128, ReadError> {
+        let ((bytes, signed), number) = (self.integer, self.number()?);
         let value = if signed { i128::from(number as i64) } else { i128::from(number) };
         let modulus = 1i128 << (8 * bytes);
         let range = if signed { -modulus / 2..modulus / 2 } else { 0..modulus };
         if !range.contains(&value) {
             return Err(self.malformed("a value of an enum is larger than the enum"));
         }
-        Ok(EnumValue { name, docs, value })
-    }
-
-    fn member(&mut self, depth: usize) -> Result<StructField, ReadError> {
-        let (name, docs, offset) = (self.text()?, self.text()?, self.length()?);
-        Ok(StructField { name, docs, offset, ty: self.ty(depth)? })
+        Ok(value)
     }
 
     /// The elements of a list. Each takes bytes, so their number is bounded by what there is.
-    fn list<T>(
+    pub(super) fn list<T>(
         &mut self,
         item: impl Fn(&mut Self) -> Result<T, ReadError>,
     ) -> Result<&'static [T], ReadError> {
@@ -302,18 +214,18 @@ impl<'a> Reader<'a> {
         Ok(if self.keep { Box::leak(items.into_boxed_slice()) } else { &[] })
     }
 
-    fn optional(&mut self) -> Result<Option<&'static str>, ReadError> {
-        if self.truth()? { self.text().map(Some) } else { Ok(None) }
+    pub(super) fn docs(&mut self) -> Result<&'static str, ReadError> {
+        self.text()
     }
 
-    fn text(&mut self) -> Result<&'static str, ReadError> {
+    pub(super) fn text(&mut self) -> Result<&'static str, ReadError> {
         let len = self.length()?;
         let bytes = self.take(len)?;
         let text = std::str::from_utf8(bytes).map_err(|_| self.malformed("a text is not UTF-8"))?;
         Ok(if self.keep { Box::leak(Box::from(text)) } else { "" })
     }
 
-    fn align(&mut self) -> Result<usize, ReadError> {
+    pub(super) fn align(&mut self) -> Result<usize, ReadError> {
         let align = self.length()?;
         if align.is_power_of_two() {
             Ok(align)
@@ -322,7 +234,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn truth(&mut self) -> Result<bool, ReadError> {
+    pub(super) fn truth(&mut self) -> Result<bool, ReadError> {
         match self.choice()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -330,19 +242,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn choice(&mut self) -> Result<u8, ReadError> {
+    pub(super) fn choice(&mut self) -> Result<u8, ReadError> {
         self.array().map(|[byte]: [u8; 1]| byte)
     }
 
-    fn length(&mut self) -> Result<usize, ReadError> {
+    pub(super) fn length(&mut self) -> Result<usize, ReadError> {
         self.array().map(|bytes| u32::from_le_bytes(bytes) as usize)
     }
 
-    fn count(&mut self) -> Result<usize, ReadError> {
+    pub(super) fn count(&mut self) -> Result<usize, ReadError> {
         self.array().map(usize::from_le_bytes)
     }
 
-    fn number(&mut self) -> Result<u64, ReadError> {
+    pub(super) fn number(&mut self) -> Result<u64, ReadError> {
         self.array().map(u64::from_le_bytes)
     }
 
@@ -358,7 +270,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    fn malformed(&self, problem: &'static str) -> ReadError {
+    pub(super) fn malformed(&self, problem: &'static str) -> ReadError {
         ReadError::Malformed { at: self.at, problem }
     }
 }
