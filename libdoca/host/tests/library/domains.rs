@@ -47,9 +47,6 @@ fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
         let once = [(S::IDLE, S::STARTING), (S::STARTING, S::RUNNING), (S::RUNNING, S::IDLE)];
         assert_eq!(CHANGES.take(), once.repeat(3));
         assert!(party.is_called_by_this_thread());
-        domain.destroy();
-        worker.end(&engine);
-        service.end();
     });
 }
 
@@ -137,7 +134,6 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(c!(doca_urom_worker_destroy(domain.raw.cast())), INVALID);
         domain.end();
         assert_eq!(c!(doca_urom_domain_destroy(domain.raw)), INVALID);
-        other.end(engine);
     });
 }
 
@@ -176,7 +172,6 @@ fn a_start_without_what_it_needs_says_what_and_stays_idle() {
         assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
         domain.run(engine);
         assert_eq!(failure(domain.ctx), "");
-        domain.end();
     });
 }
 
@@ -216,8 +211,6 @@ fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
         domain.end();
         engine.is_quiet(1000);
         assert_eq!(party.counts(), (0, 0));
-        worker.end(&engine);
-        service.end();
     });
 }
 
@@ -239,7 +232,6 @@ fn functions_may_progress_and_stop_the_domain_they_belong_to() {
         party.inside = None;
         party.gathers.store(0, Ordering::Relaxed);
         domain.run(engine);
-        domain.end();
     });
 }
 
@@ -262,6 +254,5 @@ fn a_start_that_was_stopped_leaves_nothing_behind_for_the_next() {
             engine.is_quiet(100);
             domain.stop();
         }
-        domain.destroy();
     });
 }

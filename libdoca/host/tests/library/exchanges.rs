@@ -210,7 +210,6 @@ fn megabytes_of_handles_are_exchanged_and_found() {
             domain.end();
             workers[at].end(&engines[at]);
         }
-        services.into_iter().for_each(TestService::end);
     });
 }
 
@@ -254,7 +253,6 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
             engine.progress();
         }
         assert_eq!(state(domain.ctx), CtxState::RUNNING);
-        domain.end();
     });
 }
 
@@ -286,7 +284,6 @@ fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
         before.end();
         two.meet(&domains);
         assert_eq!(found(), OK);
-        domains.into_iter().for_each(TestDomain::end);
     });
 }
 
@@ -304,7 +301,6 @@ fn a_domain_runs_nowhere_before_all_workers_of_all_participants_have_its_table()
         two.engines[0].is_quiet(10_000);
         assert_eq!(state(domains[0].ctx), CtxState::STARTING);
         meet(&[(two.engines[0], &domains[0]), (two.engines[1], &domains[1])]);
-        domains.into_iter().for_each(TestDomain::end);
     });
 }
 
@@ -339,7 +335,5 @@ fn a_start_that_is_taken_back_half_way_leaves_the_worker_to_others() {
             assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
             short.stop();
         }
-        long.destroy();
-        short.destroy();
     });
 }

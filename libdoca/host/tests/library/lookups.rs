@@ -23,8 +23,6 @@ fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
         let service = TestService::start(at, &engine);
         let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
         body(&engine, workers);
-        workers.iter().for_each(|worker| worker.end(&engine));
-        service.end();
     });
 }
 
@@ -52,7 +50,6 @@ fn every_plugin_finds_its_own_address_at_every_member() {
         }
         domain.stop();
         assert_eq!(addresses(7), [UNKNOWN; 3], "nor after it stopped");
-        domain.destroy();
     });
 }
 
@@ -127,7 +124,6 @@ fn what_a_look_up_gave_stays_after_the_domain_stopped() {
         }
         assert_eq!(ask(engine, &worker, op::MKEY, 5, 0), UNKNOWN);
         assert_eq!(ask(engine, &worker, op::KEPT, 0, 0), handle(&key));
-        domain.destroy();
     });
 }
 
@@ -195,9 +191,6 @@ fn a_host_that_leaves_takes_its_domains_along() {
             engines[which].is_quiet(1000);
             domain.end();
         }
-        workers[1].destroy();
-        workers[0].end(&engines[0]);
-        services.into_iter().for_each(TestService::end);
     });
 }
 
@@ -244,11 +237,6 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     assert_eq!(state(there.ctx), CtxState::IDLE);
     assert_eq!(state(again.ctx), CtxState::RUNNING);
     other.is_quiet(1000);
-    again.end();
-    counterpart.destroy();
-    there.destroy();
-    left.end(&engine);
-    service.end();
 }
 
 fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
@@ -271,8 +259,6 @@ fn a_worker_that_answers_nobody_holds_a_stop_up_for_a_moment_only() {
     kill_process(pid, Signal::KILL).unwrap();
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
@@ -304,7 +290,6 @@ fn threads_of_a_plugin_find_all_or_nothing_while_domains_start_and_stop() {
             counts[0] > 0 && counts[1] > 0 && counts[2] == 0,
             "found, missed, wrong: {counts:?}"
         );
-        domains.into_iter().for_each(TestDomain::destroy);
     });
 }
 
@@ -335,9 +320,6 @@ fn participants_on_threads_of_their_own_meet() {
                             own.send((other, ask(&engine, worker, op::ADDR, other, 0))).unwrap();
                         }
                     }
-                    domain.end();
-                    workers.iter().for_each(|worker| worker.end(&engine));
-                    service.end();
                 });
             }
         });

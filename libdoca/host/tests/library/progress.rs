@@ -36,8 +36,6 @@ fn a_command_comes_back_and_progress_shows_nothing_else() {
         assert_eq!(engine.next(), 1);
         assert_eq!(state(worker.ctx), CtxState::IDLE);
         engine.is_quiet(1000);
-        worker.destroy();
-        service.end();
     });
 }
 
@@ -57,8 +55,6 @@ fn completions_come_one_a_call_in_the_order_of_the_answers() {
             assert_eq!(done.iter().map(|done| done.task).collect::<Vec<_>>(), [expected]);
         }
         engine.is_quiet(1000);
-        worker.end(&engine);
-        service.end();
     });
 }
 
@@ -104,8 +100,6 @@ fn messages_of_any_length_keep_their_order() {
             assert!(done.response == Some(payload));
         }
     }
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -158,7 +152,6 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
                     ask.wait();
                     engine.is_quiet(100);
                     ask.wait();
-                    worker.end(&engine);
                 });
             }
             // The service's engine is quiet while the workers start on others.
@@ -172,7 +165,6 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
             engine.is_quiet(1000);
             ask.wait();
         });
-        service.end();
     });
 }
 
@@ -201,9 +193,6 @@ fn a_worker_at_another_address_works_and_its_loss_is_noticed() {
         assert_eq!(engine.next(), 1);
     }
     assert_ne!(take_done().remove(0).status, OK);
-    worker.destroy();
-    engine.until_idle(service.ctx);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 thread_local! {
@@ -265,6 +254,6 @@ fn every_change_of_state_is_told() {
         ];
         assert_eq!(CHANGES.take(), expected);
         let other = new_service(&At::Environment);
-        assert_eq!(c!(doca_urom_service_destroy(other.raw)), OK);
+        other.destroy();
     });
 }

@@ -43,7 +43,7 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
         c!(doca_urom_service_set_max_comm_msg_size(service.raw, 3))
     });
     warns(&["device is NULL"], || c!(doca_urom_service_set_dev(service.raw, null_mut())));
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 
     let service = TestService::start(&At::Embedded(plugins.path()), &engine);
     let worker = TestWorker::new(service.raw, &engine, 1, 4);
@@ -61,8 +61,6 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
         c!(doca_urom_worker_set_env(worker.raw, strings.as_ptr(), 2))
     });
     assert_eq!(refused, INVALID);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
@@ -83,8 +81,6 @@ fn a_count_of_tasks_that_is_no_power_of_two_is_taken_with_a_warning() {
     for task in tasks {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
     }
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -106,8 +102,6 @@ fn a_payload_that_is_too_long_is_explained_when_it_is_set_and_when_it_is_submitt
     let outside = data.wrapping_byte_sub(64);
     warns(&["outside", "doca_buf_get_data"], || c!(doca_buf_set_data(buf, outside, 8)));
     assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -150,18 +144,15 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     crate::support::take_done();
-    worker.destroy();
-    service.end();
 }
 
 #[test]
 fn a_service_without_plugins_and_the_devices_there_are_are_told() {
     let engine = Engine::new();
     let plugins = Plugins::empty();
-    let service = warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
+    warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
         TestService::start(&At::Embedded(plugins.path()), &engine)
     });
-    service.end();
     let (mut list, mut count) = (null_mut(), 0);
     let code = says(tracing::Level::DEBUG, &["the devices are", "UROM_DEVICE"], || {
         c!(doca_devinfo_create_list(&mut list, &mut count))

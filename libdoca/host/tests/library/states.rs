@@ -5,7 +5,6 @@ use std::ffi::{CString, c_char};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::ptr::{null, null_mut};
-use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
@@ -15,7 +14,9 @@ use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd, embedded};
-use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, failed_start, failure, has, new_service, state,
+};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 const BAD: DocaError = DocaError::BAD_STATE;
@@ -165,7 +166,7 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
     assert_eq!(c!(doca_urom_worker_set_gid(worker, 4)), OK);
     assert_eq!((c!(doca_urom_worker_get_gid(worker, &mut gid)), gid), (OK, 4));
     assert_eq!(c!(doca_urom_worker_destroy(worker)), OK);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn a_context_of_one_kind_is_not_taken_for_another() {
     let engine = Engine::new();
     assert_eq!(c!(doca_urom_service_destroy(engine.0.cast())), INVALID);
     assert_eq!(c!(doca_ctx_start(engine.0.cast())), INVALID);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
     assert_eq!(c!(doca_ctx_start(service.ctx)), DocaError::NOT_CONNECTED);
     assert!(failure(service.ctx).contains("doca_pe_connect_ctx"));
     assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    service.connect(&engine);
     assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), DocaError::NOT_PERMITTED);
     let worker = TestWorker::new(service.raw, &engine, 1, 1);
     let mut task = null_mut();
@@ -226,8 +227,6 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
         c!(doca_urom_worker_set_env(worker.raw, [c"A=1".as_ptr().cast_mut()].as_ptr(), 1)),
         BAD
     );
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -248,7 +247,6 @@ fn a_worker_without_what_it_needs_does_not_start() {
     fails(INVALID, "doca_urom_worker_set_plugins");
     engine.is_quiet(1000);
     assert_eq!(c!(doca_urom_worker_destroy(raw)), OK);
-    service.end();
 }
 
 #[test]
@@ -257,7 +255,7 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     let uromd = Uromd::start_with(&plugins, &["--cpus", "0-7"]);
     let engine = Engine::new();
     let service = new_service(&At::Address(uromd.address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    service.connect(&engine);
     let worker = TestWorker::new(service.raw, &engine, 1, 1);
     let outside: CpuSet = "7-8".parse().unwrap();
     assert_eq!(c!(doca_urom_worker_set_cpuset(worker.raw, outside)), OK);
@@ -267,8 +265,6 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     assert_eq!(cpus.to_string(), "0-7");
     assert_eq!(c!(doca_ctx_start(worker.ctx)), INVALID);
     has(&failure(worker.ctx), &["7-8", "0-7"]);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
@@ -279,23 +275,13 @@ fn a_service_without_plugins_says_so() {
     let (mut list, mut count) = (null(), 7);
     let code = c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count));
     assert_eq!((code, count), (DocaError::NOT_FOUND, 7));
-    service.end();
 }
 
-/// Starts a service that must fail; how it failed, and that it took less than 5 s.
-fn failed_start(address: SocketAddr) -> (DocaError, String) {
-    let engine = Engine::new();
-    let service = new_service(&At::Address(address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    let begin = Instant::now();
-    let code = c!(doca_ctx_start(service.ctx));
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
-    assert_eq!(state(service.ctx), CtxState::IDLE);
-    let text = failure(service.ctx);
-    has(&text, &[&address.to_string(), "the test"]);
-    engine.is_quiet(100);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
-    (code, text)
+/// Starts a service that must fail with `code`, where it was told to look, and this reason.
+fn fails(address: SocketAddr, expected: DocaError, reason: &str) {
+    let (code, text) = failed_start(&At::Address(address));
+    assert_eq!(code, expected, "{text}");
+    has(&text, &[&address.to_string(), "the test", reason]);
 }
 
 #[test]
@@ -311,16 +297,14 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
             host.write_all(&[0; OPENING_LEN]).unwrap();
         }
     });
-    let (code, text) = failed_start(address);
-    assert_eq!(code, DocaError::CONNECTION_RESET, "{text}");
-    has(&text, &["closed the connection before it had listed its plugins"]);
+    let reason = "closed the connection before it had listed its plugins";
+    fails(address, DocaError::CONNECTION_RESET, reason);
 }
 
 #[test]
 fn a_listener_that_says_nothing_is_given_up_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (code, text) = failed_start(listener.local_addr().unwrap());
-    assert_eq!(code, DocaError::TIME_OUT, "{text}");
+    fails(listener.local_addr().unwrap(), DocaError::TIME_OUT, "");
 }
 
 #[test]
@@ -332,9 +316,7 @@ fn a_listener_that_is_no_daemon_is_named() {
         std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let (code, text) = failed_start(address);
-    assert_eq!(code, DocaError::NOT_CONNECTED, "{text}");
-    has(&text, &["not a UROM service"]);
+    fails(address, DocaError::NOT_CONNECTED, "not a UROM service");
     server.join().unwrap();
 }
 
@@ -363,7 +345,7 @@ fn a_device_is_open_until_it_is_closed_and_not_while_a_service_has_it() {
     assert_eq!(c!(doca_urom_service_set_dev(service.raw, dev)), OK);
     assert_eq!(c!(doca_dev_close(dev)), OK);
     assert_eq!(c!(doca_dev_close(dev)), DocaError::IN_USE);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
     assert_eq!(c!(doca_dev_close(dev)), OK);
     assert_eq!(c!(doca_dev_close(dev)), INVALID);
 }
