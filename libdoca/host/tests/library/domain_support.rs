@@ -32,6 +32,16 @@ pub fn with_seekers(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
+/// An engine and workers, at a daemon of its own and at the embedded service.
+pub fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
+    with_seekers(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
+        body(&engine, workers);
+    });
+}
+
 /// An engine with a service and a worker.
 pub fn with_one(body: impl FnOnce(&Engine, &TestService, TestWorker)) {
     let plugins = Plugins::seekers();

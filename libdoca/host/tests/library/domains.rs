@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
 
-use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers};
+use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers, with_workers};
 use crate::rally::{Fault, ROUNDS, Rally};
 use crate::support::{Engine, OK, TestService, failure, has, state};
 
@@ -24,16 +24,13 @@ unsafe extern "C" fn note_change(_: Data, ctx: *mut Ctx, previous: CtxState, nex
 
 #[test]
 fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
-    with_seekers(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = seeker(service.raw, &engine, 1);
+    with_workers(|engine, [worker]| {
         let party = Rally::new(1).party(0);
-        let domain = TestDomain::new(&engine, &party, &[(7, worker)]);
+        let domain = TestDomain::new(engine, &party, &[(7, worker)]);
         CHANGES.take();
         assert_eq!(c!(doca_ctx_set_state_changed_cb(domain.ctx, Some(note_change))), OK);
         for times in 1..=3 {
-            domain.run(&engine);
+            domain.run(engine);
             // Nothing more is to be seen until a task completes.
             engine.is_quiet(20_000);
             assert_eq!(party.counts(), (ROUNDS * times, ROUNDS * times));

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
-use std::time::Instant;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -24,7 +23,7 @@ use urom_wire::ucx_context::context;
 use zerocopy::IntoBytes;
 
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failed_start, failure, has, state,
+    At, Engine, OK, TestService, TestWorker, as_task, failed_start, failure, has, state, until,
 };
 
 /// What the fake daemon gives as the ticket, and the pass that follows from it.
@@ -153,11 +152,10 @@ impl Attached {
 
     /// Progresses until so many commands have come in all.
     fn wait_for(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.slots.borrow().len() < count {
-            assert!(Instant::now() < deadline, "no command comes");
+        until("no command comes", || {
             self.worker.progress();
-        }
+            self.slots.borrow().len() >= count
+        });
     }
 
     fn frame(&self, slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {

@@ -8,23 +8,13 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 use crate::domain_support::{
-    TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers,
+    TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers, with_workers,
 };
 use crate::processes::{Plugins, daemon_of};
 use crate::rally::Rally;
-use crate::support::{Engine, OK, PATIENCE, TestService, TestWorker, failure, has, state};
+use crate::support::{Engine, OK, TestService, TestWorker, failure, has, state, until};
 
 const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
-
-/// An engine and workers, at a daemon of its own and at the embedded service.
-fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
-    with_seekers(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
-        body(&engine, workers);
-    });
-}
 
 #[test]
 fn every_plugin_finds_its_own_address_at_every_member() {
@@ -182,10 +172,7 @@ fn a_host_that_leaves_takes_its_domains_along() {
         // Without a word about its domain, which keeps running without it.
         workers[1].stop(&engines[1]);
         assert_eq!(state(domains[1].0.ctx), CtxState::RUNNING);
-        let deadline = Instant::now() + PATIENCE;
-        while found(1) == OK {
-            assert!(Instant::now() < deadline, "it is still there");
-        }
+        until("it is still there", || found(1) != OK);
         assert_eq!((found(0), found(1)), (OK, DocaError::NOT_FOUND));
         for (which, (domain, _)) in domains.into_iter().enumerate() {
             engines[which].is_quiet(1000);
@@ -221,11 +208,9 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     let (theirs, text) = counterpart.reason();
     assert_eq!(theirs, code);
     has(&text, &["participant 0 of the domain failed"]);
-    let deadline = Instant::now() + PATIENCE;
-    while [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] != [UNKNOWN; 2]
-    {
-        assert!(Instant::now() < deadline, "they still know each other");
-    }
+    until("they still know each other", || {
+        [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] == [UNKNOWN; 2]
+    });
     domain.destroy();
     right.destroy();
     // One that runs stays, for its other workers.

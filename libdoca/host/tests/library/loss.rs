@@ -11,6 +11,7 @@ use urom_wire::test_queues::{Queues, ran_alone};
 use crate::processes::{Plugins, Uromd, daemon, daemon_of, op};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, has, state, take_done,
+    until,
 };
 
 /// The process of a worker with the obedient plugin.
@@ -133,15 +134,12 @@ fn answers_that_came_before_the_loss_are_delivered() {
 }
 
 fn wait_gone(pid: Pid) {
-    let deadline = Instant::now() + crate::support::PATIENCE;
     let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
-    while let Ok(text) = std::fs::read_to_string(&stat) {
-        if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') {
-            return;
-        }
-        assert!(Instant::now() < deadline, "process {pid:?} does not end");
+    until("the process does not end", || {
         std::thread::yield_now();
-    }
+        let text = std::fs::read_to_string(&stat).unwrap_or_else(|_| ") Z".to_owned());
+        text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    });
 }
 
 unsafe extern "C" fn expect_loss(

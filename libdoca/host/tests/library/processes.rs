@@ -125,12 +125,12 @@ pub fn with_both(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
-/// The same with an engine, a service, and a worker for eight tasks.
+/// The same with an engine, a service, and a worker for 16 tasks.
 pub fn with_both_workers(body: impl Fn(&Engine, &TestService, &TestWorker)) {
     with_both(|at| {
         let engine = Engine::new();
         let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 7, 8);
+        let worker = TestWorker::start(service.raw, &engine, 7, 16);
         body(&engine, &service, &worker);
     });
 }

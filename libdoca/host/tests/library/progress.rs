@@ -6,7 +6,9 @@ use std::ptr::null_mut;
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
 
-use crate::processes::{Plugins, Uromd, daemon_of, op, with_both, with_service, with_worker};
+use crate::processes::{
+    Plugins, Uromd, daemon_of, op, with_both, with_both_workers, with_service, with_worker,
+};
 use crate::queries::ids_of;
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release,
@@ -41,10 +43,7 @@ fn a_command_comes_back_and_progress_shows_nothing_else() {
 
 #[test]
 fn completions_come_one_a_call_in_the_order_of_the_answers() {
-    with_both(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 7, 16);
+    with_both_workers(|engine, _, worker| {
         let tasks: Vec<usize> =
             (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
         engine.is_quiet(10_000);
