@@ -53,7 +53,7 @@ macro_rules! own {
     };
 }
 
-/// Functions that give a context's own part (`INVALID_VALUE` for one of another kind), and its name.
+/// Functions that give a context's own part (`INVALID_VALUE` for another kind), and its name.
 macro_rules! kinds {
     ($($name:ident: $kind:ident;)*) => {
         fn name(&self) -> &'static str {

@@ -42,7 +42,10 @@ fn is_nothing<T: Copy + 'static>(answer: T) -> bool {
 /// Calls all functions with NULL for the first argument, and zeros for all others.
 macro_rules! call_all {
     (urom { $($urom:tt)* } core { $($core:tt)* }) => { call_all! { $($urom)* $($core)* } };
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)?;)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)?;
+    )*) => {$(
         assert!(is_nothing(c!($name($(zero(stringify!($argument))),*))), stringify!($name));
     )*};
 }
