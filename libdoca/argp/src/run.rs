@@ -1,6 +1,6 @@
 //! `doca_argp_start`: reads the command line and its files, then acts on the flags.
 
-use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_void};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,8 +19,6 @@ unsafe extern "C" {
     safe fn doca_log_level_set_global_lower_limit(level: u32) -> DocaError;
     safe fn doca_log_level_set_global_sdk_limit(level: u32) -> DocaError;
 }
-#[cfg(test)]
-use without_common::{doca_log_level_set_global_lower_limit, doca_log_level_set_global_sdk_limit};
 
 /// What the program is called when nobody says: by the path it was started with.
 pub(crate) fn file_name(path: &CStr) -> String {
@@ -44,11 +42,16 @@ pub(crate) unsafe fn run(start: &Start, program: &str, args: &[&CStr]) -> Result
     let found = with_files(flags, given)?;
     check_mandatory(flags, &found)?;
     for Found { flag, value } in &found {
-        match (flags[*flag].action, value) {
-            (Action::LogLevel, Value::Int(level)) => log_level(&flags[*flag], *level)?,
-            (Action::SdkLogLevel, Value::Int(level)) => sdk_log_level(&flags[*flag], *level)?,
-            _ => {}
-        }
+        let (flag, Value::Int(level)) = (&flags[*flag], value) else { continue };
+        let level = level.unsigned_abs();
+        let set = match flag.action {
+            Action::LogLevel => doca_log_level_set_global_lower_limit(level),
+            Action::SdkLogLevel => doca_log_level_set_global_sdk_limit(level),
+            _ => continue,
+        };
+        set.check().map_err(|code| {
+            refusal!(code = code, "flag {flag}: the log does not take the level: {code}")
+        })?;
     }
     for Found { flag, value } in found {
         let flag = &flags[flag];
@@ -124,21 +127,8 @@ unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
     }
 }
 
-/// Sets what the program logs: the lower limit of all its backends.
-fn log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
-    let set = doca_log_level_set_global_lower_limit(number.unsigned_abs());
-    set.check().map_err(|code| not_set(flag, code))
-}
-
-/// Sets what the libraries log.
-fn sdk_log_level(flag: &Flag, number: c_int) -> Result<(), Refusal> {
-    let set = doca_log_level_set_global_sdk_limit(number.unsigned_abs());
-    set.check().map_err(|code| not_set(flag, code))
-}
-
-fn not_set(flag: &Flag, code: DocaError) -> Refusal {
-    refusal!(code = code, "flag {flag}: the log does not take the level: {code}")
-}
+#[cfg(test)]
+use without_common::{doca_log_level_set_global_lower_limit, doca_log_level_set_global_sdk_limit};
 
 /// Unit tests parse, and are not linked with libdoca_common: nothing of theirs reaches its log.
 #[cfg(test)]

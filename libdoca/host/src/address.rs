@@ -29,19 +29,10 @@ pub(super) struct Address {
     remedy: &'static str,
 }
 
-/// What calls asked for, which goes before the environment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Wish {
-    #[default]
-    Environment,
-    Address(Address),
-    /// The embedded service, with this plugin path instead of the variable's.
-    Embedded(Option<OsString>),
-}
-
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Daemon(Address),
+    /// The embedded service, perhaps with a plugin path instead of the variable's.
     Embedded(Option<OsString>),
 }
 
@@ -101,16 +92,16 @@ impl Address {
         let tried =
             if tried.to_string() == shown { String::new() } else { format!(", tried as {tried}") };
         let at = format!("at {shown}{tried} ({origin})");
+        let absent = |why: &dyn std::fmt::Display| {
+            failure!(
+                NOT_CONNECTED,
+                "no UROM daemon answers {at}: {why}: start uromd there or correct {remedy}"
+            )
+        };
         match error {
             // Without the words of a stream that broke: there never was one.
-            StreamError::Io(error) => failure!(
-                NOT_CONNECTED,
-                "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
-            ),
-            StreamError::Hello(HelloError::NotUrom) => failure!(
-                NOT_CONNECTED,
-                "no UROM daemon answers {at}: {error}: start uromd there or correct {remedy}"
-            ),
+            StreamError::Io(error) => absent(error),
+            StreamError::Hello(HelloError::NotUrom) => absent(error),
             // A service answers, and the keys differ.
             StreamError::Key(_) => {
                 failure!(
@@ -166,13 +157,8 @@ fn split(text: &str) -> Option<(String, Option<u16>)> {
     }
 }
 
-/// Decides: a call's wish, else the file that the environment names, else the embedded service.
-pub(super) fn decide(wish: &Wish, pci_address: Option<&str>) -> Result<Target, Failure> {
-    match wish {
-        Wish::Address(address) => return Ok(Target::Daemon(address.clone())),
-        Wish::Embedded(path) => return Ok(Target::Embedded(path.clone())),
-        Wish::Environment => {}
-    }
+/// Decides where no call did: the file that the environment names, else the embedded service.
+pub(super) fn of_environment(pci_address: Option<&str>) -> Result<Target, Failure> {
     let Some(file) = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty()) else {
         return Ok(Target::Embedded(None));
     };
@@ -397,13 +383,5 @@ mod tests {
                 failure.text
             );
         }
-    }
-
-    #[test]
-    fn a_call_wins_over_the_environment() {
-        let address = Address::parse("h:1", None).unwrap();
-        assert_eq!(decide(&Wish::Address(address.clone()), None), Ok(Target::Daemon(address)));
-        let path = Some(OsString::from("/p"));
-        assert_eq!(decide(&Wish::Embedded(path.clone()), None), Ok(Target::Embedded(path)));
     }
 }

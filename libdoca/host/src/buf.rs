@@ -117,16 +117,16 @@ impl Buffer {
         let offset = data.addr().wrapping_sub(self.head.get().addr());
         let Some(room) = self.capacity.get().checked_sub(offset) else {
             self.refused.set(DocaError::INVALID_VALUE);
-            tracing::warn!(
-                target: "urom_library",
+            log!(
+                warn,
                 "doca_buf_set_data: the data begins outside of its buffer of {} bytes: begin at what doca_buf_get_data gives",
                 self.capacity.get()
             );
             return Err(DocaError::INVALID_VALUE);
         };
         if len > room {
-            tracing::warn!(
-                target: "urom_library",
+            log!(
+                warn,
                 "doca_buf_set_data: {len} bytes where the buffer has room for {room}: \
                  doca_urom_service_set_max_comm_msg_size and uromd's --max-msg-size set how long a message may be"
             );
@@ -207,8 +207,8 @@ impl Buffer {
 
 #[cold]
 fn refuse(code: DocaError) -> DocaError {
-    tracing::warn!(
-        target: "urom_library",
+    log!(
+        warn,
         "a command is not sent: the last doca_buf_set_data of its payload was refused: {code}"
     );
     code

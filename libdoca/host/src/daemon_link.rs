@@ -14,7 +14,7 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::plugin::PluginInfo;
 use urom_wire::awake::sleep;
 use urom_wire::control::{
-    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, MAX_VARIABLES, PluginEntry, StartWorker,
+    CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry, StartWorker,
 };
 use urom_wire::hello::Role;
 use urom_wire::key::Key;
@@ -43,19 +43,9 @@ pub(super) enum Request {
     /// Ask for the description of a plugin. The caller waits on its thread.
     Describe {
         plugin: u64,
-        answer: Described,
+        answer: SyncSender<Result<Arc<[u8]>, Failure>>,
     },
 }
-
-/// Who waits for the answer to a request.
-enum Waiting {
-    Start(oneshot::Sender<Result<Started, Failure>>),
-    Group(u64),
-    Describe(Described),
-}
-
-/// Takes a plugin's description, or why there is none.
-pub(super) type Described = SyncSender<Result<Arc<[u8]>, Failure>>;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Started {
@@ -68,28 +58,18 @@ pub(super) struct Started {
 #[derive(Debug)]
 pub(super) struct Welcome {
     pub(super) plugins: Vec<PluginEntry>,
-    pub(super) cpus: String,
-    pub(super) max_message: u64,
+    pub(super) cpus: CpuSet,
+    pub(super) max_message: usize,
     /// Where it was found.
     pub(super) daemon: SocketAddr,
 }
 
 impl Welcome {
-    pub(super) fn cpus(&self) -> Result<CpuSet, Failure> {
-        self.cpus.parse().map_err(|error| {
-            failure!(
-                IO_FAILED,
-                "the daemon at {} named its CPUs in a way nobody reads: {error}",
-                self.daemon
-            )
-        })
-    }
-
     pub(super) fn plugins(&self) -> Vec<PluginInfo> {
         let infos = self.plugins.iter().filter_map(|entry| {
             let info = PluginInfo::new(entry.id, entry.build.version, &entry.name);
             if info.is_none() {
-                tracing::warn!(target: "urom_library", "the plugin name {:?} is of no use: left out", entry.name);
+                log!(warn, "the plugin name {:?} is of no use: left out", entry.name);
             }
             info
         });
@@ -111,7 +91,7 @@ pub(super) async fn serve(
     run: u64,
     mailbox: Arc<Mailbox>,
     requests: mpsc::UnboundedReceiver<Request>,
-    welcomed: std::sync::mpsc::SyncSender<Result<Welcome, Failure>>,
+    welcomed: SyncSender<Result<Welcome, Failure>>,
 ) {
     let within = to.patience.at_least(CONNECT_DEADLINE);
     let connected = within.wait(connect(&to)).await;
@@ -179,6 +159,13 @@ pub(super) async fn welcome(
     let daemon = stream.peer;
     match stream.next().await {
         Ok(DaemonToHost::Welcome { plugins, cpus, max_message }) => {
+            let cpus = cpus.parse().map_err(|error| {
+                failure!(
+                    IO_FAILED,
+                    "the daemon at {daemon} named its CPUs in a way nobody reads: {error}"
+                )
+            })?;
+            let max_message = usize::try_from(max_message).unwrap_or(usize::MAX);
             Ok((stream, Welcome { plugins, cpus, max_message, daemon }))
         }
         Ok(DaemonToHost::Refused(failure)) => Err(failure),
@@ -200,41 +187,27 @@ pub(super) async fn answer(
     run: u64,
     daemon: SocketAddr,
 ) -> Option<Failure> {
-    let mut waiting: HashMap<u64, Waiting> = HashMap::new();
+    let mut waiting: HashMap<u64, Request> = HashMap::new();
     let mut next_request = 0;
     loop {
         tokio::select! {
             request = requests.recv() => {
+                let Some(asked) = request else {
+                    stream.close().await;
+                    return None;
+                };
                 next_request += 1;
-                let number = next_request;
-                let (message, asked) = match request {
-                    None => {
-                        stream.close().await;
-                        return None;
+                let request = next_request;
+                let message = match &asked {
+                    Request::Start(worker, _) => {
+                        HostToDaemon::Start { request, worker: worker.clone() }
                     }
-                    Some(Request::Start(worker, answer)) => {
-                        let count = worker.env.as_ref().map_or(0, Vec::len);
-                        if count > MAX_VARIABLES {
-                            // Fails only this start; the daemon would end the stream. A start that
-                            // was given up needs no answer.
-                            let _ = answer.send(Err(failure!(
-                                INVALID_VALUE,
-                                "a worker's environment of {count} variables cannot be: \
-                                 {MAX_VARIABLES} are the most; set fewer"
-                            )));
-                            continue;
-                        }
-                        (HostToDaemon::Start { request: number, worker }, Waiting::Start(answer))
-                    }
-                    Some(Request::Group { query, gid }) => {
-                        (HostToDaemon::Group { request: number, gid }, Waiting::Group(query))
-                    }
-                    Some(Request::Describe { plugin, answer }) => {
-                        let message = HostToDaemon::Describe { request: number, plugin };
-                        (message, Waiting::Describe(answer))
+                    Request::Group { gid, .. } => HostToDaemon::Group { request, gid: *gid },
+                    Request::Describe { plugin, .. } => {
+                        HostToDaemon::Describe { request, plugin: *plugin }
                     }
                 };
-                waiting.insert(number, asked);
+                waiting.insert(request, asked);
                 stream.send(message).await;
             }
             message = stream.next() => match message {
@@ -242,26 +215,26 @@ pub(super) async fn answer(
                     if address.ip().is_unspecified() {
                         address.set_ip(daemon.ip());
                     }
-                    if let Some(Waiting::Start(answer)) = waiting.remove(&request) {
+                    if let Some(Request::Start(_, answer)) = waiting.remove(&request) {
                         // A start that was given up finishes by itself: see `worker_link`.
                         let _ = answer.send(Ok(Started { id, address, ticket }));
                     }
                 }
                 Ok(DaemonToHost::Group { request, ids }) => {
-                    if let Some(Waiting::Group(query)) = waiting.remove(&request) {
+                    if let Some(Request::Group { query, .. }) = waiting.remove(&request) {
                         mailbox.post((run, Event::Group { query, result: Ok(ids) }));
                     }
                 }
                 Ok(DaemonToHost::Description { request, description }) => {
-                    if let Some(Waiting::Describe(answer)) = waiting.remove(&request) {
+                    if let Some(Request::Describe { answer, .. }) = waiting.remove(&request) {
                         // The caller may have stopped waiting for it.
                         let _ = answer.try_send(Ok(description));
                     }
                 }
                 Ok(DaemonToHost::Failed { request, failure }) => match waiting.remove(&request) {
-                    Some(Waiting::Start(answer)) => drop(answer.send(Err(failure))),
-                    Some(Waiting::Describe(answer)) => drop(answer.try_send(Err(failure))),
-                    Some(Waiting::Group(query)) => {
+                    Some(Request::Start(_, answer)) => drop(answer.send(Err(failure))),
+                    Some(Request::Describe { answer, .. }) => drop(answer.try_send(Err(failure))),
+                    Some(Request::Group { query, .. }) => {
                         mailbox.post((run, Event::Group { query, result: Err(failure) }));
                     }
                     None => {}
@@ -291,7 +264,7 @@ mod tests {
     use tokio::net::TcpSocket;
     use tokio::time::Instant;
     use urom_wire::hello::Hello;
-    use urom_wire::stream::{greet, receive, send};
+    use urom_wire::stream::{greet, send};
 
     fn at(address: SocketAddr) -> Daemon {
         Daemon { address: Address::embedded(address), key: None, patience: Patience::default() }
@@ -320,7 +293,7 @@ mod tests {
             host
         };
         let (connected, _host) = tokio::join!(connect(&to), daemon);
-        assert_eq!(connected.unwrap().1.cpus, "0-3");
+        assert_eq!(connected.unwrap().1.cpus.to_string(), "0-3");
     }
 
     #[tokio::test(start_paused = true)]
@@ -369,42 +342,5 @@ mod tests {
                 "{failure}"
             );
         }
-    }
-
-    #[tokio::test]
-    async fn a_worker_of_too_many_variables_is_not_asked_for_and_everything_else_goes_on() {
-        let (ours, mut theirs) = duplex(1 << 20);
-        let somewhere = ([127, 0, 0, 1], 5000).into();
-        let (ask, requests) = mpsc::unbounded_channel();
-        let start = |count| {
-            let env = Some(vec!["A=b".to_owned(); count]);
-            let (answer, answered) = oneshot::channel();
-            let worker = StartWorker { id: 1, plugins: 1, gid: 4, env, cpus: None };
-            assert!(ask.send(Request::Start(worker, answer)).is_ok());
-            answered
-        };
-        let (too_many, _most) = (start(MAX_VARIABLES + 1), start(MAX_VARIABLES));
-        let mailbox = Mailbox::new().unwrap();
-        let host = answer(
-            DaemonStream::carry(ours, somewhere, Patience::default()),
-            requests,
-            &mailbox,
-            1,
-            somewhere,
-        );
-        let daemon = async {
-            let failure = too_many.await.unwrap().unwrap_err();
-            assert_eq!(failure.code(), DocaError::INVALID_VALUE, "{failure}");
-            assert!(failure.text.contains("4097") && failure.text.contains("4096"), "{failure}");
-            let HostToDaemon::Start { worker, .. } =
-                receive(&mut theirs, Patience::default()).await.unwrap()
-            else {
-                panic!("a start")
-            };
-            assert_eq!(worker.env.unwrap().len(), MAX_VARIABLES);
-            drop(theirs);
-        };
-        let (end, ()) = tokio::join!(host, daemon);
-        assert_eq!(end.unwrap().code(), DocaError::CONNECTION_RESET);
     }
 }

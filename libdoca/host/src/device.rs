@@ -55,7 +55,7 @@ pub(super) fn list() -> Vec<DeviceInfo> {
     }
     let named = std::env::var_os(VARIABLE).unwrap_or_default();
     for problem in add_named(&mut found, &named) {
-        tracing::warn!(target: "urom_library", "{problem}");
+        log!(warn, "{problem}");
     }
     found
 }

@@ -141,7 +141,7 @@ impl Drop for Gather {
     fn drop(&mut self) {
         if !self.freed {
             let code = self.free();
-            tracing::debug!(target: "urom_library", "an all-gather of {} was given up: {code}", self.round);
+            log!(debug, "an all-gather of {} was given up: {code}", self.round);
         }
         if !self.done {
             // It never ended, so the transport may still write to the memory, which is never freed.

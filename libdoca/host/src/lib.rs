@@ -4,6 +4,13 @@
 //! no lock. One control thread for the process carries the streams to daemons and workers, and
 //! their heartbeats. They share nothing but a mailbox for each engine.
 
+/// Logs a line at a level, such as `warn`, for the backends of `doca_log`.
+macro_rules! log {
+    ($level:ident, $($text:tt)+) => {
+        tracing::$level!(target: "urom_library", $($text)+)
+    };
+}
+
 mod address;
 mod bell;
 mod buf;

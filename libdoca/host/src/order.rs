@@ -12,19 +12,17 @@ use crate::event::{Event, Mailbox};
 use crate::stream::WorkerStream;
 
 pub(super) enum Order {
-    Start(Start),
+    Start {
+        table: Arc<Vec<u8>>,
+        cancelled: Arc<AtomicBool>,
+        reply: Reply,
+    },
     /// End a domain at the worker.
     End {
         domain: u64,
         /// Dropped when the worker is done, or lost.
         done: std_mpsc::Sender<()>,
     },
-}
-
-pub(super) struct Start {
-    pub(super) table: Arc<Vec<u8>>,
-    pub(super) cancelled: Arc<AtomicBool>,
-    pub(super) reply: Reply,
 }
 
 /// Tells a domain the result of its start at a worker, also when the worker never answers.
@@ -65,7 +63,7 @@ impl Orders {
         orders: &mpsc::UnboundedReceiver<Order>,
     ) {
         match order {
-            Order::Start(Start { table, cancelled, reply }) => {
+            Order::Start { table, cancelled, reply } => {
                 let domain = reply.domain;
                 self.starting.insert(domain, reply);
                 let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });

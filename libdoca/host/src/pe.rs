@@ -323,7 +323,7 @@ impl Pe {
         for (run, event) in self.mailbox.take() {
             let ctx = self.runs.borrow().get(&run).cloned();
             if let Some(ctx) = ctx {
-                ctx.on_event(event);
+                ctx.on_event(self, event);
             }
         }
     }
@@ -334,7 +334,7 @@ impl Pe {
             return;
         }
         for ctx in self.exchanging.take() {
-            if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx)) {
+            if ctx.domain().is_ok_and(|domain| domain.exchange(&ctx, self)) {
                 self.exchanging.borrow_mut().push(ctx);
             }
         }
@@ -381,7 +381,7 @@ impl Pe {
                 // A host with tasks in flight takes the next event that counts for the end of one
                 // of them. The loss of something else must not count.
                 let aside = next == CtxState::STOPPING || (ctx.is_lost() && self.in_flight() != 0);
-                match ctx.arrive(next) {
+                match ctx.arrive(self, next) {
                     true if !aside => Delivery::Seen,
                     true if told => Delivery::Told,
                     _ => Delivery::Nothing,

@@ -4,14 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
-use urom_abi::cpu::CpuSet;
 use urom_service::embedded::Embedded;
-use urom_wire::control::PluginEntry;
 use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
 use crate::control_thread::ControlThread;
-use crate::daemon_link::Request;
+use crate::daemon_link::{Request, Welcome};
 
 /// A service context as its workers see it, for as long as it exists.
 #[derive(Default)]
@@ -24,8 +22,7 @@ pub(super) struct Shared {
 
 pub(super) struct RunningService {
     pub(super) requests: mpsc::UnboundedSender<Request>,
-    pub(super) plugins: Vec<PluginEntry>,
-    pub(super) cpus: CpuSet,
+    pub(super) welcome: Welcome,
     pub(super) max_message: usize,
     pub(super) max_workers: Option<u32>,
     /// What its workers are shown.

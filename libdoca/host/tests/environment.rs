@@ -14,8 +14,8 @@ mod processes;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use processes::{Plugins, Uromd, op};
-use support::{At, Engine, OK, TestService, TestWorker, command, failure, new_service, take_done};
+use processes::{Plugins, Uromd};
+use support::{At, Engine, TestService, TestWorker, failed_start};
 use urom_abi::DocaError;
 
 fn set(name: &str, value: impl AsRef<std::ffi::OsStr>) {
@@ -23,26 +23,11 @@ fn set(name: &str, value: impl AsRef<std::ffi::OsStr>) {
     unsafe { std::env::set_var(name, value) };
 }
 
-/// Starts a service that must fail, and gives its reason.
-fn failed_start() -> (DocaError, String) {
-    let engine = Engine::new();
-    let service = new_service(&At::Environment);
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    let code = c!(doca_ctx_start(service.ctx));
-    let text = failure(service.ctx);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
-    (code, text)
-}
-
 fn one_command() {
     let engine = Engine::new();
     let service = TestService::start(&At::Environment, &engine);
     let worker = TestWorker::start(service.raw, &engine, 1, 1);
-    worker.submit(&command(op::ECHO, 1));
-    assert_eq!(engine.next(), 1);
-    assert_eq!(take_done().remove(0).status, OK);
-    worker.end(&engine);
-    service.end();
+    worker.echo(&engine, 1);
 }
 
 #[test]
@@ -58,16 +43,16 @@ fn the_environment_names_the_service() {
 
     // A file that is not there, one that is wrong, one that names others.
     set("DOCA_UROM_SERVICE_FILE", file);
-    let (code, text) = failed_start();
+    let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::NOT_FOUND && text.contains(&shown), "{text}");
     std::fs::write(file, "# our services\nlocalhost dpu\n").unwrap();
-    let (code, text) = failed_start();
+    let (code, text) = failed_start(&At::Environment);
     assert!(
         code == DocaError::BAD_CONFIG && text.contains(&format!("line 2 of {shown}")),
         "{text}"
     );
     std::fs::write(file, "some.other.host dpu 127.0.0.1 03:00.0 eth0\n").unwrap();
-    let (code, text) = failed_start();
+    let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::NOT_FOUND && text.contains("DOCA_UROM_SERVICE_FILE"), "{text}");
 
     // A daemon.
@@ -85,10 +70,10 @@ fn the_environment_names_the_service() {
     std::fs::write(&key, [7; 32]).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     set("UROM_KEY_FILE", &key);
-    let (code, text) = failed_start();
+    let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::AUTHENTICATION && text.contains("asks for no key"), "{text}");
     set("UROM_KEY_FILE", directory.path());
-    let (code, text) = failed_start();
+    let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::BAD_CONFIG && text.ends_with("(named by UROM_KEY_FILE)"), "{text}");
     // A service in this process needs none.
     set("DOCA_UROM_SERVICE_FILE", "");
@@ -100,7 +85,7 @@ fn the_environment_names_the_service() {
     // A daemon that is gone, and a port that is none.
     let address = uromd.address;
     drop(uromd);
-    let (_, text) = failed_start();
+    let (_, text) = failed_start(&At::Environment);
     let expected = format!(
         "no UROM daemon answers at {address} (from line 2 of {shown}, named by DOCA_UROM_SERVICE_FILE; the port from \
          UROM_SERVICE_PORT)"
@@ -110,6 +95,6 @@ fn the_environment_names_the_service() {
         "{text}"
     );
     set("UROM_SERVICE_PORT", "0");
-    let (code, text) = failed_start();
+    let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::BAD_CONFIG && text.contains("UROM_SERVICE_PORT"), "{text}");
 }

@@ -7,15 +7,6 @@ use urom_abi::host::join::{Head, OfCommon, OfUrom};
 use urom_abi::log::{Level, Line, Text};
 use urom_log::{Origin, Output, guard_or, sdk};
 
-/// As where `libdoca_common` refuses: a program of unit tests is not linked with it.
-///
-/// # Safety
-/// It reads nothing.
-#[cfg(test)]
-unsafe fn urom_libdoca_join(_: *const OfUrom) -> *const OfCommon {
-    ptr::null()
-}
-
 #[cfg(not(test))]
 #[allow(
     improper_ctypes,
@@ -92,4 +83,13 @@ impl Output for ToCommon {
         // SAFETY: a line that lives for the time of the call.
         unsafe { (common.write)(&line) };
     }
+}
+
+/// As where `libdoca_common` refuses: a program of unit tests is not linked with it.
+///
+/// # Safety
+/// It reads nothing.
+#[cfg(test)]
+unsafe fn urom_libdoca_join(_: *const OfUrom) -> *const OfCommon {
+    ptr::null()
 }

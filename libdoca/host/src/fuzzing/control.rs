@@ -1,7 +1,6 @@
 //! What a daemon and a worker say to a host on their control streams.
 
 use std::collections::HashSet;
-use std::io::Cursor;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc as std_mpsc};
 
@@ -11,12 +10,11 @@ use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::{now, recent};
 use urom_wire::patience::Patience;
 
-use super::first;
+use super::{first, loopback, stream};
 use crate::daemon_link::{self, Request};
 use crate::event::{Event, Mailbox};
 use crate::health::Health;
-use crate::order::{Order, Reply, Start};
-use crate::stream::Stream;
+use crate::order::{Order, Reply};
 use crate::worker_link;
 
 /// A message's length is believed before its bytes are there; beside it, what a stream and its
@@ -33,13 +31,12 @@ const RUN: u64 = 3;
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     recent::note(input);
-    let said = Cursor::new(bytes.to_vec());
     if choice % 4 == 3 {
         first::prepare();
     }
     within(MEMORY + 128 * bytes.len(), || match choice % 4 {
-        0 => now(from_daemon(said)),
-        1 => now(from_worker(said)),
+        0 => now(from_daemon(bytes)),
+        1 => now(from_worker(bytes)),
         2 => first::of_daemon(bytes),
         _ => first::of_worker(choice / 4 % 4, bytes),
     });
@@ -50,7 +47,7 @@ fn mailbox() -> Arc<Mailbox> {
 }
 
 /// Two starts and two queries wait for their answers.
-async fn from_daemon(said: Cursor<Vec<u8>>) {
+async fn from_daemon(said: &[u8]) {
     let mailbox = mailbox();
     let (ask, requests) = mpsc::unbounded_channel();
     let worker = StartWorker { id: 1, plugins: 1, gid: 0, env: None, cpus: None };
@@ -62,10 +59,7 @@ async fn from_daemon(said: Cursor<Vec<u8>>) {
             && ask.send(Request::Group { query, gid: 4 }).is_ok();
         assert!(asked, "somebody takes requests");
     }
-    let loopback = ([127, 0, 0, 1], 5000).into();
-    let stream =
-        Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
-    let end = daemon_link::answer(stream, requests, &mailbox, RUN, loopback).await;
+    let end = daemon_link::answer(stream(said), requests, &mailbox, RUN, loopback()).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     let mut queries = HashSet::from([1, 2]);
@@ -81,18 +75,16 @@ async fn from_daemon(said: Cursor<Vec<u8>>) {
 }
 
 /// A domain starts at the worker, and another ends.
-async fn from_worker(said: Cursor<Vec<u8>>) {
+async fn from_worker(said: &[u8]) {
     let mailbox = mailbox();
     let (give, mut orders) = mpsc::unbounded_channel();
     let (done, ended) = std_mpsc::channel();
     let reply = Reply { mailbox: Arc::clone(&mailbox), domain: 5, worker: 0, sent: false };
     let cancelled = Arc::new(AtomicBool::new(false));
-    let start = Order::Start(Start { table: Arc::new(vec![1; 10]), cancelled, reply });
+    let start = Order::Start { table: Arc::new(vec![1; 10]), cancelled, reply };
     let given = give.send(start).is_ok() && give.send(Order::End { domain: 6, done }).is_ok();
     assert!(given, "somebody takes orders");
-    let loopback = ([127, 0, 0, 1], 5000).into();
-    let mut stream =
-        Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback, Patience::default());
+    let mut stream = stream(said);
     let health = Health::default();
     let (who, patience) = ("worker 9", Patience::default());
     let end =

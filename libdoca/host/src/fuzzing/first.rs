@@ -2,11 +2,8 @@
 //! worker's word leads to a context that runs.
 
 use std::cell::RefCell;
-use std::io::Cursor;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
@@ -23,15 +20,15 @@ use urom_wire::relay::Message;
 use urom_wire::stream::receive;
 use urom_wire::ucx_context::context;
 
+use super::{loopback, stream, until};
 use crate::address::Address;
 use crate::control_thread::ControlThread;
-use crate::daemon_link;
+use crate::daemon_link::{self, Welcome};
 use crate::event::{Attached, Event};
 use crate::pe::Pe;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::ctx::{Context, Kind};
 use crate::running::{Attachment, RunningService, Shared};
-use crate::stream::Stream;
 use crate::worker_link;
 
 /// The most that the host's service allows.
@@ -43,13 +40,6 @@ const ID: u64 = 9;
 /// How many connections an engine makes before another takes its place: UCX keeps the endpoints of
 /// one that is still there.
 const CONNECTIONS: usize = 512;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn loopback() -> SocketAddr {
-    ([127, 0, 0, 1], 5000).into()
-}
 
 /// What counts of a stream: its first message that is no heartbeat, if there is one.
 fn first<T: Message + DeserializeOwned>(said: &[u8]) -> Option<T> {
@@ -72,28 +62,16 @@ fn is_told(failure: &Failure, by_peer: bool) {
 
 /// A service is taken as its daemon describes it, or not at all and with a reason.
 pub(super) fn of_daemon(said: &[u8]) {
-    let carried = Cursor::new(said.to_vec());
     let heard: Result<_, Failure> = now(async {
-        let stream = Stream::carry(
-            tokio::io::join(carried, tokio::io::sink()),
-            loopback(),
-            Patience::default(),
-        );
         let (stream, welcome) =
-            daemon_link::welcome(&Address::embedded(loopback()), stream).await?;
+            daemon_link::welcome(&Address::embedded(loopback()), stream(said)).await?;
         stream.close().await;
         Ok(welcome)
     });
     match (heard, first(said)) {
         (Ok(welcome), Some(DaemonToHost::Welcome { plugins, cpus, max_message })) => {
-            assert_eq!((&welcome.cpus, welcome.max_message), (&cpus, max_message));
-            assert_eq!(welcome.daemon, loopback());
-            match welcome.cpus() {
-                Ok(set) => {
-                    assert_eq!(set.to_string().parse::<CpuSet>().ok(), Some(set), "{cpus:?}")
-                }
-                Err(failure) => is_told(&failure, false),
-            }
+            assert_eq!(welcome.cpus.to_string().parse(), Ok(welcome.cpus), "{cpus:?}");
+            assert_eq!((welcome.max_message as u64, welcome.daemon), (max_message, loopback()));
             let of_use = plugins.iter().filter(|plugin| (1..48).contains(&plugin.name.len()));
             let of_use = of_use.filter(|plugin| !plugin.name.contains('\0'));
             let of_use =
@@ -106,10 +84,9 @@ pub(super) fn of_daemon(said: &[u8]) {
             is_told(&failure, true);
         }
         (Err(failure), other) => {
-            assert!(
-                !matches!(other, Some(DaemonToHost::Welcome { .. })),
-                "a welcome was refused: {failure}"
-            );
+            if let Some(DaemonToHost::Welcome { cpus, .. }) = other {
+                assert!(cpus.parse::<CpuSet>().is_err(), "a welcome was refused: {failure}");
+            }
             is_told(&failure, false);
         }
         (Ok(_), other) => panic!("no welcome: {other:?}"),
@@ -160,9 +137,13 @@ impl Rig {
         let (requests, _) = mpsc::unbounded_channel();
         let control = ControlThread::shared().expect("a thread");
         let running = Arc::new(RunningService {
-            plugins: Vec::new(),
+            welcome: Welcome {
+                plugins: Vec::new(),
+                cpus: "0".parse().expect("a CPU"),
+                max_message: LIMIT,
+                daemon: loopback(),
+            },
             requests,
-            cpus: "0".parse().expect("a CPU"),
             max_message: LIMIT,
             max_workers: None,
             key: None,
@@ -179,13 +160,8 @@ impl Rig {
     }
 
     fn run(&mut self, how: u8, said: &[u8]) {
-        let carried = Cursor::new(said.to_vec());
         let heard: Result<_, Failure> = now(async {
-            let mut stream = Stream::carry(
-                tokio::io::join(carried, tokio::io::sink()),
-                loopback(),
-                Patience::default(),
-            );
+            let mut stream = stream(said);
             let attached =
                 worker_link::admission(&mut stream, ID, loopback(), LIMIT, Pass::default()).await?;
             stream.close().await;
@@ -257,11 +233,10 @@ impl Rig {
         if was_let_in {
             post(Event::Ended(None));
         }
-        let deadline = Instant::now() + PATIENCE;
-        while !self.ctx.is(CtxState::IDLE) {
-            assert!(Instant::now() < deadline, "the context does not end");
+        until("the context does not end", || {
             self.progress();
-        }
+            self.ctx.is(CtxState::IDLE)
+        });
         assert!(!self.shared.is_active(), "its place is given back");
         // That has tests of its own.
         self.pe.trust_queue();
@@ -276,21 +251,19 @@ impl Rig {
     /// The two ends of UCX may still look for each other, on a busy machine for longer than it
     /// takes to come to rest.
     fn until_it_runs(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while !self.ctx.is(CtxState::RUNNING) {
-            assert!(Instant::now() < deadline, "it was greeted, and does not run");
+        until("it was greeted, and does not run", || {
             self.progress();
-        }
+            self.ctx.is(CtxState::RUNNING)
+        });
     }
 
     fn greet(&self, channel: u16) {
         self.to_host.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
         let flush = self.to_host.flush();
-        let deadline = Instant::now() + PATIENCE;
-        while !flush.is_done() {
-            assert!(Instant::now() < deadline, "a greeting does not arrive");
+        until("a greeting does not arrive", || {
             self.progress();
-        }
+            flush.is_done()
+        });
         self.settle();
     }
 

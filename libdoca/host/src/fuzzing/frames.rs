@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
 
 use ucx::{AmFlags, Endpoint, Message, WorkerAddress};
 use urom_abi::DocaError;
@@ -20,7 +19,7 @@ use urom_wire::pass::Pass;
 use urom_wire::ucx_context::context;
 
 use self::strange::Strange;
-use super::peer;
+use super::{PATIENCE, peer, until};
 use crate::api;
 
 /// Calls a function of the table.
@@ -41,9 +40,6 @@ const CHANNEL: u16 = 5;
 
 /// What the library keeps for its tasks and the messages about them.
 const MEMORY: usize = 1 << 20;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 const OK: DocaError = DocaError::SUCCESS;
 
@@ -136,12 +132,11 @@ impl Rig {
             unsafe { WorkerAddress::from_bytes(&attach.ucx_address) }.expect("the host's address");
         let endpoint = worker.endpoint().connect(&address).expect("an endpoint");
         endpoint.am_send_with(AM_GREET, &attach.channel.to_le_bytes(), (), AmFlags::EAGER).detach();
-        let deadline = Instant::now() + PATIENCE;
-        while state(ctx) != CtxState::RUNNING {
-            assert!(Instant::now() < deadline, "the host's context does not start");
+        until("the host's context does not start", || {
             c!(doca_pe_progress(pe));
             worker.progress();
-        }
+            state(ctx) == CtxState::RUNNING
+        });
         let (open, answered, channel) = (HashMap::new(), HashMap::new(), attach.channel);
         Rig {
             pe,
@@ -241,12 +236,10 @@ impl Rig {
         c!(doca_task_set_user_data(task, data));
         assert_eq!(c!(doca_task_submit(task)), OK);
         // The worker learns which slot it is in.
-        let deadline = Instant::now() + PATIENCE;
-        while self.received.borrow().is_empty() {
-            assert!(Instant::now() < deadline, "the command does not come");
+        until("the command does not come", || {
             self.progress();
-            self.worker.progress();
-        }
+            !self.received.borrow().is_empty()
+        });
         let received = self.received.take();
         assert_eq!(received.len(), 1);
         let (slot, number) = received[0];
@@ -278,17 +271,16 @@ impl Rig {
         sent::count();
         let bytes = [pass.as_bytes().as_slice(), &frames].concat();
         let sending = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER);
-        let deadline = Instant::now() + PATIENCE;
-        while !sending.is_done() {
-            assert!(Instant::now() < deadline, "a message does not leave");
+        until("a message does not leave", || {
             self.progress();
-        }
+            sending.is_done()
+        });
         // Behind a message of another kind it may still wait with the sender.
         let flush = self.endpoint.flush();
-        while !flush.is_done() {
-            assert!(Instant::now() < deadline, "a message does not arrive");
+        until("a message does not arrive", || {
             self.progress();
-        }
+            flush.is_done()
+        });
         self.settle();
     }
 
@@ -339,11 +331,10 @@ impl Rig {
             let (header, len, _) = notification_header(self.channel, slot, OK, Some(&[]));
             self.send(self.pass, header[..len].to_vec());
         }
-        let deadline = Instant::now() + PATIENCE;
-        while !self.answered.is_empty() {
-            assert!(Instant::now() < deadline, "tasks do not end: {:?}", self.answered);
+        until("tasks do not end", || {
             self.progress();
-        }
+            self.answered.is_empty()
+        });
         let mut count = usize::MAX;
         assert_eq!(c!(doca_pe_get_num_inflight_tasks(self.pe, &mut count)), OK);
         assert_eq!(count, 0);

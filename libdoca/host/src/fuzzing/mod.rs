@@ -1,6 +1,14 @@
 //! The fuzz targets of the host's side of its connections, and what daemon and workers send to it:
 //! see [`urom_wire::fuzzing`].
 
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use urom_wire::patience::Patience;
+use urom_wire::relay::Message;
+
+use crate::stream::Stream;
+
 mod control;
 mod first;
 mod frames;
@@ -13,6 +21,31 @@ pub use urom_wire::fuzzing::Body;
 pub use control::host_control;
 pub use frames::host_frames;
 
+/// Repeats `done` until it is true.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "{what}");
+    }
+}
+
+/// A stream on which a peer has said all of this, at [`loopback`].
+fn stream<In, Out>(said: &[u8]) -> Stream<In, Out>
+where
+    In: Message + serde::de::DeserializeOwned + Send + 'static,
+    Out: Message + serde::Serialize + Send + Sync + 'static,
+{
+    let said = std::io::Cursor::new(said.to_vec());
+    Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback(), Patience::default())
+}
+
+fn loopback() -> SocketAddr {
+    ([127, 0, 0, 1], 5000).into()
+}
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Every target of this crate, and its body.
 pub const ALL: [(&str, Body); 2] = [("host_control", host_control), ("host_frames", host_frames)];
 
@@ -23,19 +56,10 @@ mod tests {
 
     #[test]
     fn every_committed_input_holds() {
-        corpus::every_input_holds(&ALL);
-    }
-
-    #[test]
-    fn what_failed_after_others_is_replayed() {
-        corpus::replay(&ALL);
-    }
-
-    #[test]
-    fn seeds_are_committed() {
-        corpus::seeds_are_committed(vec![
+        let seeds = vec![
             ("host_control", seeds::of_host_control()),
             ("host_frames", seeds::of_host_frames()),
-        ]);
+        ];
+        corpus::check(&ALL, seeds);
     }
 }

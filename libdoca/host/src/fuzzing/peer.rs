@@ -4,15 +4,17 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
 };
 use urom_wire::hello::{Hello, Role};
 use urom_wire::patience::Patience;
-use urom_wire::relay::BACKLOG;
-use urom_wire::stream::{greet, receive, send};
+use urom_wire::relay::Message;
+use urom_wire::stream::greet;
+
+use crate::stream::Stream;
 
 /// A daemon with one worker.
 pub(super) struct Peer {
@@ -43,27 +45,21 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
             build: PluginBuild { version: 1, fingerprint: None },
             name: "fuzzed".to_owned(),
         }];
-        let welcome = DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message };
-        send(&mut daemon, &welcome).await.expect("the host reads");
-        let request = loop {
-            match receive(&mut daemon, Patience::default()).await.expect("the host asks") {
-                HostToDaemon::Start { request, .. } => break request,
-                _ => continue,
-            }
-        };
-        let started = DaemonToHost::Started { request, id: ID, address, ticket: TICKET };
-        send(&mut daemon, &started).await.expect("the host reads");
-        let mut worker = accept(&listener, Role::Worker).await;
-        let Ok(HostToWorker::Attach(attach)) = receive(&mut worker, Patience::default()).await
+        daemon.send(DaemonToHost::Welcome { plugins, cpus: "0".to_owned(), max_message }).await;
+        let HostToDaemon::Start { request, .. } = daemon.next().await.expect("the host asks")
         else {
-            panic!("an Attach")
+            panic!("a start")
         };
-        let attached =
-            WorkerToHost::Attached { ucx_address, channel, max_message, plugins: Vec::new() };
-        send(&mut worker, &attached).await.expect("the host reads");
+        daemon.send(DaemonToHost::Started { request, id: ID, address, ticket: TICKET }).await;
+        let mut worker = accept(&listener, Role::Worker).await;
+        let Ok(HostToWorker::Attach(attach)) = worker.next().await else { panic!("an Attach") };
+        let plugins = Vec::new();
+        worker.send(WorkerToHost::Attached { ucx_address, channel, max_message, plugins }).await;
         came.send(attach).expect("somebody waits");
-        let daemon = stay::<HostToDaemon, DaemonToHost>(daemon);
-        tokio::join!(daemon, stay::<HostToWorker, WorkerToHost>(worker));
+        // Heartbeats, until the process ends. What the host says does not matter.
+        tokio::join!(async { while daemon.next().await.is_ok() {} }, async {
+            while worker.next().await.is_ok() {}
+        });
     };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -71,29 +67,14 @@ pub(super) fn start(ucx_address: Vec<u8>, channel: u16, max_message: u64) -> Pee
     Peer { address: address.recv().expect("the daemon listens"), attach }
 }
 
-async fn accept(listener: &TcpListener, role: Role) -> TcpStream {
-    let (mut stream, _) = listener.accept().await.expect("a host");
-    greet(&mut stream, Hello::new(role), Role::Host, None, Patience::default())
+async fn accept<In, Out>(listener: &TcpListener, role: Role) -> Stream<In, Out>
+where
+    In: Message + serde::de::DeserializeOwned + Send + 'static,
+    Out: Message + serde::Serialize + Send + Sync + 'static,
+{
+    let (mut tcp, host) = listener.accept().await.expect("a host");
+    greet(&mut tcp, Hello::new(role), Role::Host, None, Patience::default())
         .await
         .expect("its hello");
-    stream
-}
-
-/// Heartbeats, until the process ends.
-async fn stay<In, Out>(stream: TcpStream)
-where
-    In: urom_wire::relay::Message + serde::de::DeserializeOwned,
-    Out: urom_wire::relay::Message + serde::Serialize,
-{
-    let (_outgoing, to_send) = tokio::sync::mpsc::channel::<Out>(BACKLOG);
-    let (received, mut incoming) = tokio::sync::mpsc::channel::<In>(BACKLOG);
-    let carry =
-        urom_wire::relay::run(stream, to_send, &received, Patience::default(), |message: In| {
-            message
-        });
-    tokio::select! {
-        _ = carry => {}
-        // What the host says does not matter.
-        () = async { while incoming.recv().await.is_some() {} } => {}
-    }
+    Stream::carry(tcp, host, Patience::default())
 }

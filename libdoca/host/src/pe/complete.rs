@@ -34,19 +34,15 @@ impl Pe {
     }
 
     pub(super) fn complete_group(&self, task: &Rc<GidTask>) {
-        let run = task.run.upgrade();
-        if let Some(run) = &run {
-            run.completed();
-        }
+        let run = &task.run;
+        run.completed();
         task.head.stage.set(Stage::Done);
         if let Some(callback) = task.callback.get() {
             let user_data = task.head.user_data.get();
-            let ctx_data = task.ctx.upgrade().map_or(user_data, |ctx| ctx.user_data.get());
+            let ctx_data = run.context().map_or(user_data, |ctx| ctx.user_data.get());
             // SAFETY: as for commands.
             unsafe { callback(task.pointer.get(), user_data, ctx_data) };
         }
-        if let Some(run) = run {
-            run.check_over();
-        }
+        run.check_over(self);
     }
 }

@@ -14,6 +14,7 @@ use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
 use urom_wire::control::Failure;
 
 use crate::event::Event;
+use crate::failure::failure;
 use crate::pe::Pe;
 use crate::pe::ctx::domain::Domain;
 use crate::pe::ctx::service::Service;
@@ -52,9 +53,15 @@ macro_rules! own {
     };
 }
 
-/// Functions that give a context's own part; `INVALID_VALUE` for one of another kind.
+/// Functions that give a context's own part (`INVALID_VALUE` for another kind), and its name.
 macro_rules! kinds {
-    ($($name:ident: $kind:ident;)*) => {$(
+    ($($name:ident: $kind:ident;)*) => {
+        fn name(&self) -> &'static str {
+            match &self.kind {
+                $(Kind::$kind(_) => stringify!($name),)*
+            }
+        }
+        $(
         #[inline]
         pub(crate) fn $name(&self) -> Result<&$kind, DocaError> {
             match &self.kind {
@@ -62,7 +69,8 @@ macro_rules! kinds {
                 _ => Err(DocaError::INVALID_VALUE),
             }
         }
-    )*};
+        )*
+    };
 }
 
 /// A number for one run of a context, from a start to the next idle; no two runs of a process have
@@ -110,13 +118,6 @@ impl Context {
 
     pub(crate) fn handle(&self) -> Option<Rc<Context>> {
         self.me.upgrade()
-    }
-
-    /// Has progress change the state.
-    pub(crate) fn announce(&self, next: CtxState) {
-        if let (Ok(pe), Some(ctx)) = (self.pe(), self.handle()) {
-            pe.announce(ctx, next);
-        }
     }
 
     /// As a host knows it; null once the host destroyed it.
@@ -182,7 +183,7 @@ impl Context {
     /// Keeps why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
     /// and returns the code.
     pub(crate) fn fail(&self, failure: &Failure) -> DocaError {
-        tracing::warn!(target: "urom_library", "{}", failure.text);
+        log!(warn, "{}", failure.text);
         self.failure.replace(Some(failure.clone()));
         DocaError(failure.code)
     }
@@ -191,30 +192,39 @@ impl Context {
         self.failure.borrow().as_ref().map(f)
     }
 
-    pub(crate) fn start(&self) -> DocaError {
+    pub(crate) fn start(self: &Rc<Self>) -> DocaError {
         if let Err(code) = self.require_idle() {
             return code;
         }
         self.failure.replace(None);
         self.lost.set(false);
-        own!(self, own => own.start(self)).unwrap_or_else(|failure| self.fail(&failure))
+        let started = self.pe().map_err(|code| {
+            failure!(
+                code = code,
+                "the {} has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+                self.name()
+            )
+        });
+        let started = started.and_then(|pe| own!(self, own => own.start(self, &pe)));
+        started.unwrap_or_else(|failure| self.fail(&failure))
     }
 
     pub(crate) fn stop(&self) -> DocaError {
         self.lost.set(false);
-        match self.state.get() {
-            CtxState::IDLE => DocaError::SUCCESS,
-            CtxState::STOPPING => DocaError::IN_PROGRESS,
-            _ => own!(self, own => own.stop(self)),
+        match (self.state.get(), self.pe()) {
+            (CtxState::IDLE, _) => DocaError::SUCCESS,
+            (CtxState::STOPPING, _) => DocaError::IN_PROGRESS,
+            (_, Ok(pe)) => own!(self, own => own.stop(self, &pe)),
+            (_, Err(code)) => code,
         }
     }
 
-    pub(crate) fn on_event(&self, event: Event) {
-        own!(self, own => own.on_event(self, event))
+    pub(crate) fn on_event(self: &Rc<Self>, pe: &Pe, event: Event) {
+        own!(self, own => own.on_event(self, pe, event))
     }
 
     /// Applies a change of state from the queue, if it is still valid.
-    pub(crate) fn arrive(&self, next: CtxState) -> bool {
+    pub(crate) fn arrive(&self, pe: &Pe, next: CtxState) -> bool {
         let applies = match next {
             CtxState::RUNNING => self.is(CtxState::STARTING) && self.begins(),
             CtxState::STOPPING => self.is(CtxState::RUNNING),
@@ -226,7 +236,7 @@ impl Context {
         // Only a loss comes through the queue: a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
-            own!(self, own => own.ended(self));
+            own!(self, own => own.ended(pe));
         }
         self.set_state(next);
         true

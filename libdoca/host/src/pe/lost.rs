@@ -24,15 +24,14 @@ impl Lost {
     #[cold]
     pub(super) fn report(self, pe: &Pe) {
         match self {
-            Lost::Nobodys(_, slot, Some(id)) => tracing::debug!(
-                target: "urom_library",
+            Lost::Nobodys(_, slot, Some(id)) => log!(
+                debug,
                 "a notification of worker {} for slot {slot}, which has no command in flight, was dropped",
                 WorkerId(id)
             ),
-            Lost::Nobodys(channel, ..) => tracing::debug!(
-                target: "urom_library",
-                "a notification for channel {channel}, which is closed, was dropped"
-            ),
+            Lost::Nobodys(channel, ..) => {
+                log!(debug, "a notification for channel {channel}, which is closed, was dropped")
+            }
             Lost::Forged(id) => pe.unreadable(format_args!(
                 "a notification without the pass of worker {}, whose channel it names, was dropped",
                 WorkerId(id)
@@ -53,48 +52,26 @@ impl Pe {
         let line = self.unreadable.borrow_mut().line();
         // The reader of the log may call back.
         if let Some(left_out) = line {
-            tracing::warn!(target: "urom_library", "{what}{left_out}");
+            log!(warn, "{what}{left_out}");
         }
     }
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "shared with the tests of the library")]
+#[path = "../../tests/library/logged.rs"]
+mod logged;
+
+#[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Metadata, Subscriber};
-
     use super::*;
     use urom_wire::pass::Pass;
 
-    /// Counts lines.
-    struct Lines(Arc<AtomicUsize>);
-
-    impl Subscriber for Lines {
-        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-            *metadata.level() <= tracing::Level::WARN
-        }
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
-        }
-        fn record(&self, _: &Id, _: &Record<'_>) {}
-        fn record_follows_from(&self, _: &Id, _: &Id) {}
-        fn event(&self, _: &Event<'_>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-        fn enter(&self, _: &Id) {}
-        fn exit(&self, _: &Id) {}
-    }
-
     #[test]
     fn a_worker_that_sends_rubbish_for_ever_does_not_fill_the_log() {
-        let (pe, lines) = (Pe::new().unwrap(), Arc::<AtomicUsize>::default());
-        tracing::subscriber::with_default(Lines(Arc::clone(&lines)), || {
-            (0..10_000).for_each(|_| pe.on_notifications(Pass::default(), &[1, 2, 3]));
-        });
-        let lines = lines.load(Ordering::Relaxed);
-        assert!((1..100).contains(&lines), "{lines} lines for 10,000 messages");
+        let pe = Pe::new().unwrap();
+        let rubbish = || pe.on_notifications(Pass::default(), &[1, 2, 3]);
+        let ((), lines) = logged::logged(|| (0..10_000).for_each(|_| rubbish()));
+        assert!((1..100).contains(&lines.len()), "{} lines for 10,000 messages", lines.len());
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod flight;
 pub(crate) mod sender;
 pub(crate) mod task;
 
-use std::cell::{Cell, Ref, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -41,13 +41,8 @@ pub(crate) struct Run {
     /// To the stream's task; dropped to leave the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
     pub(crate) health: Arc<Health>,
-    id: Cell<u64>,
-    their_channel: Cell<u16>,
-    pass: Cell<Pass>,
-    max_message: Cell<usize>,
-    max_response: Cell<usize>,
-    plugin_addresses: RefCell<Vec<PluginAddress>>,
-    connected: Cell<bool>,
+    /// What the worker said, once this host is connected to it.
+    attached: OnceCell<Attached>,
     greeted: Cell<bool>,
     /// What submit says, unless it is `SUCCESS`.
     refusal: Cell<DocaError>,
@@ -83,13 +78,7 @@ impl Run {
             place: RefCell::new(Some(config.place)),
             orders: RefCell::new(Some(config.orders)),
             health: Arc::default(),
-            id: Cell::new(0),
-            their_channel: Cell::new(0),
-            pass: Cell::default(),
-            max_message: Cell::new(0),
-            max_response: Cell::new(0),
-            plugin_addresses: RefCell::default(),
-            connected: Cell::new(false),
+            attached: OnceCell::new(),
             greeted: Cell::new(false),
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
@@ -104,12 +93,12 @@ impl Run {
     }
 
     pub(crate) fn id(&self) -> u64 {
-        self.id.get()
+        self.attached.get().map_or(0, |attached| attached.id)
     }
 
     /// Where the worker's plugins are reached, once it is known.
-    pub(crate) fn plugin_addresses(&self) -> Ref<'_, Vec<PluginAddress>> {
-        self.plugin_addresses.borrow()
+    pub(crate) fn plugin_addresses(&self) -> &[PluginAddress] {
+        self.attached.get().map_or(&[], |attached| &attached.plugins)
     }
 
     /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
@@ -140,30 +129,20 @@ impl Run {
 
     #[inline]
     pub(crate) fn has_pass(&self, pass: Pass) -> bool {
-        self.pass.get() == pass
+        self.attached.get().is_some_and(|attached| attached.pass == pass)
     }
 
     fn connect(&self, pe: &Pe, attached: Attached) -> Result<(), Failure> {
-        let Attached { id, ucx_address, channel, max_message, plugins, pass } = attached;
-        let wrong = |code: DocaError, what: String| {
-            failure!(code = code, "worker {}: {what}", WorkerId(id))
-        };
-        if max_message <= NOTIFICATION_HEADER {
-            return Err(wrong(
-                DocaError::IO_FAILED,
-                format!("it allows messages of only {max_message} bytes"),
-            ));
+        let id = WorkerId(attached.id);
+        if attached.max_message <= NOTIFICATION_HEADER {
+            let len = attached.max_message;
+            return Err(failure!(IO_FAILED, "worker {id}: it allows messages of only {len} bytes"));
         }
-        self.id.set(id);
-        *self.plugin_addresses.borrow_mut() = plugins;
-        self.their_channel.set(channel);
-        self.max_message.set(max_message);
-        self.max_response.set(max_message - NOTIFICATION_HEADER);
         let me = Weak::clone(&self.me);
         let transport = pe.transport()?;
         // SAFETY: from the worker that the service sent this host to. A service is trusted with the
         // memory of its hosts: the guide's page on security says so.
-        let address = unsafe { WorkerAddress::from_bytes(&ucx_address) };
+        let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
         let endpoint = address.and_then(|address| {
             let hook = move |status| {
                 if let Some(run) = me.upgrade() {
@@ -173,16 +152,16 @@ impl Run {
             transport.ucx().endpoint().on_error(hook).connect(&address)
         });
         let endpoint =
-            endpoint.map_err(|error| wrong(DocaError::CONNECTION_RESET, error.to_string()))?;
+            endpoint.map_err(|error| failure!(CONNECTION_RESET, "worker {id}: {error}"))?;
         pe.met(&endpoint);
-        self.pass.set(pass);
-        self.sender.open(endpoint, channel, pass);
-        self.connected.set(true);
+        self.sender.open(endpoint, attached.channel, attached.pass);
+        // A worker lets a host in once.
+        let _ = self.attached.set(attached);
         Ok(())
     }
 
     pub(crate) fn on_greeting(&self, pe: &Pe) {
-        if !self.greeted.replace(true) && self.connected.get() && !self.leaving.get() {
+        if !self.greeted.replace(true) && self.attached.get().is_some() && !self.leaving.get() {
             self.announce(pe);
         }
     }
@@ -207,7 +186,7 @@ impl Run {
                     "worker {} let this host in but cannot be heard over UCX: \
                                      check UCX_TLS and UCX_NET_DEVICES on both sides, and \
                                      firewalls between them",
-                    WorkerId(self.id.get())
+                    WorkerId(self.id())
                 ),
             );
         }
@@ -281,7 +260,7 @@ impl Run {
             return;
         }
         if !self.flight.is_over() {
-            return self.flight.report_unreleased(WorkerId(self.id.get()));
+            return self.flight.report_unreleased(WorkerId(self.id()));
         }
         self.idle_queued.set(true);
         pe.announce(Rc::clone(&self.ctx), CtxState::IDLE);
@@ -311,7 +290,7 @@ impl Run {
                 &failure!(
                     code = code,
                     "worker {} was lost: UCX says {status}; start it again",
-                    WorkerId(self.id.get())
+                    WorkerId(self.id())
                 ),
             );
         }

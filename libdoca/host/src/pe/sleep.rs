@@ -60,7 +60,7 @@ impl Pe {
         // nothing.
         for _ in 0..ARM_ATTEMPTS {
             let armed = ucx.arm().map_err(|error| {
-                tracing::error!(target: "urom_library", "{error}");
+                log!(error, "{error}");
                 DocaError::DRIVER
             })?;
             if armed || ucx.progress() {
@@ -109,7 +109,7 @@ impl Pe {
         let nap = Timespec { tv_sec: 0, tv_nsec: EXCHANGE_NAP.subsec_nanos().into() };
         let once = Itimerspec { it_interval: zero, it_value: nap };
         timerfd_settime(timer, TimerfdTimerFlags::empty(), &once).map_err(|error| {
-            tracing::error!(target: "urom_library", "the progress engine's timer cannot be set: {error}");
+            log!(error, "the progress engine's timer cannot be set: {error}");
             DocaError::OPERATING_SYSTEM
         })?;
         Ok(())

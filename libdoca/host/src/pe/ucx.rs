@@ -106,10 +106,9 @@ impl Pe {
                 self.chores.set(true);
                 self.bell.ring();
             }
-            Err(error) => tracing::warn!(
-                target: "urom_library",
-                "cannot check whether messages of workers still arrive: {error}"
-            ),
+            Err(error) => {
+                log!(warn, "cannot check whether messages of workers still arrive: {error}")
+            }
         }
     }
 
@@ -130,7 +129,7 @@ impl Pe {
     /// Gives up every worker that sends into the queue; the next one finds a new queue.
     #[cold]
     fn replace_ucx(&self) {
-        tracing::error!(target: "urom_library", "{BLOCKED}");
+        log!(error, "{BLOCKED}");
         if let Some(transport) = self.current() {
             transport.blocked.set(true);
             if let Ok(fd) = transport.ucx().event_fd() {

@@ -9,7 +9,6 @@ use urom_log::{guard, guard_or};
 
 use crate::handle::{self, AnyTask, borrow, buffer, context, pe, present, publish, put, withdraw};
 use crate::pe::Pe;
-use crate::pe::ctx::service::gid::GidTask;
 
 functions! {
     fn doca_ctx_start[ctx = context: *mut Ctx]() { ctx.start().check() }
@@ -59,7 +58,7 @@ functions! {
 
     fn doca_pe_create[](out: *mut *mut host::Pe) => out {
         let pe = Pe::new().map_err(|error| {
-            tracing::error!(target: "urom_library", "a progress engine cannot be made: {error}");
+            log!(error, "a progress engine cannot be made: {error}");
             DocaError::OPERATING_SYSTEM
         })?;
         publish(pe)
@@ -109,7 +108,7 @@ functions! {
                 task.head.is_callers()?;
                 task.run().ok_or(DocaError::BAD_STATE)?.submit(task)
             }
-            AnyTask::Query(task) => submit_query(task),
+            AnyTask::Query(task) => task.run.submit(task),
         }
     }
 
@@ -124,7 +123,7 @@ functions! {
     fn doca_task_get_ctx[task = handle::task: *const Task]() -> *mut Ctx {
         match task {
             AnyTask::Command(task) => task.run().map(|run| run.context().as_ctx()),
-            AnyTask::Query(task) => task.ctx.upgrade().map(|ctx| ctx.as_ctx()),
+            AnyTask::Query(task) => task.run.context().map(|ctx| ctx.as_ctx()),
         }
         .unwrap_or(ptr::null_mut())
     }
@@ -139,12 +138,6 @@ functions! {
         present(data)?;
         buffer.set_data(data.cast(), len)
     }
-}
-
-#[cold]
-fn submit_query(task: &GidTask) -> Result<(), DocaError> {
-    task.head.is_callers()?;
-    task.run.upgrade().ok_or(DocaError::BAD_STATE)?.submit(task)
 }
 
 pub(super) unsafe extern "C" fn doca_task_get_user_data(pointer: *const Task) -> Data {

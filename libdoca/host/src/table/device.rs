@@ -37,9 +37,7 @@ functions! {
         present(count)?;
         let found = device::list();
         let names: Vec<&str> = found.iter().map(|device| &*device.name).collect();
-        tracing::debug!(
-            target: "urom_library",
-            "the devices are {}; UROM_DEVICE=NAME or NAME@PCI adds more",
+        log!(debug, "the devices are {}; UROM_DEVICE=NAME or NAME@PCI adds more",
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         );
         if found.is_empty() {

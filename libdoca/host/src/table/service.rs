@@ -11,7 +11,7 @@ use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
 use urom_log::{guard, guard_or};
 
-use crate::address::{Address, Wish};
+use crate::address::{Address, Target};
 use crate::device::Device;
 use crate::failure::failure;
 use crate::handle::{present, publish, publish_context, put, query, service, withdraw};
@@ -75,7 +75,7 @@ functions! {
             failure!(INVALID_VALUE, "`{address}` is no address of a service: write HOST:PORT, \
                                      [IPV6]:PORT or HOST")
         })?;
-        service.wish.replace(Wish::Address(address));
+        service.target.replace(Some(Target::Daemon(address)));
         Ok(())
     }
 
@@ -83,7 +83,7 @@ functions! {
         // SAFETY: the caller's string.
         let path = unsafe { text(plugin_path) };
         let path = path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
-        service.wish.replace(Wish::Embedded(path));
+        service.target.replace(Some(Target::Embedded(path)));
         Ok(())
     }
 
@@ -148,7 +148,7 @@ functions! {
     }
 
     fn doca_urom_service_get_cpuset[service = service: Pointer](cpus: *mut CpuSet) => cpus {
-        service.running(service.ctx)?.cpus
+        service.running(service.ctx)?.welcome.cpus
     }
 
     fn doca_urom_service_get_workers_by_gid_task_allocate_init[service = service: Pointer](
@@ -165,9 +165,7 @@ functions! {
         task.head.is_callers()?;
         // SAFETY: the caller's object.
         let task: Rc<GidTask> = unsafe { withdraw(task.pointer.get()) }?;
-        if let Some(run) = task.run.upgrade() {
-            run.released();
-        }
+        task.run.released();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
 use urom_log::{guard, guard_or};
-use urom_wire::control::{Failure, Stuck};
+use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
 
 use crate::buf::Buffer;
 use crate::failure::failure;
@@ -16,9 +16,6 @@ use crate::pe::ctx::Kind;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::task::CmdTask;
 use crate::running::Attachment;
-
-/// More strings than this are a mistake, not an environment.
-const MOST_ENV: usize = 65_536;
 
 type Pointer = *mut host::Worker;
 type Command = *mut host::CmdTask;
@@ -74,9 +71,9 @@ functions! {
         env: *const *mut c_char,
         count: usize,
     ) {
-        if env.is_null() || count > MOST_ENV {
-            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} strings cannot \
-                                                be, or is NULL: {MOST_ENV} are possible"));
+        if env.is_null() || count > MAX_VARIABLES {
+            return Err(failure!(INVALID_VALUE, "a worker's environment of {count} variables cannot \
+                                                be, or is NULL: {MAX_VARIABLES} are the most"));
         }
         let entry = |at: usize| {
             let entry = env.wrapping_add(at);

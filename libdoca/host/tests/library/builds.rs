@@ -37,7 +37,6 @@ fn refusal(service: &TestService, engine: &Engine, id: u64) -> String {
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     let text = failure(worker.ctx);
     assert_eq!(x!(urom_ctx_get_failure_code(worker.ctx)), DocaError::UNSUPPORTED_VERSION, "{text}");
-    worker.destroy();
     text
 }
 
@@ -47,7 +46,7 @@ fn a_host_that_was_told_of_another_build_than_a_worker_runs_is_refused() {
     let uromd = Uromd::start(&plugins);
     let engine = Engine::new();
     let before = TestService::start(&At::Address(uromd.address), &engine);
-    let old = TestWorker::start(before.raw, &engine, 1, 4);
+    let _old = TestWorker::start(before.raw, &engine, 1, 4);
     plugins.replace("obedient", &["-DVERSION=2"]);
     let text = refusal(&before, &engine, 2);
     has(&text, &["worker 2 runs another build of the plugin `obedient`"]);
@@ -55,8 +54,5 @@ fn a_host_that_was_told_of_another_build_than_a_worker_runs_is_refused() {
     let after = TestService::start(&At::Address(uromd.address), &engine);
     let text = refusal(&after, &engine, 1);
     has(&text, &["worker 1 runs another build"]);
-    TestWorker::start(after.raw, &engine, 3, 4).end(&engine);
-    old.end(&engine);
-    after.end();
-    before.end();
+    TestWorker::start(after.raw, &engine, 3, 4);
 }

@@ -30,7 +30,6 @@ fn an_id_is_generated_and_known_while_the_worker_runs() {
         worker.echo(engine, 1);
         worker.stop(engine);
         assert_eq!(worker.id(), Err(DocaError::BAD_STATE));
-        worker.destroy();
     });
 }
 
@@ -42,7 +41,7 @@ fn set_env(worker: &TestWorker, env: &[&std::ffi::CStr]) -> DocaError {
 #[test]
 fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
     with_service(|engine, service| {
-        let first = TestWorker::start(service.raw, engine, 3, 1);
+        let _first = TestWorker::start(service.raw, engine, 3, 1);
         let second = TestWorker::new(service.raw, engine, 3, 1);
         assert_eq!(set_env(&second, &[c"UROM_A=some value", c"UROM_B="]), OK);
         assert_eq!(c!(doca_ctx_start(second.ctx)), DocaError::IN_PROGRESS);
@@ -64,8 +63,6 @@ fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
         assert_eq!(engine.next(), 1);
         assert_eq!(state(third.ctx), CtxState::IDLE);
         assert_ne!(failure(third.ctx), "");
-        third.destroy();
-        first.end(engine);
     });
 }
 
@@ -118,9 +115,6 @@ fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
         }
         assert_eq!(flushed, tasks);
     }
-    neighbour.end(&engine);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
@@ -158,20 +152,17 @@ fn a_service_holds_as_many_workers_as_it_was_told() {
     let plugins = Plugins::obedient();
     let engine = Engine::new();
     let service = new_service(&At::Embedded(plugins.path()));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    service.connect(&engine);
     assert_eq!(c!(doca_urom_service_set_max_workers(service.raw, 2)), OK);
     assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
     let first = TestWorker::start(service.raw, &engine, 0, 1);
-    let second = TestWorker::start(service.raw, &engine, 1, 1);
+    let _second = TestWorker::start(service.raw, &engine, 1, 1);
     let third = TestWorker::new(service.raw, &engine, 2, 1);
     assert_eq!(c!(doca_ctx_start(third.ctx)), DocaError::FULL);
     assert_eq!(state(third.ctx), CtxState::IDLE);
     has(&failure(third.ctx), &["max_workers"]);
     first.end(&engine);
     third.run(&engine);
-    third.end(&engine);
-    second.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -191,6 +182,7 @@ fn stopping_and_destroying_in_the_wrong_order_gives_errors() {
     worker.destroy();
     assert_eq!(c!(doca_urom_worker_destroy(worker.raw)), DocaError::INVALID_VALUE);
     assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::INVALID_VALUE);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), DocaError::INVALID_VALUE);
+    let raw = service.raw;
+    service.destroy();
+    assert_eq!(c!(doca_urom_service_destroy(raw)), DocaError::INVALID_VALUE);
 }

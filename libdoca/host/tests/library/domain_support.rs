@@ -2,14 +2,13 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::time::Instant;
 
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Domain, Service};
 
 use crate::processes::{Plugins, Uromd};
 use crate::rally::{Party, Rally};
-use crate::support::{At, Engine, OK, PATIENCE, TestService, TestWorker, failure, state};
+use crate::support::{At, Engine, OK, TestService, TestWorker, destroy, failure, state, until};
 
 /// The seeker plugin's operations, as in `tests/plugins/seeker.c`.
 pub mod op {
@@ -33,6 +32,16 @@ pub fn with_seekers(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
+/// An engine and workers, at a daemon of its own and at the embedded service.
+pub fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
+    with_seekers(|at| {
+        let engine = Engine::new();
+        let service = TestService::start(at, &engine);
+        let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
+        body(&engine, workers);
+    });
+}
+
 /// An engine with a service and a worker.
 pub fn with_one(body: impl FnOnce(&Engine, &TestService, TestWorker)) {
     let plugins = Plugins::seekers();
@@ -40,8 +49,6 @@ pub fn with_one(body: impl FnOnce(&Engine, &TestService, TestWorker)) {
     let service = TestService::start(&At::Embedded(plugins.path()), &engine);
     let worker = seeker(service.raw, &engine, 1);
     body(&engine, &service, worker);
-    worker.end(&engine);
-    service.end();
 }
 
 /// Two participants in this thread, with an engine and a worker each.
@@ -59,7 +66,6 @@ pub fn with_two(body: impl FnOnce(&TestService, &mut Two<'_>)) {
         let rally = Rally::new(2);
         let parties = [rally.party(0), rally.party(1)];
         body(service, &mut Two { engines: [engine, &other], workers: [worker, there], parties });
-        there.end(&other);
     });
 }
 
@@ -102,7 +108,7 @@ impl TestDomain {
         let mut raw = null_mut();
         assert_eq!(c!(doca_urom_domain_create(&mut raw)), OK);
         let ctx = c!(doca_urom_domain_as_ctx(raw));
-        assert_eq!(c!(doca_pe_connect_ctx(engine.0, ctx)), OK);
+        engine.connect(ctx, |ctx| c!(doca_urom_domain_destroy(ctx.cast())));
         TestDomain { raw, ctx }
     }
 
@@ -178,7 +184,7 @@ impl TestDomain {
     }
 
     pub fn destroy(self) {
-        assert_eq!(c!(doca_urom_domain_destroy(self.raw)), OK);
+        destroy(self.ctx, |ctx| c!(doca_urom_domain_destroy(ctx.cast())));
     }
 
     pub fn end(self) {
@@ -199,14 +205,13 @@ pub fn meet(all: &[(&Engine, &TestDomain)]) {
 /// Progresses engines of this thread in turn, until no domain is starting; how many nonzero calls
 /// each had.
 pub fn together(all: &[(&Engine, &TestDomain)]) -> Vec<u32> {
-    let deadline = Instant::now() + PATIENCE;
     let mut seen = vec![0; all.len()];
-    while all.iter().any(|(_, domain)| state(domain.ctx) == CtxState::STARTING) {
-        assert!(Instant::now() < deadline, "the exchange does not end");
+    until("the exchange does not end", || {
         for (at, (engine, _)) in all.iter().enumerate() {
             seen[at] += u32::from(engine.progress());
         }
-    }
+        all.iter().all(|(_, domain)| state(domain.ctx) != CtxState::STARTING)
+    });
     seen
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
 
-use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers};
+use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers, with_workers};
 use crate::rally::{Fault, ROUNDS, Rally};
 use crate::support::{Engine, OK, TestService, failure, has, state};
 
@@ -24,16 +24,13 @@ unsafe extern "C" fn note_change(_: Data, ctx: *mut Ctx, previous: CtxState, nex
 
 #[test]
 fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
-    with_seekers(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = seeker(service.raw, &engine, 1);
+    with_workers(|engine, [worker]| {
         let party = Rally::new(1).party(0);
-        let domain = TestDomain::new(&engine, &party, &[(7, worker)]);
+        let domain = TestDomain::new(engine, &party, &[(7, worker)]);
         CHANGES.take();
         assert_eq!(c!(doca_ctx_set_state_changed_cb(domain.ctx, Some(note_change))), OK);
         for times in 1..=3 {
-            domain.run(&engine);
+            domain.run(engine);
             // Nothing more is to be seen until a task completes.
             engine.is_quiet(20_000);
             assert_eq!(party.counts(), (ROUNDS * times, ROUNDS * times));
@@ -47,9 +44,6 @@ fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
         let once = [(S::IDLE, S::STARTING), (S::STARTING, S::RUNNING), (S::RUNNING, S::IDLE)];
         assert_eq!(CHANGES.take(), once.repeat(3));
         assert!(party.is_called_by_this_thread());
-        domain.destroy();
-        worker.end(&engine);
-        service.end();
     });
 }
 
@@ -137,7 +131,6 @@ fn setters_refuse_what_makes_no_sense_and_what_comes_too_late() {
         assert_eq!(c!(doca_urom_worker_destroy(domain.raw.cast())), INVALID);
         domain.end();
         assert_eq!(c!(doca_urom_domain_destroy(domain.raw)), INVALID);
-        other.end(engine);
     });
 }
 
@@ -176,7 +169,6 @@ fn a_start_without_what_it_needs_says_what_and_stays_idle() {
         assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
         domain.run(engine);
         assert_eq!(failure(domain.ctx), "");
-        domain.end();
     });
 }
 
@@ -216,8 +208,6 @@ fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
         domain.end();
         engine.is_quiet(1000);
         assert_eq!(party.counts(), (0, 0));
-        worker.end(&engine);
-        service.end();
     });
 }
 
@@ -239,7 +229,6 @@ fn functions_may_progress_and_stop_the_domain_they_belong_to() {
         party.inside = None;
         party.gathers.store(0, Ordering::Relaxed);
         domain.run(engine);
-        domain.end();
     });
 }
 
@@ -262,6 +251,5 @@ fn a_start_that_was_stopped_leaves_nothing_behind_for_the_next() {
             engine.is_quiet(100);
             domain.stop();
         }
-        domain.destroy();
     });
 }

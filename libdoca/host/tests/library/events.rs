@@ -74,8 +74,6 @@ fn a_host_that_sleeps_sees_starts_answers_and_stops() {
         }
         assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
         sleep_until(&engine, || state(worker.ctx) == CtxState::IDLE);
-        worker.destroy();
-        service.end();
     });
 }
 

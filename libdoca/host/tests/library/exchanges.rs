@@ -11,7 +11,7 @@ use crate::domain_support::{
     TestDomain, Two, ask, handle, meet, op, seeker, segment, with_one, with_seekers, with_two,
 };
 use crate::rally::{Fault, Rally, Tamper};
-use crate::support::{Engine, OK, PATIENCE, TestService, has, state};
+use crate::support::{Engine, OK, TestService, has, state, until};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
@@ -57,13 +57,12 @@ fn tampered(
     domain.start();
     counterpart.start();
     // For one that gave up in the first round the other waits for ever: its host has to stop it.
-    let deadline = Instant::now() + PATIENCE;
     let mut seen = 0;
-    while state(domain.ctx) == CtxState::STARTING {
-        assert!(Instant::now() < deadline, "the exchange does not end");
+    until("the exchange does not end", || {
         two.engines[1].progress();
         seen += two.engines[0].progress();
-    }
+        state(domain.ctx) != CtxState::STARTING
+    });
     assert_eq!(seen, 1);
     assert_eq!(two.parties[0].counts().0, two.parties[0].counts().1);
     let result = if state(domain.ctx) == CtxState::RUNNING { Ok(()) } else { Err(domain.reason()) };
@@ -210,7 +209,6 @@ fn megabytes_of_handles_are_exchanged_and_found() {
             domain.end();
             workers[at].end(&engines[at]);
         }
-        services.into_iter().for_each(TestService::end);
     });
 }
 
@@ -254,7 +252,6 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
             engine.progress();
         }
         assert_eq!(state(domain.ctx), CtxState::RUNNING);
-        domain.end();
     });
 }
 
@@ -279,14 +276,10 @@ fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
         two.is_quiet();
         // It was there at the first's worker, for a moment.
         let found = || ask(two.engines[0], &two.workers[0], op::ADDR, 2, 0).0;
-        let deadline = Instant::now() + PATIENCE;
-        while found() != DocaError::NOT_FOUND {
-            assert!(Instant::now() < deadline, "it is still there");
-        }
+        until("it is still there", || found() == DocaError::NOT_FOUND);
         before.end();
         two.meet(&domains);
         assert_eq!(found(), OK);
-        domains.into_iter().for_each(TestDomain::end);
     });
 }
 
@@ -296,15 +289,13 @@ fn a_domain_runs_nowhere_before_all_workers_of_all_participants_have_its_table()
         let domains = two.domains([1, 2]);
         domains.iter().for_each(TestDomain::start);
         // The second makes all steps but the last.
-        let deadline = Instant::now() + PATIENCE;
-        while two.parties[1].counts().1 < 2 {
-            assert!(Instant::now() < deadline, "the exchange does not go on");
+        until("the exchange does not go on", || {
             assert_eq!((two.engines[0].progress(), two.engines[1].progress()), (0, 0));
-        }
+            two.parties[1].counts().1 >= 2
+        });
         two.engines[0].is_quiet(10_000);
         assert_eq!(state(domains[0].ctx), CtxState::STARTING);
         meet(&[(two.engines[0], &domains[0]), (two.engines[1], &domains[1])]);
-        domains.into_iter().for_each(TestDomain::end);
     });
 }
 
@@ -329,17 +320,14 @@ fn a_start_that_is_taken_back_half_way_leaves_the_worker_to_others() {
                 engine.progress();
             }
             long.stop();
-            let deadline = Instant::now() + PATIENCE;
-            while state(short.ctx) == CtxState::STARTING {
-                assert!(Instant::now() < deadline, "the second domain does not start");
+            until("the second domain does not start", || {
                 engine.progress();
-            }
+                state(short.ctx) != CtxState::STARTING
+            });
             assert_eq!(state(short.ctx), CtxState::RUNNING, "{:?}", short.reason());
             assert_eq!(state(worker.ctx), CtxState::RUNNING);
             assert_eq!(ask(engine, &worker, op::ADDR, 2, 0).0, OK);
             short.stop();
         }
-        long.destroy();
-        short.destroy();
     });
 }

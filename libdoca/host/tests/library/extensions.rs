@@ -1,13 +1,11 @@
 //! What commands get beyond DOCA's interface: ends that are read where they lie, and several
 //! completions in one call.
 
-use std::time::Instant;
-
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CmdTaskEnd};
 
 use crate::processes::{op, with_worker};
-use crate::support::{Engine, OK, PATIENCE, as_task, command, fill, note_and_keep, take_done};
+use crate::support::{Engine, OK, as_task, command, fill, note_and_keep, take_done, until};
 
 fn end_of(task: *mut CmdTask) -> *const CmdTaskEnd {
     x!(urom_worker_cmd_task_get_end(task))
@@ -19,13 +17,12 @@ fn many(engine: &Engine) -> u32 {
 }
 
 fn many_until_something(engine: &Engine) -> u32 {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match many(engine) {
-            0 => assert!(Instant::now() < deadline, "nothing happens"),
-            seen => return seen,
-        }
-    }
+    let mut seen = 0;
+    until("nothing happens", || {
+        seen = many(engine);
+        seen != 0
+    });
+    seen
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
-use std::time::Instant;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -24,7 +23,7 @@ use urom_wire::ucx_context::context;
 use zerocopy::IntoBytes;
 
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, as_task, failure, has, new_service, state,
+    At, Engine, OK, TestService, TestWorker, as_task, failed_start, failure, has, state, until,
 };
 
 /// What the fake daemon gives as the ticket, and the pass that follows from it.
@@ -153,11 +152,10 @@ impl Attached {
 
     /// Progresses until so many commands have come in all.
     fn wait_for(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.slots.borrow().len() < count {
-            assert!(Instant::now() < deadline, "no command comes");
+        until("no command comes", || {
             self.worker.progress();
-        }
+            self.slots.borrow().len() >= count
+        });
     }
 
     fn frame(&self, slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
@@ -241,10 +239,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
     assert_eq!(failure(context.ctx), "enough of you");
     assert_eq!(engine.next(), 1);
     assert_eq!(state(context.ctx), CtxState::IDLE);
-    context.destroy();
-    let daemon = worker.join().unwrap();
-    service.end();
-    drop(daemon);
+    drop(worker.join().unwrap());
 }
 
 #[test]
@@ -269,10 +264,6 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
     context.submit(b"command");
     assert_eq!(engine.done().response, Some(b"in".to_vec()));
     drop(worker.join().unwrap());
-    engine.until_idle(context.ctx);
-    engine.until_idle(service.ctx);
-    context.destroy();
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]
@@ -324,12 +315,6 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     stopped.send(()).unwrap();
     let streams = worker.join().unwrap();
     drop(streams);
-    engine.until_idle(slow.ctx);
-    engine.until_idle(other.ctx);
-    slow.destroy();
-    other.destroy();
-    engine.until_idle(service.ctx);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]
@@ -352,11 +337,8 @@ fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
         });
         daemon
     });
-    let (_engine, service, text) = failed_worker(address);
-    has(&text, &["UCX_TLS"]);
-    let daemon = worker.join().unwrap();
-    service.end();
-    drop(daemon);
+    has(&failed_worker(address), &["UCX_TLS"]);
+    drop(worker.join().unwrap());
 }
 
 #[test]
@@ -371,23 +353,19 @@ fn a_worker_that_cannot_be_reached_is_named() {
         fake.start_at(&mut daemon, unspecified);
         (fake, daemon)
     });
-    let (_engine, service, text) = failed_worker(address);
-    has(&text, &["worker 9", &closed.to_string()]);
-    service.end();
+    has(&failed_worker(address), &["worker 9", &closed.to_string()]);
     drop(daemon.join().unwrap());
 }
 
 /// A host's context that starts at a fake worker and ends idle; why.
-fn failed_worker(address: SocketAddr) -> (Engine, TestService, String) {
+fn failed_worker(address: SocketAddr) -> String {
     let engine = Engine::new();
     let service = TestService::start(&At::Address(address), &engine);
     let context = TestWorker::new(service.raw, &engine, 9, 4);
     assert_eq!(c!(doca_ctx_start(context.ctx)), DocaError::IN_PROGRESS);
     assert_eq!(engine.next(), 1);
     assert_eq!(state(context.ctx), CtxState::IDLE);
-    let text = failure(context.ctx);
-    context.destroy();
-    (engine, service, text)
+    failure(context.ctx)
 }
 
 /// How a service start ends with a daemon that says this.
@@ -397,15 +375,9 @@ fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaErr
         let stream = say(&fake);
         (fake, stream)
     });
-    let engine = Engine::new();
-    let service = new_service(&At::Address(address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    let code = c!(doca_ctx_start(service.ctx));
-    assert_eq!(state(service.ctx), CtxState::IDLE);
-    let text = failure(service.ctx);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    let failed = failed_start(&At::Address(address));
     drop(daemon.join().unwrap());
-    (code, text)
+    failed
 }
 
 #[test]

@@ -35,16 +35,14 @@ fn start(
     if let Some(key) = key {
         assert_eq!(set_key_file(&service, key), OK);
     }
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    service.connect(&engine);
     let code = c!(doca_ctx_start(service.ctx));
-    let result = if code == OK { Ok(()) } else { Err((code, failure(service.ctx))) };
-    if result.is_ok() {
-        body(&engine, &service);
-        assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
+    if code != OK {
+        assert_eq!(state(service.ctx), CtxState::IDLE);
+        return Err((code, failure(service.ctx)));
     }
-    assert_eq!(state(service.ctx), CtxState::IDLE);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
-    result
+    body(&engine, &service);
+    Ok(())
 }
 
 fn one_command(engine: &Engine, service: &TestService) {
@@ -121,5 +119,5 @@ fn a_key_file_without_a_name_is_refused_at_once() {
     assert_eq!(set_key_file(&service, Path::new("")), DocaError::INVALID_VALUE);
     let code = x!(urom_service_set_key_file(service.raw, null()));
     assert_eq!(code, DocaError::INVALID_VALUE);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 }

@@ -8,25 +8,13 @@ use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
 use crate::domain_support::{
-    TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers,
+    TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers, with_workers,
 };
 use crate::processes::{Plugins, daemon_of};
 use crate::rally::Rally;
-use crate::support::{Engine, OK, PATIENCE, TestService, TestWorker, failure, has, state};
+use crate::support::{Engine, OK, TestService, TestWorker, failure, has, state, until};
 
 const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
-
-/// An engine and workers, at a daemon of its own and at the embedded service.
-fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
-    with_seekers(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let workers = std::array::from_fn(|number| seeker(service.raw, &engine, number as u64));
-        body(&engine, workers);
-        workers.iter().for_each(|worker| worker.end(&engine));
-        service.end();
-    });
-}
 
 #[test]
 fn every_plugin_finds_its_own_address_at_every_member() {
@@ -52,7 +40,6 @@ fn every_plugin_finds_its_own_address_at_every_member() {
         }
         domain.stop();
         assert_eq!(addresses(7), [UNKNOWN; 3], "nor after it stopped");
-        domain.destroy();
     });
 }
 
@@ -127,7 +114,6 @@ fn what_a_look_up_gave_stays_after_the_domain_stopped() {
         }
         assert_eq!(ask(engine, &worker, op::MKEY, 5, 0), UNKNOWN);
         assert_eq!(ask(engine, &worker, op::KEPT, 0, 0), handle(&key));
-        domain.destroy();
     });
 }
 
@@ -186,18 +172,12 @@ fn a_host_that_leaves_takes_its_domains_along() {
         // Without a word about its domain, which keeps running without it.
         workers[1].stop(&engines[1]);
         assert_eq!(state(domains[1].0.ctx), CtxState::RUNNING);
-        let deadline = Instant::now() + PATIENCE;
-        while found(1) == OK {
-            assert!(Instant::now() < deadline, "it is still there");
-        }
+        until("it is still there", || found(1) != OK);
         assert_eq!((found(0), found(1)), (OK, DocaError::NOT_FOUND));
         for (which, (domain, _)) in domains.into_iter().enumerate() {
             engines[which].is_quiet(1000);
             domain.end();
         }
-        workers[1].destroy();
-        workers[0].end(&engines[0]);
-        services.into_iter().for_each(TestService::end);
     });
 }
 
@@ -228,11 +208,9 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     let (theirs, text) = counterpart.reason();
     assert_eq!(theirs, code);
     has(&text, &["participant 0 of the domain failed"]);
-    let deadline = Instant::now() + PATIENCE;
-    while [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] != [UNKNOWN; 2]
-    {
-        assert!(Instant::now() < deadline, "they still know each other");
-    }
+    until("they still know each other", || {
+        [ask(&engine, &left, op::ADDR, 0, 0), ask(&other, &there, op::ADDR, 2, 0)] == [UNKNOWN; 2]
+    });
     domain.destroy();
     right.destroy();
     // One that runs stays, for its other workers.
@@ -244,11 +222,6 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     assert_eq!(state(there.ctx), CtxState::IDLE);
     assert_eq!(state(again.ctx), CtxState::RUNNING);
     other.is_quiet(1000);
-    again.end();
-    counterpart.destroy();
-    there.destroy();
-    left.end(&engine);
-    service.end();
 }
 
 fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
@@ -271,8 +244,6 @@ fn a_worker_that_answers_nobody_holds_a_stop_up_for_a_moment_only() {
     kill_process(pid, Signal::KILL).unwrap();
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
@@ -304,7 +275,6 @@ fn threads_of_a_plugin_find_all_or_nothing_while_domains_start_and_stop() {
             counts[0] > 0 && counts[1] > 0 && counts[2] == 0,
             "found, missed, wrong: {counts:?}"
         );
-        domains.into_iter().for_each(TestDomain::destroy);
     });
 }
 
@@ -335,9 +305,6 @@ fn participants_on_threads_of_their_own_meet() {
                             own.send((other, ask(&engine, worker, op::ADDR, other, 0))).unwrap();
                         }
                     }
-                    domain.end();
-                    workers.iter().for_each(|worker| worker.end(&engine));
-                    service.end();
                 });
             }
         });

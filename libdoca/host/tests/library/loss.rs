@@ -11,6 +11,7 @@ use urom_wire::test_queues::{Queues, ran_alone};
 use crate::processes::{Plugins, Uromd, daemon, daemon_of, op};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, has, state, take_done,
+    until,
 };
 
 /// The process of a worker with the obedient plugin.
@@ -53,11 +54,7 @@ fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
     // The rest of the service works.
     other.echo(&engine, 3);
     let _ = kill_process(pid, Signal::KILL);
-    let next = TestWorker::start(service.raw, &engine, urom_abi::WORKER_ID_ANY, 1);
-    next.end(&engine);
-    other.end(&engine);
-    worker.destroy();
-    service.end();
+    TestWorker::start(service.raw, &engine, urom_abi::WORKER_ID_ANY, 1);
 }
 
 #[test]
@@ -133,21 +130,16 @@ fn answers_that_came_before_the_loss_are_delivered() {
     for (engine, worker) in [(&engine, worker), (&other_engine, other)] {
         assert_eq!(engine.next(), 1);
         assert_eq!(state(worker.ctx), CtxState::IDLE);
-        worker.destroy();
     }
-    service.end();
 }
 
 fn wait_gone(pid: Pid) {
-    let deadline = Instant::now() + crate::support::PATIENCE;
     let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
-    while let Ok(text) = std::fs::read_to_string(&stat) {
-        if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') {
-            return;
-        }
-        assert!(Instant::now() < deadline, "process {pid:?} does not end");
+    until("the process does not end", || {
         std::thread::yield_now();
-    }
+        let text = std::fs::read_to_string(&stat).unwrap_or_else(|_| ") Z".to_owned());
+        text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    });
 }
 
 unsafe extern "C" fn expect_loss(
@@ -173,7 +165,6 @@ fn a_service_whose_daemon_is_killed_goes_idle_with_a_reason() {
     engine.is_quiet(1000);
     // Nobody is there now.
     assert_ne!(c!(doca_ctx_start(service.ctx)), OK);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 /// Has the worker answer the one command that it holds.
@@ -204,10 +195,6 @@ fn a_loss_is_not_taken_for_the_end_of_a_task() {
     other_uromd.signal(Signal::KILL);
     engine.quiet_until(|| state(other_service.ctx) == CtxState::IDLE);
     let_go(&engine, &worker);
-    other.destroy();
-    assert_eq!(c!(doca_urom_service_destroy(other_service.raw)), OK);
-    worker.end(&engine);
-    service.end();
 }
 
 /// The host's own stop counts, even if what it stops was lost before.
@@ -225,10 +212,7 @@ fn a_lost_worker_that_is_stopped_counts_as_progress() {
     assert_eq!(c!(doca_urom_worker_cmd_task_release(unused)), OK);
     assert_eq!(engine.next(), 1);
     assert_eq!((state(other.ctx), engine.in_flight()), (CtxState::IDLE, 1));
-    other.destroy();
     let_go(&engine, &worker);
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -243,7 +227,6 @@ fn a_query_at_a_stopped_daemon_ends_within_five_seconds() {
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     assert_eq!(engine.next(), 1);
     assert_eq!(state(service.ctx), CtxState::IDLE);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]
@@ -258,8 +241,6 @@ fn a_worker_that_starts_when_the_daemon_dies_ends_idle() {
     }
     assert_eq!((state(worker.ctx), state(service.ctx)), (CtxState::IDLE, CtxState::IDLE));
     assert_ne!(failure(worker.ctx), "");
-    worker.destroy();
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 #[test]
@@ -290,10 +271,7 @@ fn workers_that_wait_behind_one_that_died_while_it_sent_are_lost_and_the_next_on
 
     for worker in [dying, waiting] {
         engine.until_idle(worker.ctx);
-        worker.destroy();
     }
     let next = TestWorker::start(service.raw, &engine, 3, 8);
     echo(&next);
-    next.end(&engine);
-    service.end();
 }

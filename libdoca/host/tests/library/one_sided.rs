@@ -44,7 +44,6 @@ fn a_worker_that_does_not_run_fails_the_start_of_all_participants() {
         assert_eq!(domains[1].set_workers(&[(2, two.workers[1])]), OK);
         two.meet(&domains);
         assert_eq!(two.parties[0].counts().0, rounds + ROUNDS);
-        domains.into_iter().for_each(TestDomain::end);
     });
 }
 
@@ -57,8 +56,6 @@ fn a_domain_of_one_process_fails_like_any_other() {
         let (code, text) = domain.fail(engine);
         assert_eq!(code, DocaError::BAD_STATE);
         assert!(text.starts_with("the domain's worker 3 does not run"), "{text}");
-        domain.end();
-        idle.destroy();
     });
 }
 
@@ -74,7 +71,6 @@ fn pair(change: impl FnOnce(&mut Party, &mut OobColl), check: impl FnOnce([&Test
         assert_eq!(two.together(&domains), [1, 1]);
         check(domains.each_ref());
         two.is_quiet();
-        domains.into_iter().for_each(TestDomain::end);
     });
 }
 
@@ -141,10 +137,6 @@ fn kill(under_way: bool) {
     }
     together(&[(&engines[0], &domains[0]), (&engines[1], &domains[1])]);
     both_failed(domains.each_ref(), domains[1].reason().0, &why);
-    domains.into_iter().for_each(TestDomain::end);
-    workers[0].end(&engines[0]);
-    workers[1].destroy();
-    services.into_iter().for_each(TestService::end);
 }
 
 #[test]

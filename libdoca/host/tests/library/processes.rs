@@ -13,9 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::compile::compile;
 pub(crate) use crate::compile::op;
-use urom_abi::host::CtxState;
 
-use crate::support::{At, Engine, TestService, TestWorker, state};
+use crate::support::{At, Engine, TestService, TestWorker};
 
 /// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
 pub struct Plugins {
@@ -126,18 +125,13 @@ pub fn with_both(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
-/// The same with an engine, a service, and a worker for eight tasks.
+/// The same with an engine, a service, and a worker for 16 tasks.
 pub fn with_both_workers(body: impl Fn(&Engine, &TestService, &TestWorker)) {
     with_both(|at| {
         let engine = Engine::new();
         let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 7, 8);
+        let worker = TestWorker::start(service.raw, &engine, 7, 16);
         body(&engine, &service, &worker);
-        if state(worker.ctx) != CtxState::IDLE {
-            worker.stop(&engine);
-        }
-        worker.destroy();
-        service.end();
     });
 }
 
@@ -165,7 +159,6 @@ pub fn embedded() -> (Plugins, Engine, TestService) {
 pub fn with_service(body: impl FnOnce(&Engine, &TestService)) {
     let (_plugins, _uromd, engine, service) = daemon();
     body(&engine, &service);
-    service.end();
 }
 
 /// The same with a worker for so many tasks.
@@ -173,6 +166,5 @@ pub fn with_worker(max_inflight: u32, body: impl FnOnce(&Engine, &TestService, &
     with_service(|engine, service| {
         let worker = TestWorker::start(service.raw, engine, 5, max_inflight);
         body(engine, service, &worker);
-        worker.end(engine);
     });
 }

@@ -6,7 +6,9 @@ use std::ptr::null_mut;
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
 
-use crate::processes::{Plugins, Uromd, daemon_of, op, with_both, with_service, with_worker};
+use crate::processes::{
+    Plugins, Uromd, daemon_of, op, with_both, with_both_workers, with_service, with_worker,
+};
 use crate::queries::ids_of;
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, fill, new_service, note_and_release,
@@ -36,17 +38,12 @@ fn a_command_comes_back_and_progress_shows_nothing_else() {
         assert_eq!(engine.next(), 1);
         assert_eq!(state(worker.ctx), CtxState::IDLE);
         engine.is_quiet(1000);
-        worker.destroy();
-        service.end();
     });
 }
 
 #[test]
 fn completions_come_one_a_call_in_the_order_of_the_answers() {
-    with_both(|at| {
-        let engine = Engine::new();
-        let service = TestService::start(at, &engine);
-        let worker = TestWorker::start(service.raw, &engine, 7, 16);
+    with_both_workers(|engine, _, worker| {
         let tasks: Vec<usize> =
             (0..15).map(|word| worker.submit(&command(op::HOLD, word)).addr()).collect();
         engine.is_quiet(10_000);
@@ -57,8 +54,6 @@ fn completions_come_one_a_call_in_the_order_of_the_answers() {
             assert_eq!(done.iter().map(|done| done.task).collect::<Vec<_>>(), [expected]);
         }
         engine.is_quiet(1000);
-        worker.end(&engine);
-        service.end();
     });
 }
 
@@ -104,8 +99,6 @@ fn messages_of_any_length_keep_their_order() {
             assert!(done.response == Some(payload));
         }
     }
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -158,7 +151,6 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
                     ask.wait();
                     engine.is_quiet(100);
                     ask.wait();
-                    worker.end(&engine);
                 });
             }
             // The service's engine is quiet while the workers start on others.
@@ -172,7 +164,6 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
             engine.is_quiet(1000);
             ask.wait();
         });
-        service.end();
     });
 }
 
@@ -201,9 +192,6 @@ fn a_worker_at_another_address_works_and_its_loss_is_noticed() {
         assert_eq!(engine.next(), 1);
     }
     assert_ne!(take_done().remove(0).status, OK);
-    worker.destroy();
-    engine.until_idle(service.ctx);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
 }
 
 thread_local! {
@@ -265,6 +253,6 @@ fn every_change_of_state_is_told() {
         ];
         assert_eq!(CHANGES.take(), expected);
         let other = new_service(&At::Environment);
-        assert_eq!(c!(doca_urom_service_destroy(other.raw)), OK);
+        other.destroy();
     });
 }

@@ -8,10 +8,10 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
 
 use crate::logged::logged;
-use crate::processes::Plugins;
+use crate::processes::{Plugins, embedded};
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, command, failure, new_service, note_and_keep,
-    state,
+    state, until,
 };
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
@@ -43,7 +43,7 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
         c!(doca_urom_service_set_max_comm_msg_size(service.raw, 3))
     });
     warns(&["device is NULL"], || c!(doca_urom_service_set_dev(service.raw, null_mut())));
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 
     let service = TestService::start(&At::Embedded(plugins.path()), &engine);
     let worker = TestWorker::new(service.raw, &engine, 1, 4);
@@ -61,15 +61,11 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
         c!(doca_urom_worker_set_env(worker.raw, strings.as_ptr(), 2))
     });
     assert_eq!(refused, INVALID);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
 fn a_count_of_tasks_that_is_no_power_of_two_is_taken_with_a_warning() {
-    let engine = Engine::new();
-    let plugins = Plugins::obedient();
-    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    let (_plugins, engine, service) = embedded();
     let worker = TestWorker::new(service.raw, &engine, 1, 4);
     let code = warns(&["5 tasks", "power of two", "8"], || {
         c!(doca_urom_worker_set_max_inflight_tasks(worker.raw, 5))
@@ -83,15 +79,11 @@ fn a_count_of_tasks_that_is_no_power_of_two_is_taken_with_a_warning() {
     for task in tasks {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
     }
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
 fn a_payload_that_is_too_long_is_explained_when_it_is_set_and_when_it_is_submitted() {
-    let engine = Engine::new();
-    let plugins = Plugins::obedient();
-    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    let (_plugins, engine, service) = embedded();
     let worker = TestWorker::start(service.raw, &engine, 1, 4);
     let task = worker.allocate().unwrap();
     let buf = c!(doca_urom_worker_cmd_task_get_payload(task));
@@ -106,15 +98,11 @@ fn a_payload_that_is_too_long_is_explained_when_it_is_set_and_when_it_is_submitt
     let outside = data.wrapping_byte_sub(64);
     warns(&["outside", "doca_buf_get_data"], || c!(doca_buf_set_data(buf, outside, 8)));
     assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
 fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
-    let engine = Engine::new();
-    let plugins = Plugins::obedient();
-    let service = TestService::start(&At::Embedded(plugins.path()), &engine);
+    let (_plugins, engine, service) = embedded();
     let worker = TestWorker::start(service.raw, &engine, 7, 4);
     let idle = worker.allocate().unwrap();
     // One that is in flight when the worker is stopped, and that its callback keeps.
@@ -130,16 +118,11 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
     );
     let waiting = "worker 7 is stopping and waits for 2 tasks to be released (doca_urom_worker_cmd_task_release)";
     let mut heard = Vec::new();
-    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
-    while heard.is_empty() {
-        assert!(std::time::Instant::now() < deadline, "nothing is said");
-        heard.extend(
-            logged(|| engine.progress())
-                .1
-                .into_iter()
-                .filter(|(_, line)| line.contains("stopping")),
-        );
-    }
+    until("nothing is said", || {
+        let (_, lines) = logged(|| engine.progress());
+        heard.extend(lines.into_iter().filter(|(_, line)| line.contains("stopping")));
+        !heard.is_empty()
+    });
     assert_eq!(heard, [(tracing::Level::WARN, waiting.to_owned())]);
     let ((), lines) = logged(|| {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(idle)), OK);
@@ -150,18 +133,15 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     crate::support::take_done();
-    worker.destroy();
-    service.end();
 }
 
 #[test]
 fn a_service_without_plugins_and_the_devices_there_are_are_told() {
     let engine = Engine::new();
     let plugins = Plugins::empty();
-    let service = warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
+    warns(&["serves no plugins", "UROM_PLUGIN_PATH"], || {
         TestService::start(&At::Embedded(plugins.path()), &engine)
     });
-    service.end();
     let (mut list, mut count) = (null_mut(), 0);
     let code = says(tracing::Level::DEBUG, &["the devices are", "UROM_DEVICE"], || {
         c!(doca_devinfo_create_list(&mut list, &mut count))

@@ -1,112 +1,73 @@
 //! What setters and calls say in wrong states, to nonsense, and to null; and why a service cannot
 //! be reached.
 
+use std::any::TypeId;
 use std::ffi::{CString, c_char};
 use std::io::{Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
-use std::ptr::{null, null_mut};
-use std::time::{Duration, Instant};
+use std::ptr::{self, null, null_mut};
 
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{CtxState, Data};
+use urom_abi::host::CtxState;
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::processes::{Plugins, Uromd, embedded};
-use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};
+use crate::support::{
+    At, Engine, OK, TestService, TestWorker, failed_start, failure, has, new_service, state,
+};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 const BAD: DocaError = DocaError::BAD_STATE;
 
+/// An argument of zeros: NULL, 0, no function.
+fn zero<T: Copy>(_: &str) -> T {
+    // SAFETY: arguments of the table are pointers, numbers, unions and sets of numbers, and options
+    // of functions.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// Whether it is what a function returns that did nothing.
+fn is_nothing<T: Copy + 'static>(answer: T) -> bool {
+    let size = size_of::<T>();
+    // SAFETY: what functions of the table return has no padding.
+    let bytes = unsafe { std::slice::from_raw_parts(ptr::from_ref(&answer).cast::<u8>(), size) };
+    let nothing = if TypeId::of::<T>() == TypeId::of::<DocaError>() { INVALID.0 } else { 0 };
+    bytes.iter().eq(nothing.to_le_bytes().iter().chain(&[0; 8]).take(size))
+}
+
+/// Calls all functions with NULL for the first argument, and zeros for all others.
+macro_rules! call_all {
+    (urom { $($urom:tt)* } core { $($core:tt)* }) => { call_all! { $($urom)* $($core)* } };
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)?;
+    )*) => {$(
+        assert!(is_nothing(c!($name($(zero(stringify!($argument))),*))), stringify!($name));
+    )*};
+}
+
 #[test]
 fn null_is_invalid_everywhere() {
-    let (mut count, mut size, mut id, mut fd) = (0_u32, 0_usize, 0_u64, 0);
-    let mut cpus = CpuSet::empty();
-    let mut plugins = null();
-    let mut data = null_mut();
-    let codes = [
-        c!(doca_urom_service_create(null_mut())),
-        c!(doca_urom_service_destroy(null_mut())),
-        c!(doca_urom_service_set_max_comm_msg_size(null_mut(), 4096)),
-        c!(doca_urom_service_set_max_workers(null_mut(), 1)),
-        c!(doca_urom_service_set_dev(null_mut(), null_mut())),
+    urom_abi::host_functions!(call_all);
+    // With places for the results, too.
+    let (mut count, mut size, mut id, mut cpus) = (0, 0, 0, CpuSet::empty());
+    let (mut plugins, mut data) = (null(), null_mut());
+    for code in [
         c!(doca_urom_service_get_plugins_list(null_mut(), &mut plugins, &mut size)),
         c!(doca_urom_service_get_cpuset(null_mut(), &mut cpus)),
-        c!(doca_urom_service_get_workers_by_gid_task_allocate(null_mut(), null_mut())),
-        c!(doca_urom_service_get_workers_by_gid_task_allocate_init(
-            null_mut(),
-            0,
-            None,
-            null_mut()
-        )),
-        c!(doca_urom_service_get_workers_by_gid_task_release(null_mut())),
-        c!(doca_urom_worker_create(null_mut())),
-        c!(doca_urom_worker_destroy(null_mut())),
-        c!(doca_urom_worker_set_service(null_mut(), null_mut())),
-        c!(doca_urom_worker_set_id(null_mut(), 0)),
-        c!(doca_urom_worker_set_plugins(null_mut(), 1)),
-        c!(doca_urom_worker_set_cpuset(null_mut(), cpus)),
-        c!(doca_urom_worker_set_gid(null_mut(), 1)),
-        c!(doca_urom_worker_set_max_inflight_tasks(null_mut(), 1)),
-        c!(doca_urom_worker_set_env(null_mut(), null(), 0)),
         c!(doca_urom_worker_get_id(null_mut(), &mut id)),
         c!(doca_urom_worker_get_gid(null_mut(), &mut count)),
-        c!(doca_urom_worker_cmd_task_allocate(null_mut(), null_mut())),
-        c!(doca_urom_worker_cmd_task_allocate_init(null_mut(), 1, null_mut())),
-        c!(doca_urom_worker_cmd_task_release(null_mut())),
-        c!(doca_urom_domain_create(null_mut())),
-        c!(doca_urom_domain_destroy(null_mut())),
-        c!(doca_urom_domain_set_buffers_count(null_mut(), 1)),
-        c!(doca_urom_domain_add_buffer(null_mut(), null_mut(), 0, null_mut(), 0, null_mut(), 0)),
-        c!(doca_urom_domain_set_oob(null_mut(), null_mut())),
-        c!(doca_urom_domain_set_workers(null_mut(), null_mut(), null_mut(), 0)),
-        c!(doca_ctx_start(null_mut())),
-        c!(doca_ctx_stop(null_mut())),
-        c!(doca_ctx_get_state(null(), null_mut())),
-        c!(doca_ctx_set_user_data(null_mut(), Data { u64: 0 })),
-        c!(doca_ctx_get_user_data(null(), null_mut())),
-        c!(doca_ctx_set_state_changed_cb(null_mut(), None)),
         c!(doca_ctx_get_num_inflight_tasks(null(), &mut size)),
-        c!(doca_pe_create(null_mut())),
-        c!(doca_pe_destroy(null_mut())),
-        c!(doca_pe_connect_ctx(null_mut(), null_mut())),
         c!(doca_pe_get_num_inflight_tasks(null(), &mut size)),
-        c!(doca_pe_get_notification_handle(null(), &mut fd)),
-        c!(doca_pe_request_notification(null_mut())),
-        c!(doca_pe_clear_notification(null_mut(), 0)),
-        c!(doca_task_submit(null_mut())),
-        c!(doca_task_get_status(null())),
         c!(doca_buf_get_data(null(), &mut data)),
         c!(doca_buf_get_data_len(null(), &mut size)),
-        c!(doca_buf_set_data(null_mut(), null_mut(), 0)),
-        c!(doca_devinfo_create_list(null_mut(), null_mut())),
-        c!(doca_devinfo_destroy_list(null_mut())),
-        c!(doca_devinfo_get_ibdev_name(null(), null_mut(), 64)),
-        c!(doca_devinfo_get_pci_addr_str(null(), null_mut())),
-        c!(doca_dev_open(null_mut(), null_mut())),
-        c!(doca_dev_close(null_mut())),
-    ];
-    for (at, code) in codes.into_iter().enumerate() {
-        assert_eq!(code, INVALID, "call {at}");
+    ] {
+        assert_eq!(code, INVALID);
     }
-    assert!(c!(doca_urom_service_as_ctx(null_mut())).is_null());
-    assert!(c!(doca_urom_worker_as_ctx(null_mut())).is_null());
-    assert!(c!(doca_urom_domain_as_ctx(null_mut())).is_null());
-    assert!(c!(doca_urom_worker_cmd_task_as_task(null_mut())).is_null());
-    assert!(c!(doca_urom_worker_cmd_task_get_payload(null_mut())).is_null());
-    assert!(c!(doca_urom_worker_cmd_task_get_response(null_mut())).is_null());
-    assert!(c!(doca_urom_worker_cmd_task_get_user_data(null_mut())).is_null());
-    assert!(c!(doca_urom_service_get_workers_by_gid_task_get_worker_ids(null_mut())).is_null());
-    assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_get_workers_count(null_mut())), 0);
-    assert!(c!(doca_task_get_ctx(null())).is_null());
-    assert_eq!(c!(doca_pe_progress(null_mut())), 0);
-    c!(doca_urom_worker_cmd_task_set_plugin(null_mut(), 1));
-    c!(doca_urom_worker_cmd_task_set_cb(null_mut(), None));
-    c!(doca_urom_service_get_workers_by_gid_task_set_gid(null_mut(), 1));
-    c!(doca_urom_service_get_workers_by_gid_task_set_cb(null_mut(), None));
-    c!(doca_task_set_user_data(null_mut(), Data { u64: 0 }));
 }
 
 #[test]
@@ -151,6 +112,7 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
         &[c"=x".as_ptr().cast_mut()],
         &[c"A=1".as_ptr().cast_mut(), null_mut()],
         &[c"A=\xff".as_ptr().cast_mut()],
+        &[c"A=".as_ptr().cast_mut(); 4097],
     ] {
         assert_eq!(env(bad), INVALID, "{bad:?}");
     }
@@ -159,13 +121,13 @@ fn values_that_make_no_sense_are_refused_and_the_next_good_one_is_not() {
         c!(doca_urom_worker_set_env(worker, [c"A=".as_ptr().cast_mut()].as_ptr(), usize::MAX)),
         INVALID
     );
-    assert_eq!(env(&[c"A=a b=c".as_ptr().cast_mut()]), OK);
+    assert_eq!(env(&[c"A=a b=c".as_ptr().cast_mut(); 4096]), OK);
     let mut gid = 9;
     assert_eq!((c!(doca_urom_worker_get_gid(worker, &mut gid)), gid), (OK, 0));
     assert_eq!(c!(doca_urom_worker_set_gid(worker, 4)), OK);
     assert_eq!((c!(doca_urom_worker_get_gid(worker, &mut gid)), gid), (OK, 4));
     assert_eq!(c!(doca_urom_worker_destroy(worker)), OK);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 }
 
 #[test]
@@ -177,7 +139,7 @@ fn a_context_of_one_kind_is_not_taken_for_another() {
     let engine = Engine::new();
     assert_eq!(c!(doca_urom_service_destroy(engine.0.cast())), INVALID);
     assert_eq!(c!(doca_ctx_start(engine.0.cast())), INVALID);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
 }
 
 #[test]
@@ -196,7 +158,7 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
     assert_eq!(c!(doca_ctx_start(service.ctx)), DocaError::NOT_CONNECTED);
     assert!(failure(service.ctx).contains("doca_pe_connect_ctx"));
     assert_eq!(c!(doca_ctx_stop(service.ctx)), OK);
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    service.connect(&engine);
     assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), DocaError::NOT_PERMITTED);
     let worker = TestWorker::new(service.raw, &engine, 1, 1);
     let mut task = null_mut();
@@ -226,8 +188,6 @@ fn set_up_calls_in_a_wrong_state_are_refused() {
         c!(doca_urom_worker_set_env(worker.raw, [c"A=1".as_ptr().cast_mut()].as_ptr(), 1)),
         BAD
     );
-    worker.end(&engine);
-    service.end();
 }
 
 #[test]
@@ -248,7 +208,6 @@ fn a_worker_without_what_it_needs_does_not_start() {
     fails(INVALID, "doca_urom_worker_set_plugins");
     engine.is_quiet(1000);
     assert_eq!(c!(doca_urom_worker_destroy(raw)), OK);
-    service.end();
 }
 
 #[test]
@@ -257,7 +216,7 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     let uromd = Uromd::start_with(&plugins, &["--cpus", "0-7"]);
     let engine = Engine::new();
     let service = new_service(&At::Address(uromd.address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+    service.connect(&engine);
     let worker = TestWorker::new(service.raw, &engine, 1, 1);
     let outside: CpuSet = "7-8".parse().unwrap();
     assert_eq!(c!(doca_urom_worker_set_cpuset(worker.raw, outside)), OK);
@@ -267,8 +226,6 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     assert_eq!(cpus.to_string(), "0-7");
     assert_eq!(c!(doca_ctx_start(worker.ctx)), INVALID);
     has(&failure(worker.ctx), &["7-8", "0-7"]);
-    worker.destroy();
-    service.end();
 }
 
 #[test]
@@ -279,23 +236,13 @@ fn a_service_without_plugins_says_so() {
     let (mut list, mut count) = (null(), 7);
     let code = c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count));
     assert_eq!((code, count), (DocaError::NOT_FOUND, 7));
-    service.end();
 }
 
-/// Starts a service that must fail; how it failed, and that it took less than 5 s.
-fn failed_start(address: SocketAddr) -> (DocaError, String) {
-    let engine = Engine::new();
-    let service = new_service(&At::Address(address));
-    assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
-    let begin = Instant::now();
-    let code = c!(doca_ctx_start(service.ctx));
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
-    assert_eq!(state(service.ctx), CtxState::IDLE);
-    let text = failure(service.ctx);
-    has(&text, &[&address.to_string(), "the test"]);
-    engine.is_quiet(100);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
-    (code, text)
+/// Starts a service that must fail with `code`, where it was told to look, and this reason.
+fn fails(address: SocketAddr, expected: DocaError, reason: &str) {
+    let (code, text) = failed_start(&At::Address(address));
+    assert_eq!(code, expected, "{text}");
+    has(&text, &[&address.to_string(), "the test", reason]);
 }
 
 #[test]
@@ -311,16 +258,14 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
             host.write_all(&[0; OPENING_LEN]).unwrap();
         }
     });
-    let (code, text) = failed_start(address);
-    assert_eq!(code, DocaError::CONNECTION_RESET, "{text}");
-    has(&text, &["closed the connection before it had listed its plugins"]);
+    let reason = "closed the connection before it had listed its plugins";
+    fails(address, DocaError::CONNECTION_RESET, reason);
 }
 
 #[test]
 fn a_listener_that_says_nothing_is_given_up_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (code, text) = failed_start(listener.local_addr().unwrap());
-    assert_eq!(code, DocaError::TIME_OUT, "{text}");
+    fails(listener.local_addr().unwrap(), DocaError::TIME_OUT, "");
 }
 
 #[test]
@@ -332,9 +277,7 @@ fn a_listener_that_is_no_daemon_is_named() {
         std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let (code, text) = failed_start(address);
-    assert_eq!(code, DocaError::NOT_CONNECTED, "{text}");
-    has(&text, &["not a UROM service"]);
+    fails(address, DocaError::NOT_CONNECTED, "not a UROM service");
     server.join().unwrap();
 }
 
@@ -363,7 +306,7 @@ fn a_device_is_open_until_it_is_closed_and_not_while_a_service_has_it() {
     assert_eq!(c!(doca_urom_service_set_dev(service.raw, dev)), OK);
     assert_eq!(c!(doca_dev_close(dev)), OK);
     assert_eq!(c!(doca_dev_close(dev)), DocaError::IN_USE);
-    assert_eq!(c!(doca_urom_service_destroy(service.raw)), OK);
+    service.destroy();
     assert_eq!(c!(doca_dev_close(dev)), OK);
     assert_eq!(c!(doca_dev_close(dev)), INVALID);
 }

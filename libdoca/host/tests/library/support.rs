@@ -35,7 +35,20 @@ macro_rules! x {
 
 pub const OK: DocaError = DocaError::SUCCESS;
 
-/// A progress engine.
+type Destroy = fn(*mut Ctx) -> DocaError;
+
+thread_local! {
+    /// The contexts of this thread's engines, oldest first.
+    static MADE: RefCell<Vec<(*mut Pe, *mut Ctx, Destroy)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Destroys a context, which its engine then forgets.
+pub fn destroy(ctx: *mut Ctx, with: Destroy) {
+    assert_eq!(with(ctx), OK);
+    MADE.with_borrow_mut(|made| made.retain(|(_, known, _)| *known != ctx));
+}
+
+/// A progress engine. Dropped, it stops and destroys its contexts, the newest first.
 pub struct Engine(pub *mut Pe);
 
 impl Engine {
@@ -43,6 +56,12 @@ impl Engine {
         let mut pe = null_mut();
         assert_eq!(c!(doca_pe_create(&mut pe)), OK);
         Engine(pe)
+    }
+
+    /// Connects a context, which is destroyed with the engine.
+    pub fn connect(&self, ctx: *mut Ctx, destroy: Destroy) {
+        assert_eq!(c!(doca_pe_connect_ctx(self.0, ctx)), OK);
+        MADE.with_borrow_mut(|made| made.push((self.0, ctx, destroy)));
     }
 
     /// One call.
@@ -85,11 +104,10 @@ impl Engine {
 
     /// Calls until `done`, and asserts that nothing happens that counts.
     pub fn quiet_until(&self, done: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !done() {
+        until("nothing happens", || {
             assert_eq!(self.progress(), 0);
-            assert!(Instant::now() < deadline, "nothing happens");
-        }
+            done()
+        });
     }
 
     pub fn in_flight(&self) -> usize {
@@ -101,9 +119,27 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            assert_eq!(c!(doca_pe_destroy(self.0)), OK);
+        if std::thread::panicking() {
+            return;
         }
+        let made = MADE.with_borrow_mut(|made| {
+            made.extract_if(.., |(pe, ..)| *pe == self.0).collect::<Vec<_>>()
+        });
+        for (_, ctx, destroy) in made.into_iter().rev() {
+            let code = c!(doca_ctx_stop(ctx));
+            assert!(matches!(code, OK | DocaError::IN_PROGRESS), "{code}");
+            self.until_idle(ctx);
+            assert_eq!(destroy(ctx), OK);
+        }
+        assert_eq!(c!(doca_pe_destroy(self.0)), OK);
+    }
+}
+
+/// Repeats `done` until it is true.
+pub fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "{what}");
     }
 }
 
@@ -165,10 +201,14 @@ impl TestService {
     pub fn start_with(at: &At<'_>, engine: &Engine, max_message: usize) -> TestService {
         let service = new_service(at);
         assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, max_message)), OK);
-        assert_eq!(c!(doca_pe_connect_ctx(engine.0, service.ctx)), OK);
+        service.connect(engine);
         assert_eq!(c!(doca_ctx_start(service.ctx)), OK, "{}", failure(service.ctx));
         assert_eq!(state(service.ctx), CtxState::RUNNING);
         service
+    }
+
+    pub fn connect(&self, engine: &Engine) {
+        engine.connect(self.ctx, |ctx| c!(doca_urom_service_destroy(ctx.cast())));
     }
 
     pub fn plugins(&self) -> Vec<PluginInfo> {
@@ -193,8 +233,25 @@ impl TestService {
     /// Stops and destroys.
     pub fn end(self) {
         assert_eq!(c!(doca_ctx_stop(self.ctx)), OK);
-        assert_eq!(c!(doca_urom_service_destroy(self.raw)), OK);
+        self.destroy();
     }
+
+    pub fn destroy(self) {
+        destroy(self.ctx, |ctx| c!(doca_urom_service_destroy(ctx.cast())));
+    }
+}
+
+/// Starts a service that must fail, soon; how it failed.
+pub fn failed_start(at: &At<'_>) -> (DocaError, String) {
+    let engine = Engine::new();
+    let service = new_service(at);
+    service.connect(&engine);
+    let begin = Instant::now();
+    let code = c!(doca_ctx_start(service.ctx));
+    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    assert_eq!(state(service.ctx), CtxState::IDLE);
+    engine.is_quiet(100);
+    (code, failure(service.ctx))
 }
 
 /// A worker context.
@@ -275,7 +332,7 @@ impl TestWorker {
         assert_eq!(c!(doca_urom_worker_create(&mut raw)), OK);
         let ctx = c!(doca_urom_worker_as_ctx(raw));
         assert_eq!(c!(doca_urom_worker_set_service(raw, service)), OK);
-        assert_eq!(c!(doca_pe_connect_ctx(engine.0, ctx)), OK);
+        engine.connect(ctx, |ctx| c!(doca_urom_worker_destroy(ctx.cast())));
         assert_eq!(c!(doca_urom_worker_set_id(raw, id)), OK);
         assert_eq!(c!(doca_urom_worker_set_max_inflight_tasks(raw, max_inflight)), OK);
         assert_eq!(c!(doca_urom_worker_set_plugins(raw, 1)), OK);
@@ -338,7 +395,7 @@ impl TestWorker {
     }
 
     pub fn destroy(self) {
-        assert_eq!(c!(doca_urom_worker_destroy(self.raw)), OK);
+        destroy(self.ctx, |ctx| c!(doca_urom_worker_destroy(ctx.cast())));
     }
 
     pub fn end(self, engine: &Engine) {

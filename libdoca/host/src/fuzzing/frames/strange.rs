@@ -1,8 +1,6 @@
 //! Messages over UCX that no worker sends to a host: greetings and probes of the receive queue with
 //! any header, and whatever else announced instead of sent, or with a pass of any bytes.
 
-use std::time::Instant;
-
 use ucx::{AmFlags, Request};
 use urom_wire::frame::{AM_GREET, AM_NOTIFICATIONS, AM_PROBE};
 use urom_wire::fuzzing::program::Program;
@@ -10,7 +8,8 @@ use urom_wire::fuzzing::sent;
 use urom_wire::pass::Pass;
 use urom_wire::queue_probe::Nonce;
 
-use super::{PATIENCE, Rig};
+use super::Rig;
+use crate::fuzzing::until;
 use crate::handle;
 use crate::pe::transport::Transport;
 
@@ -67,12 +66,11 @@ impl Rig {
     fn settle_strange(&mut self) {
         let flush = self.endpoint.flush();
         let mut announced = std::mem::take(&mut self.strange.announced);
-        let deadline = Instant::now() + PATIENCE;
-        while !announced.is_empty() || !flush.is_done() {
-            assert!(Instant::now() < deadline, "{} strange messages do not end", announced.len());
+        until("strange messages do not end", || {
             self.progress();
             announced.retain(|message| !message.is_done());
-        }
+            announced.is_empty() && flush.is_done()
+        });
         self.settle();
     }
 

@@ -20,7 +20,7 @@ use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_
 use crate::event::{Event, Mailbox};
 use crate::exchange::{self, Exchange, Oob, Outcome};
 use crate::failure::failure;
-use crate::order::{Order, Reply, Start};
+use crate::order::{Order, Reply};
 use crate::pe::Pe;
 use crate::pe::ctx::{Context, next_run};
 use crate::pe::run::Run;
@@ -136,13 +136,7 @@ impl Domain {
         Ok(())
     }
 
-    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
-        let pe = ctx.pe().map_err(|code| {
-            failure!(
-                code = code,
-                "the domain has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
-            )
-        })?;
+    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
         let oob = self.oob.get().ok_or_else(|| {
             failure!(
                 INVALID_VALUE,
@@ -156,7 +150,7 @@ impl Domain {
                 "{added} of the domain's {count} buffers were added: add the others, or set the count"
             ));
         }
-        self.check_workers(&pe)?;
+        self.check_workers(pe)?;
         pe.have_timer()?;
         let number = next_run();
         // The other participants wait for this process: they must hear of a worker that was lost.
@@ -172,10 +166,8 @@ impl Domain {
             exchange: Some(exchange),
             ..DomainRun::default()
         }));
-        if let Some(handle) = ctx.handle() {
-            pe.begin(number, Rc::clone(&handle));
-            pe.exchange(handle);
-        }
+        pe.begin(number, Rc::clone(ctx));
+        pe.exchange(Rc::clone(ctx));
         ctx.set_state(CtxState::STARTING);
         Ok(DocaError::IN_PROGRESS)
     }
@@ -227,10 +219,10 @@ impl Domain {
 
     /// The blob: this process's part of the domain.
     fn describe(&self, workers: &[(u64, Rc<Run>)]) -> Vec<u8> {
-        let plugins: Vec<_> = workers.iter().map(|(_, run)| run.plugin_addresses()).collect();
-        let members = workers.iter().zip(&plugins).map(|((id, _), plugins)| Member {
+        let members = workers.iter().map(|(id, run)| Member {
             id: *id,
-            addresses: plugins
+            addresses: run
+                .plugin_addresses()
                 .iter()
                 .map(|plugin| Address { plugin: &plugin.name, address: &plugin.address })
                 .collect(),
@@ -246,7 +238,7 @@ impl Domain {
     }
 
     /// One step of the exchange. Whether there is another.
-    pub(crate) fn exchange(&self, ctx: &Context) -> bool {
+    pub(crate) fn exchange(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
         let take =
             |run: &mut Box<DomainRun>| run.exchange.take().map(|exchange| (run.number, exchange));
         let taken = self.run.borrow_mut().as_mut().and_then(take);
@@ -265,47 +257,23 @@ impl Domain {
                 true
             }
             Poll::Ready(Ok(Outcome::Table(table))) => {
-                run.awaited = Some(run.workers.len());
-                let mailbox = ctx.pe().map(|pe| Arc::clone(pe.mailbox()));
-                drop(own);
-                if let Ok(mailbox) = mailbox {
-                    self.distribute(table, &mailbox);
-                }
+                run.distribute(table, pe.mailbox());
                 false
             }
             Poll::Ready(Ok(Outcome::Agreed)) => {
                 drop(own);
-                ctx.announce(CtxState::RUNNING);
+                pe.announce(Rc::clone(ctx), CtxState::RUNNING);
                 false
             }
             Poll::Ready(Err(failure)) => {
                 drop(own);
-                self.fail(ctx, &failure);
+                self.fail(ctx, pe, &failure);
                 false
             }
         }
     }
 
-    fn distribute(&self, table: Vec<u8>, mailbox: &Arc<Mailbox>) {
-        let own = self.run.borrow();
-        let Some(run) = own.as_ref() else { return };
-        let table = Arc::new(table);
-        for (place, (_, worker)) in run.workers.iter().enumerate() {
-            let reply = Reply {
-                mailbox: Arc::clone(mailbox),
-                domain: run.number,
-                worker: place,
-                sent: false,
-            };
-            let (table, cancelled) = (Arc::clone(&table), Arc::clone(&run.cancelled));
-            // Without a worker, dropping the reply says so.
-            if let Some(worker) = worker.upgrade() {
-                worker.order(Order::Start(Start { table, cancelled, reply }));
-            }
-        }
-    }
-
-    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
+    pub(crate) fn on_event(&self, ctx: &Rc<Context>, pe: &Pe, event: Event) {
         let Event::DomainStarted { worker, result } = event else { return };
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| !run.failed && !run.settled) else { return };
@@ -323,12 +291,10 @@ impl Domain {
             Ok(()) if run.awaited == Some(0) => {}
             Ok(()) => return,
         }
-        let (Some(oob), Ok(pe), Some(handle)) = (self.oob.get(), ctx.pe(), ctx.handle()) else {
-            return;
-        };
+        let Some(oob) = self.oob.get() else { return };
         run.exchange = Some(exchange::of_verdicts(oob, result));
         run.settled = true;
-        pe.exchange(handle);
+        pe.exchange(Rc::clone(ctx));
     }
 
     /// Why the worker at this place never answered.
@@ -340,31 +306,29 @@ impl Domain {
         })
     }
 
-    fn fail(&self, ctx: &Context, failure: &Failure) {
+    fn fail(&self, ctx: &Rc<Context>, pe: &Pe, failure: &Failure) {
         let mut own = self.run.borrow_mut();
         let Some(run) = own.as_mut().filter(|run| !run.failed) else { return };
         run.failed = true;
         drop(run.end());
         drop(own);
         ctx.fail(failure);
-        ctx.announce(CtxState::IDLE);
+        pe.announce(Rc::clone(ctx), CtxState::IDLE);
     }
 
     pub(crate) fn begins(&self) -> bool {
         self.run.borrow().as_ref().is_some_and(|run| !run.failed)
     }
 
-    pub(crate) fn ended(&self, ctx: &Context) {
-        let run = self.run.borrow_mut().take();
-        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+    pub(crate) fn ended(&self, pe: &Pe) {
+        if let Some(run) = self.run.take() {
             pe.end(run.number);
         }
     }
 
     /// Stops at once, whatever is under way.
-    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
-        let run = self.run.borrow_mut().take();
-        if let (Some(mut run), Ok(pe)) = (run, ctx.pe()) {
+    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
+        if let Some(mut run) = self.run.take() {
             pe.end(run.number);
             pe.forget(ctx);
             // Gives the host's request back.
@@ -380,6 +344,20 @@ impl Domain {
 }
 
 impl DomainRun {
+    fn distribute(&mut self, table: Vec<u8>, mailbox: &Arc<Mailbox>) {
+        self.awaited = Some(self.workers.len());
+        let table = Arc::new(table);
+        for (place, (_, worker)) in self.workers.iter().enumerate() {
+            let mailbox = Arc::clone(mailbox);
+            let reply = Reply { mailbox, domain: self.number, worker: place, sent: false };
+            let (table, cancelled) = (Arc::clone(&table), Arc::clone(&self.cancelled));
+            // Without a worker, dropping the reply says so.
+            if let Some(worker) = worker.upgrade() {
+                worker.order(Order::Start { table, cancelled, reply });
+            }
+        }
+    }
+
     /// Ends the domain at every worker that has its table, or is receiving it. The channel closes
     /// once they are done.
     fn end(&mut self) -> mpsc::Receiver<()> {

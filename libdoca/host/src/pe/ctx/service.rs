@@ -22,9 +22,9 @@ use urom_wire::control::Failure;
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
 
-use crate::address::{Address, Target, Wish, decide};
+use crate::address::{self, Address, Target};
 use crate::control_thread::ControlThread;
-use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request, Welcome};
+use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request};
 use crate::device::Device;
 use crate::event::{Event, Mailbox};
 use crate::failure::failure;
@@ -41,7 +41,8 @@ pub(crate) struct Service {
     max_workers: Cell<Option<u32>>,
     pub(crate) device: RefCell<Option<Arc<Device>>>,
     pub(crate) any_device: Cell<bool>,
-    pub(crate) wish: RefCell<Wish>,
+    /// What calls asked for, which goes before the environment.
+    pub(crate) target: RefCell<Option<Target>>,
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<Shared>,
     /// Kept until the next start, for hosts that keep pointers.
@@ -128,7 +129,7 @@ impl Service {
     /// The fingerprint of a plugin's description; `None` for a plugin without one.
     pub(crate) fn fingerprint(&self, ctx: &Context, plugin: u64) -> Result<Option<u64>, DocaError> {
         let running = self.running(ctx)?;
-        let found = running.plugins.iter().find(|entry| entry.id == plugin);
+        let found = running.welcome.plugins.iter().find(|entry| entry.id == plugin);
         Ok(found.ok_or(DocaError::INVALID_VALUE)?.build.fingerprint)
     }
 
@@ -154,31 +155,23 @@ impl Service {
     }
 
     /// Connects to the service; blocks until that has succeeded or failed.
-    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
-        let pe = ctx.pe().map_err(|code| {
-            failure!(
-                code = code,
-                "the service has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
-            )
-        })?;
+    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Pe) -> Result<DocaError, Failure> {
         self.check_device()?;
         let number = next_run();
-        let (running, welcome) = self.connect(number, pe.mailbox())?;
-        *self.plugins.borrow_mut() = welcome.plugins();
+        let running = self.connect(number, pe.mailbox())?;
+        *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
-            tracing::warn!(
-                target: "urom_library",
+            log!(
+                warn,
                 "the service at {} serves no plugins: look into its log for files that it found and does not serve; else set \
                  {PLUGIN_PATH_VARIABLE}, of uromd or of a program without one, to their directory",
-                welcome.daemon
+                running.welcome.daemon
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
         *self.run.borrow_mut() =
             Some(Rc::new(ServiceRun { number, ctx: ctx.weak(), ..ServiceRun::default() }));
-        if let Some(ctx) = ctx.handle() {
-            pe.begin(number, ctx);
-        }
+        pe.begin(number, Rc::clone(ctx));
         ctx.set_state(CtxState::RUNNING);
         Ok(DocaError::SUCCESS)
     }
@@ -186,23 +179,21 @@ impl Service {
     /// A device is required even where it decides nothing, so that the program also starts with
     /// other libraries.
     fn check_device(&self) -> Result<(), Failure> {
-        let is_free = self.any_device.get() || *self.wish.borrow() != Wish::Environment;
-        if is_free || self.device.borrow().is_some() {
+        if self.any_device.get() || self.target.borrow().is_some() || self.device.borrow().is_some()
+        {
             return Ok(());
         }
         Err(failure!(INVALID_VALUE, "the service has no device: call doca_urom_service_set_dev"))
     }
 
-    fn connect(
-        &self,
-        number: u64,
-        mailbox: &Arc<Mailbox>,
-    ) -> Result<(RunningService, Welcome), Failure> {
+    fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<RunningService, Failure> {
         // Before a daemon reports that the versions differ, or an embedded one calls UCX.
         crate::pe::transport::require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
-        let (address, key, patience, embedded) = match decide(&self.wish.borrow(), pci)? {
+        let target = self.target.borrow().clone();
+        let target = target.map_or_else(|| address::of_environment(pci), Ok)?;
+        let (address, key, patience, embedded) = match target {
             Target::Daemon(address) => {
                 let patience = Patience::of_environment().map_err(|error| {
                     failure!(BAD_CONFIG, "{PATIENCE_VARIABLE}: {error}; set it so, or unset it")
@@ -234,33 +225,28 @@ impl Service {
         let welcome = welcomed
             .recv()
             .map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
-        let cpus = welcome.cpus()?;
-        let theirs = usize::try_from(welcome.max_message).unwrap_or(usize::MAX);
-        let running = RunningService {
+        Ok(RunningService {
             requests,
-            plugins: welcome.plugins.clone(),
-            cpus,
-            max_message: self.max_message.get().min(theirs),
+            max_message: self.max_message.get().min(welcome.max_message),
+            welcome,
             max_workers: self.max_workers.get(),
             key,
             patience,
             control,
             _embedded: embedded,
-        };
-        Ok((running, welcome))
+        })
     }
 
     /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
-    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
+    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
         if self.shared.is_active() {
             return DocaError::IN_USE;
         }
-        let run = self.run.borrow().clone();
-        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return DocaError::UNEXPECTED };
-        run.give_up(&pe, DocaError::SHUTDOWN);
+        let Some(run) = self.run.borrow().clone() else { return DocaError::UNEXPECTED };
+        run.give_up(pe, DocaError::SHUTDOWN);
         self.shared.set_running(None);
         if run.out.get() == 0 {
-            self.ended(ctx);
+            self.ended(pe);
             // Events of a lost daemon must not reach the next run.
             pe.forget(ctx);
             ctx.set_state(CtxState::IDLE);
@@ -270,25 +256,23 @@ impl Service {
         DocaError::IN_PROGRESS
     }
 
-    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
-        let run = self.run.borrow().clone();
-        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
+    pub(crate) fn on_event(&self, ctx: &Rc<Context>, pe: &Pe, event: Event) {
+        let Some(run) = self.run.borrow().clone() else { return };
         match event {
-            Event::Group { query, result } => run.on_answer(&pe, query, result),
+            Event::Group { query, result } => run.on_answer(pe, query, result),
             Event::Ended(Some(reason)) if !run.leaving.get() => {
                 let code = ctx.fail(&reason);
-                ctx.announce(CtxState::STOPPING);
-                run.give_up(&pe, code);
+                pe.announce(Rc::clone(ctx), CtxState::STOPPING);
+                run.give_up(pe, code);
                 self.shared.set_running(None);
-                run.check_over();
+                run.check_over(pe);
             }
             _ => {}
         }
     }
 
-    pub(crate) fn ended(&self, ctx: &Context) {
-        let run = self.run.borrow_mut().take();
-        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+    pub(crate) fn ended(&self, pe: &Pe) {
+        if let Some(run) = self.run.take() {
             pe.end(run.number);
         }
     }
@@ -300,9 +284,15 @@ impl Service {
 }
 
 impl ServiceRun {
+    pub(crate) fn context(&self) -> Option<Rc<Context>> {
+        self.ctx.upgrade()
+    }
+
     pub(crate) fn released(&self) {
         self.out.set(self.out.get() - 1);
-        self.check_over();
+        if let Some(Ok(pe)) = self.context().map(|ctx| ctx.pe()) {
+            self.check_over(&pe);
+        }
     }
 
     pub(crate) fn allocate(
@@ -311,13 +301,15 @@ impl ServiceRun {
         callback: Option<GidTaskCallback>,
     ) -> Rc<GidTask> {
         self.out.set(self.out.get() + 1);
-        GidTask::new(self, Weak::clone(&self.ctx), gid, callback)
+        GidTask::new(Rc::clone(self), gid, callback)
     }
 
     /// Sends a query. After an error it is still the caller's.
+    #[cold]
     pub(crate) fn submit(&self, task: &GidTask) -> Result<(), DocaError> {
+        task.head.is_callers()?;
         let task = task.handle().ok_or(DocaError::INVALID_VALUE)?;
-        let ctx = self.ctx.upgrade().ok_or(DocaError::BAD_STATE)?;
+        let ctx = self.context().ok_or(DocaError::BAD_STATE)?;
         let running = ctx.service()?.running(&ctx)?;
         let query = self.next_query.replace(self.next_query.get() + 1);
         let request = Request::Group { query, gid: task.gid.get() };
@@ -351,13 +343,13 @@ impl ServiceRun {
     }
 
     /// Goes idle once nothing holds it back.
-    pub(crate) fn check_over(&self) {
+    pub(crate) fn check_over(&self, pe: &Pe) {
         if !self.leaving.get() || self.out.get() != 0 || self.idle_queued.get() {
             return;
         }
-        if let Some(ctx) = self.ctx.upgrade() {
+        if let Some(ctx) = self.context() {
             self.idle_queued.set(true);
-            ctx.announce(CtxState::IDLE);
+            pe.announce(ctx, CtxState::IDLE);
         }
     }
 }

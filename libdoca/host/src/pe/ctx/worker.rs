@@ -71,7 +71,7 @@ impl Worker {
             return Err(failure!(INVALID_VALUE, "a worker needs at least one CPU"));
         }
         if let Some(running) = self.service.borrow().as_ref().and_then(Attachment::running) {
-            check_cpus(&cpus, &running.cpus)?;
+            check_cpus(&cpus, &running.welcome.cpus)?;
         }
         self.cpus.set(Some(cpus));
         Ok(())
@@ -85,8 +85,8 @@ impl Worker {
             ));
         }
         if !count.is_power_of_two() {
-            tracing::warn!(
-                target: "urom_library",
+            log!(
+                warn,
                 "{count} tasks in flight are taken here, but DOCA asks for a power of two: write {} to be safe elsewhere",
                 count.next_power_of_two()
             );
@@ -132,13 +132,7 @@ impl Worker {
         self.run.borrow().as_ref().map_or(0, |run| run.in_flight())
     }
 
-    pub(crate) fn start(&self, ctx: &Context) -> Result<DocaError, Failure> {
-        let pe = ctx.pe().map_err(|code| {
-            failure!(
-                code = code,
-                "the worker has no progress engine: call doca_pe_connect_ctx before doca_ctx_start"
-            )
-        })?;
+    pub(crate) fn start(&self, ctx: &Rc<Context>, pe: &Rc<Pe>) -> Result<DocaError, Failure> {
         let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
         let service = self.service.borrow();
         let service = service
@@ -151,7 +145,7 @@ impl Worker {
             return Err(missing("plugins: call doca_urom_worker_set_plugins"));
         }
         if let Some(cpus) = self.cpus.get() {
-            check_cpus(&cpus, &running.cpus)?;
+            check_cpus(&cpus, &running.welcome.cpus)?;
         }
         let ucx_address =
             pe.transport()?.ucx().address().map_err(|error| failure!(INITIALIZATION, "{error}"))?;
@@ -163,7 +157,7 @@ impl Worker {
             )
         })?;
         let (orders, given) = mpsc::unbounded_channel();
-        let run = self.begin(ctx, &pe, place, orders)?;
+        let run = self.begin(ctx, pe, place, orders)?;
         let visit = Visit {
             worker: StartWorker {
                 id: self.id.get(),
@@ -179,7 +173,7 @@ impl Worker {
             max_message: running.max_message,
             key: running.key.clone(),
             patience: running.patience,
-            plugins: running.plugins.clone(),
+            plugins: running.welcome.plugins.clone(),
         };
         let mailbox = Arc::clone(pe.mailbox());
         running.control.spawn(worker_link::serve(
@@ -196,7 +190,7 @@ impl Worker {
     /// Begins a run, which waits for its worker.
     pub(crate) fn begin(
         &self,
-        ctx: &Context,
+        ctx: &Rc<Context>,
         pe: &Rc<Pe>,
         place: Place,
         orders: mpsc::UnboundedSender<Order>,
@@ -204,33 +198,29 @@ impl Worker {
         let number = next_run();
         let (plugins, max_inflight) = (self.plugins.get(), self.max_inflight.get() as usize);
         let config = Config { number, plugins, max_inflight, place, orders };
-        let handle =
-            ctx.handle().ok_or_else(|| failure!(UNEXPECTED, "the worker is being destroyed"))?;
         let run = pe
-            .open_channel(|channel| Run::new(config, Rc::clone(&handle), Rc::clone(pe), channel))
+            .open_channel(|channel| Run::new(config, Rc::clone(ctx), Rc::clone(pe), channel))
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
-        pe.begin(number, handle);
+        pe.begin(number, Rc::clone(ctx));
         *self.run.borrow_mut() = Some(Rc::clone(&run));
         Ok(run)
     }
 
     /// Always asynchronous, so that hosts that count the results of progress see the end.
-    pub(crate) fn stop(&self, ctx: &Context) -> DocaError {
-        let run = self.run.borrow().clone();
-        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
-            run.stop(&pe);
+    pub(crate) fn stop(&self, ctx: &Context, pe: &Pe) -> DocaError {
+        if let Some(run) = self.run.borrow().clone() {
+            run.stop(pe);
         }
         ctx.set_state(CtxState::STOPPING);
         DocaError::IN_PROGRESS
     }
 
-    pub(crate) fn on_event(&self, ctx: &Context, event: Event) {
-        let run = self.run.borrow().clone();
-        let (Some(run), Ok(pe)) = (run, ctx.pe()) else { return };
+    pub(crate) fn on_event(&self, _: &Rc<Context>, pe: &Pe, event: Event) {
+        let Some(run) = self.run.borrow().clone() else { return };
         match event {
-            Event::Attached(attached) => run.on_attached(&pe, attached),
-            Event::Overdue => run.on_overdue(&pe),
-            Event::Ended(reason) => run.on_ended(&pe, reason),
+            Event::Attached(attached) => run.on_attached(pe, attached),
+            Event::Overdue => run.on_overdue(pe),
+            Event::Ended(reason) => run.on_ended(pe, reason),
             Event::Group { .. } | Event::DomainStarted { .. } => {}
         }
     }
@@ -246,9 +236,8 @@ impl Worker {
         }
     }
 
-    pub(crate) fn ended(&self, ctx: &Context) {
-        let run = self.run.borrow_mut().take();
-        if let (Some(run), Ok(pe)) = (run, ctx.pe()) {
+    pub(crate) fn ended(&self, pe: &Pe) {
+        if let Some(run) = self.run.take() {
             pe.end(run.number);
             pe.close_channel(run.channel);
             run.finish();

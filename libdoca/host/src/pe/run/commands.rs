@@ -1,7 +1,7 @@
 //! The tasks of a run: allocation, submission, notification and release of commands.
 
 use urom_abi::{DocaError, WorkerId};
-use urom_wire::frame::{COMMAND_HEADER, CommandStart, Notification};
+use urom_wire::frame::{COMMAND_HEADER, CommandStart, NOTIFICATION_HEADER, Notification};
 
 use super::Run;
 use crate::pe::ctx::Context;
@@ -25,14 +25,14 @@ impl Run {
         plugin: Option<PluginBit>,
     ) -> Result<&'static CmdTask, DocaError> {
         let task = self.flight.allocate(|slot| self.make_task(slot));
-        let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id.get()))) };
+        let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id()))) };
         task.hold(plugin.map(|plugin| self.command_start(task.slot(), plugin)));
         Ok(task)
     }
 
     #[cold]
     fn make_task(&self, slot: u16) -> Option<&'static CmdTask> {
-        let task = pool::take(slot, self.max_message.get() - COMMAND_HEADER)?;
+        let task = pool::take(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
         // SAFETY: the flight has the task from now on, and lets go of it when it is dropped with
         // this run.
         unsafe { task.join(self) };
@@ -49,7 +49,7 @@ impl Run {
 
     #[inline]
     pub(crate) fn command_start(&self, slot: u16, PluginBit(bit): PluginBit) -> CommandStart {
-        CommandStart::new(self.their_channel.get(), slot, bit)
+        CommandStart::new(self.attached.get().map_or(0, |attached| attached.channel), slot, bit)
     }
 
     #[inline]
@@ -88,7 +88,8 @@ impl Run {
         pe: &Pe,
         notification: &Notification<'_>,
     ) -> Result<(), Lost> {
-        let limit = self.max_response.get();
+        let limit =
+            self.attached.get().map_or(0, |attached| attached.max_message - NOTIFICATION_HEADER);
         let Some(task) = self.flight.answer(notification, limit) else {
             return Err(Lost::Nobodys(notification.channel, notification.slot, Some(self.id())));
         };

@@ -65,8 +65,8 @@ impl Flight {
     /// until a task is released.
     #[cold]
     pub(crate) fn full(&self, worker: WorkerId) -> DocaError {
-        tracing::debug!(
-            target: "urom_library",
+        log!(
+            debug,
             "no task for worker {worker}: all of {} are allocated, or there is no memory; release one \
              (doca_urom_worker_cmd_task_release), or allow more (doca_urom_worker_set_max_inflight_tasks)",
             self.out()
@@ -77,8 +77,8 @@ impl Flight {
     /// Logs once that only tasks in the host's hands keep a worker's context from going idle.
     pub(crate) fn report_unreleased(&self, worker: WorkerId) {
         if self.count() == 0 && !self.reported.replace(true) {
-            tracing::warn!(
-                target: "urom_library",
+            log!(
+                warn,
                 "worker {worker} is stopping and waits for {} to be released \
                  (doca_urom_worker_cmd_task_release)",
                 Count(self.out(), "task")

@@ -7,7 +7,6 @@ use std::rc::{Rc, Weak};
 use urom_abi::DocaError;
 use urom_abi::host::{GidTask as CGidTask, GidTaskCallback};
 
-use crate::pe::ctx::Context;
 use crate::pe::ctx::service::ServiceRun;
 use crate::pe::run::task::{Head, Stage};
 
@@ -15,9 +14,9 @@ use crate::pe::run::task::{Head, Stage};
 pub(crate) struct GidTask {
     pub(crate) head: Head,
     me: Weak<GidTask>,
-    pub(crate) ctx: Weak<Context>,
     pub(crate) pointer: Cell<*mut CGidTask>,
-    pub(crate) run: Weak<ServiceRun>,
+    /// It goes idle only once this task is released.
+    pub(crate) run: Rc<ServiceRun>,
     pub(crate) gid: Cell<u32>,
     pub(crate) callback: Cell<Option<GidTaskCallback>>,
     pub(crate) ids: RefCell<Vec<u64>>,
@@ -25,17 +24,15 @@ pub(crate) struct GidTask {
 
 impl GidTask {
     pub(crate) fn new(
-        run: &Rc<ServiceRun>,
-        ctx: Weak<Context>,
+        run: Rc<ServiceRun>,
         gid: u32,
         callback: Option<GidTaskCallback>,
     ) -> Rc<GidTask> {
         let task = Rc::new_cyclic(|me| GidTask {
             head: Head::new(),
             me: Weak::clone(me),
-            ctx,
             pointer: Cell::new(ptr::null_mut()),
-            run: Rc::downgrade(run),
+            run,
             gid: Cell::new(gid),
             callback: Cell::new(callback),
             ids: RefCell::default(),
