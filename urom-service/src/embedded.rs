@@ -20,7 +20,7 @@ use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 
 use crate::daemon::PLUGIN_PATH_VARIABLE;
-use crate::daemon::config::{DaemonConfig, process_cpus};
+use crate::daemon::config::{DaemonArgs, DaemonConfig, process_cpus};
 use crate::daemon::discovery::entries;
 use crate::daemon::{AllowedVariables, Launcher, Manager, serve};
 use crate::freshness;
@@ -90,20 +90,22 @@ impl Embedded {
             None => cpus_variable(env::var_os(CPUS_VARIABLE))?.map_or_else(process_cpus, Ok)?,
         };
         let key = Key::random()?;
-        let config = DaemonConfig {
-            key: Some(key.clone()),
+        let args = DaemonArgs {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
-            cpus,
+            // It has no effect on threads of the host's own process.
+            worker_env_allow: vec![AllowedVariables::all()],
+            ..DaemonArgs::default()
+        };
+        let listener = std::net::TcpListener::bind(args.listen)?;
+        let config = DaemonConfig {
+            key: Some(key.clone()),
             plugin_path: Some(places(options.plugin_path.as_deref()))
                 .filter(|places| !places.is_empty()),
             // A peer that is silent is paused together with this end.
             patience: Patience::OFF,
-            // It has no effect on threads of the host's own process.
-            worker_env_allow: vec![AllowedVariables::all()],
-            ..DaemonConfig::default()
+            ..DaemonConfig::new(args, cpus)
         };
-        let listener = std::net::TcpListener::bind(config.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -118,7 +120,7 @@ impl Embedded {
             let served = runtime.block_on(async {
                 serve(
                     TcpListener::from_std(listener)?,
-                    config,
+                    Arc::new(config),
                     Launcher::Thread,
                     Manager::default(),
                     stopped,

@@ -41,12 +41,9 @@ pub enum LookError {
     /// It is for another machine.
     #[error("{0}")]
     Foreign(String),
-    /// It is no ELF file, or a damaged one.
+    /// It is no ELF file, or one of another kind.
     #[error("is not a shared library: {0}")]
-    NotElf(&'static str),
-    /// It is an ELF file of another kind.
-    #[error("is not a shared library: it is another kind of ELF file, such as an object file")]
-    NotShared,
+    NotShared(&'static str),
     /// Its tables make no sense.
     #[error("cannot be read as an ELF file: {0}")]
     Damaged(#[from] object::read::Error),
@@ -61,12 +58,12 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     let mut header = [0; machine::HEADER_LEN];
     match file.read_exact(&mut header) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(LookError::NotElf("the file is too short"));
+            return Err(LookError::NotShared("the file is too short"));
         }
         read => read?,
     }
     if !header.starts_with(b"\x7fELF") {
-        return Err(LookError::NotElf("it does not begin as an ELF file does"));
+        return Err(LookError::NotShared("it does not begin as an ELF file does"));
     }
     if let Some(remark) = machine::foreign(&header) {
         return Err(LookError::Foreign(remark));
@@ -76,7 +73,7 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     let cache = ReadCache::new(file);
     let elf = ElfFile64::<Endianness, _>::parse(InPieces(&cache))?;
     if elf.elf_header().e_type(elf.endian()) != ET_DYN {
-        return Err(LookError::NotShared);
+        return Err(LookError::NotShared("it is another kind of ELF file, such as an object file"));
     }
     let exports = exports(&elf)?;
     let mut missing = vec![GET_VERSION_SYMBOL, GET_IFACE_SYMBOL];

@@ -3,10 +3,12 @@
 //! The daemon does this to list plugins, a worker to run them. What is opened stays open: foreign
 //! code may have left pointers to itself anywhere.
 
+use std::borrow::Cow;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use serde::{Deserialize, Serialize};
 use urom_abi::DocaError;
 use urom_abi::plugin::{
     AddrFn, CloseFn, GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, NotifPackFn,
@@ -17,7 +19,7 @@ use urom_abi::worker_log::{SET_LOG_SYMBOL, SetLogFn};
 use crate::plugin_log::worker_log;
 
 /// What is wrong with a plugin's file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginFileError {
     /// The loader's own words.
@@ -25,14 +27,14 @@ pub enum PluginFileError {
     Load(String),
     /// A symbol is missing.
     #[error("is not a plugin: it does not export `{0}`")]
-    Symbol(&'static str),
+    Symbol(Cow<'static, str>),
     /// A symbol was called and failed.
-    #[error("`{symbol}` failed: {code}")]
+    #[error("`{symbol}` failed: {}", DocaError(*code))]
     Failed {
         /// Which.
-        symbol: &'static str,
-        /// How.
-        code: DocaError,
+        symbol: Cow<'static, str>,
+        /// A `doca_error_t`.
+        code: u32,
     },
     /// The version word is zero.
     #[error(
@@ -41,7 +43,7 @@ pub enum PluginFileError {
     NoVersionWord,
     /// A method is missing.
     #[error("its interface has no `{0}`")]
-    Method(&'static str),
+    Method(Cow<'static, str>),
 }
 
 fn lookup_hint(text: &str) -> &'static str {
@@ -102,8 +104,9 @@ macro_rules! methods {
                 if iface.api_version == 0 {
                     return Err(PluginFileError::NoVersionWord);
                 }
+                let none = |name: &'static str| PluginFileError::Method(name.into());
                 Ok(Methods {
-                    $($name: iface.$name.ok_or(PluginFileError::Method(stringify!($name)))?,)*
+                    $($name: iface.$name.ok_or_else(|| none(stringify!($name)))?,)*
                 })
             }
         }
@@ -176,10 +179,9 @@ impl Loaded {
     /// # Errors
     /// `Failed`.
     pub fn version(&self) -> Result<u64, PluginFileError> {
-        let failed = |code| PluginFileError::Failed { symbol: GET_VERSION_SYMBOL, code };
         let mut version = 0;
         // SAFETY: the plugin's function, with a place it may write to.
-        unsafe { (self.get_version)(&mut version) }.check().map_err(failed)?;
+        unsafe { (self.get_version)(&mut version) }.check().map_err(failed(GET_VERSION_SYMBOL))?;
         Ok(version)
     }
 
@@ -188,12 +190,11 @@ impl Loaded {
     /// # Errors
     /// `Failed`.
     pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
-        let failed = |code| PluginFileError::Failed { symbol: GET_IFACE_SYMBOL, code };
         let mut roomy = Roomy { iface: PluginIface::EMPTY, _room: [0; 25] };
         let place = (&raw mut roomy).cast::<PluginIface>();
         // SAFETY: the plugin's function, with a place it may write to, and more room than any
         // interface takes.
-        unsafe { (self.get_iface)(place) }.check().map_err(failed)?;
+        unsafe { (self.get_iface)(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
         Ok(roomy.iface)
     }
 }
@@ -207,6 +208,10 @@ impl PluginFile {
     }
 }
 
+fn failed(symbol: &'static str) -> impl Fn(DocaError) -> PluginFileError {
+    move |DocaError(code)| PluginFileError::Failed { symbol: symbol.into(), code }
+}
+
 fn loader_text(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -217,5 +222,5 @@ unsafe fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, Pl
     // SAFETY: the caller's promise; a symbol that is NULL, which a loader may well have, is a
     // `None` of this type.
     let symbol = unsafe { library.get::<Option<T>>(name) };
-    symbol.ok().and_then(|found| *found).ok_or(PluginFileError::Symbol(name))
+    symbol.ok().and_then(|found| *found).ok_or_else(|| PluginFileError::Symbol(name.into()))
 }

@@ -7,51 +7,38 @@ use crate::patience::Patience;
 use tokio::io::{DuplexStream, duplex};
 use tokio::time::{Instant, sleep};
 
-fn run<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap()
-        .block_on(future)
+#[tokio::test(start_paused = true)]
+async fn a_message_arrives_as_it_was_sent() {
+    let (mut a, mut b) = duplex(64);
+    let sent = send(&mut a, &HostToDaemon::Group { request: 5, gid: 7 });
+    let (sent, got) = tokio::join!(sent, receive(&mut b, Patience::default()));
+    sent.unwrap();
+    assert!(matches!(got.unwrap(), HostToDaemon::Group { request: 5, gid: 7 }));
 }
 
-#[test]
-fn a_message_arrives_as_it_was_sent() {
-    run(async {
+#[tokio::test(start_paused = true)]
+async fn silence_closing_and_garbage_are_told_apart() {
+    let (a, mut b) = duplex(64);
+    assert!(matches!(
+        receive::<HostToDaemon>(&mut b, Patience::default()).await,
+        Err(StreamError::Silent(_))
+    ));
+    drop(a);
+    assert!(matches!(
+        receive::<HostToDaemon>(&mut b, Patience::default()).await,
+        Err(StreamError::Closed)
+    ));
+    for bytes in [&[0xff; 4][..], &[1, 0, 0, 0, 99], &[2, 0, 0, 0, 0, 0]] {
         let (mut a, mut b) = duplex(64);
-        let sent = send(&mut a, &HostToDaemon::Group { request: 5, gid: 7 });
-        let (sent, got) = tokio::join!(sent, receive(&mut b, Patience::default()));
-        sent.unwrap();
-        assert!(matches!(got.unwrap(), HostToDaemon::Group { request: 5, gid: 7 }));
-    });
-}
-
-#[test]
-fn silence_closing_and_garbage_are_told_apart() {
-    run(async {
-        let (a, mut b) = duplex(64);
-        assert!(matches!(
-            receive::<HostToDaemon>(&mut b, Patience::default()).await,
-            Err(StreamError::Silent(_))
-        ));
-        drop(a);
-        assert!(matches!(
-            receive::<HostToDaemon>(&mut b, Patience::default()).await,
-            Err(StreamError::Closed)
-        ));
-        for bytes in [&[0xff; 4][..], &[1, 0, 0, 0, 99], &[2, 0, 0, 0, 0, 0]] {
-            let (mut a, mut b) = duplex(64);
-            a.write_all(bytes).await.unwrap();
-            assert!(
-                matches!(
-                    receive::<HostToDaemon>(&mut b, Patience::default()).await,
-                    Err(StreamError::Garbage(_))
-                ),
-                "{bytes:?}"
-            );
-        }
-    });
+        a.write_all(bytes).await.unwrap();
+        assert!(
+            matches!(
+                receive::<HostToDaemon>(&mut b, Patience::default()).await,
+                Err(StreamError::Garbage(_))
+            ),
+            "{bytes:?}"
+        );
+    }
 }
 
 /// Everything an end says before messages.
@@ -99,123 +86,108 @@ async fn rest(stream: &mut DuplexStream) -> Vec<u8> {
     bytes
 }
 
-#[test]
-fn two_ends_with_one_key_or_none_go_on() {
-    run(async {
-        let secret = secret();
-        for secret in [None, Some(&secret)] {
-            let (host, daemon) = both(secret, secret).await;
-            host.unwrap();
-            daemon.unwrap();
+#[tokio::test(start_paused = true)]
+async fn two_ends_with_one_key_or_none_go_on() {
+    let secret = secret();
+    for secret in [None, Some(&secret)] {
+        let (host, daemon) = both(secret, secret).await;
+        host.unwrap();
+        daemon.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_key_is_refused_and_both_sides_say_what_to_do() {
+    let (one, other) = (secret(), secret());
+    let (host, daemon) = both(Some(&one), Some(&other)).await;
+    let (host, daemon) = (key_error(host), key_error(daemon));
+    assert_eq!((host, daemon), (KeyError::NotTaken(Role::Daemon), KeyError::HostHasAnother));
+    for error in [host, daemon] {
+        assert!(error.to_string().contains("use a copy of"), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_whose_proof_is_not_answered_does_not_hear_that_its_key_is_wrong() {
+    let secret = secret();
+    let (mut a, mut b) = duplex(256);
+    let closing = async move {
+        b.write_all(&greeting(Role::Daemon, 1, [7; 32])).await.unwrap();
+        b.read_exact(&mut [0; GREETING + PROOF_LEN]).await.unwrap();
+    };
+    let (end, ()) = tokio::join!(host(&mut a, Some(&secret)), closing);
+    assert!(matches!(end, Err(StreamError::CutOff(Role::Daemon))), "{end:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_on_one_side_only_is_refused_by_both() {
+    let secret = secret();
+    let (host, daemon) = both(None, Some(&secret)).await;
+    assert_eq!(key_error(host), KeyError::Missing(Role::Daemon));
+    assert_eq!(key_error(daemon), KeyError::HostHasNone);
+    let (host, daemon) = both(Some(&secret), None).await;
+    assert_eq!(key_error(host), KeyError::NotAsked(Role::Daemon));
+    assert_eq!(key_error(daemon), KeyError::HostHasOne);
+    for error in [
+        KeyError::Missing(Role::Daemon),
+        KeyError::HostHasNone,
+        KeyError::NotAsked(Role::Daemon),
+        KeyError::HostHasOne,
+    ] {
+        let text = error.to_string();
+        assert!(text.contains("--key-file") && text.contains("UROM_KEY_FILE"), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_of_another_stream_is_refused() {
+    let key = Key::random().unwrap();
+    let (worker, other) = (key.worker_secret(1), key.worker_secret(2));
+    for (host, service) in [(&worker, &key.daemon_secret()), (&other, &worker)] {
+        let (host, service) = both(Some(host), Some(service)).await;
+        assert_eq!(key_error(host), KeyError::NotTaken(Role::Daemon));
+        assert_eq!(key_error(service), KeyError::HostHasAnother);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_proves_nothing_hears_a_greeting_and_that_the_proof_is_wrong_and_no_more() {
+    let secret = secret();
+    let proofs: [&[u8]; 4] = [&[], &[0; PROOF_LEN - 1], &[0; PROOF_LEN], &[0xff; 4 * PROOF_LEN]];
+    for proof in proofs {
+        for keyed in [0, 1, 2, 255] {
+            let (mut a, mut b) = duplex(256);
+            let secret = &secret;
+            let service = async move { daemon(&mut b, Some(secret)).await };
+            let stranger = async {
+                a.write_all(&[&greeting(Role::Host, keyed, [7; 32]), proof].concat())
+                    .await
+                    .unwrap();
+                a.shutdown().await.unwrap();
+                rest(&mut a).await
+            };
+            let (end, heard) = tokio::join!(service, stranger);
+            assert!(end.is_err());
+            let is_refused = keyed == 1 && proof.len() >= PROOF_LEN;
+            let expected = if is_refused { &NOT_TAKEN[..] } else { &[] };
+            assert_eq!(
+                &heard[GREETING..],
+                expected,
+                "keyed {keyed}, {} bytes of proof",
+                proof.len()
+            );
         }
-    });
+    }
 }
 
-#[test]
-fn another_key_is_refused_and_both_sides_say_what_to_do() {
-    run(async {
-        let (one, other) = (secret(), secret());
-        let (host, daemon) = both(Some(&one), Some(&other)).await;
-        let (host, daemon) = (key_error(host), key_error(daemon));
-        assert_eq!((host, daemon), (KeyError::NotTaken(Role::Daemon), KeyError::HostHasAnother));
-        for error in [host, daemon] {
-            assert!(error.to_string().contains("use a copy of"), "{error}");
-        }
-    });
-}
-
-#[test]
-fn a_host_whose_proof_is_not_answered_does_not_hear_that_its_key_is_wrong() {
-    run(async {
-        let secret = secret();
-        let (mut a, mut b) = duplex(256);
-        let closing = async move {
-            b.write_all(&greeting(Role::Daemon, 1, [7; 32])).await.unwrap();
-            b.read_exact(&mut [0; GREETING + PROOF_LEN]).await.unwrap();
-        };
-        let (end, ()) = tokio::join!(host(&mut a, Some(&secret)), closing);
-        assert!(matches!(end, Err(StreamError::CutOff(Role::Daemon))), "{end:?}");
-    });
-}
-
-#[test]
-fn a_key_on_one_side_only_is_refused_by_both() {
-    run(async {
-        let secret = secret();
-        let (host, daemon) = both(None, Some(&secret)).await;
-        assert_eq!(key_error(host), KeyError::Missing(Role::Daemon));
-        assert_eq!(key_error(daemon), KeyError::HostHasNone);
-        let (host, daemon) = both(Some(&secret), None).await;
-        assert_eq!(key_error(host), KeyError::NotAsked(Role::Daemon));
-        assert_eq!(key_error(daemon), KeyError::HostHasOne);
-        for error in [
-            KeyError::Missing(Role::Daemon),
-            KeyError::HostHasNone,
-            KeyError::NotAsked(Role::Daemon),
-            KeyError::HostHasOne,
-        ] {
-            let text = error.to_string();
-            assert!(text.contains("--key-file") && text.contains("UROM_KEY_FILE"), "{text}");
-        }
-    });
-}
-
-#[test]
-fn a_secret_of_another_stream_is_refused() {
-    run(async {
-        let key = Key::random().unwrap();
-        let (worker, other) = (key.worker_secret(1), key.worker_secret(2));
-        for (host, service) in [(&worker, &key.daemon_secret()), (&other, &worker)] {
-            let (host, service) = both(Some(host), Some(service)).await;
-            assert_eq!(key_error(host), KeyError::NotTaken(Role::Daemon));
-            assert_eq!(key_error(service), KeyError::HostHasAnother);
-        }
-    });
-}
-
-#[test]
-fn a_service_says_its_greeting_and_that_a_proof_is_wrong_and_nothing_else_to_who_proves_nothing() {
-    run(async {
-        let secret = secret();
-        let proofs: [&[u8]; 4] =
-            [&[], &[0; PROOF_LEN - 1], &[0; PROOF_LEN], &[0xff; 4 * PROOF_LEN]];
-        for proof in proofs {
-            for keyed in [0, 1, 2, 255] {
-                let (mut a, mut b) = duplex(256);
-                let secret = &secret;
-                let service = async move { daemon(&mut b, Some(secret)).await };
-                let stranger = async {
-                    a.write_all(&[&greeting(Role::Host, keyed, [7; 32]), proof].concat())
-                        .await
-                        .unwrap();
-                    a.shutdown().await.unwrap();
-                    rest(&mut a).await
-                };
-                let (end, heard) = tokio::join!(service, stranger);
-                assert!(end.is_err());
-                let is_refused = keyed == 1 && proof.len() >= PROOF_LEN;
-                let expected = if is_refused { &NOT_TAKEN[..] } else { &[] };
-                assert_eq!(
-                    &heard[GREETING..],
-                    expected,
-                    "keyed {keyed}, {} bytes of proof",
-                    proof.len()
-                );
-            }
-        }
-    });
-}
-
-#[test]
-fn a_truncated_proof_is_a_closed_stream() {
-    run(async {
-        let secret = secret();
-        let (mut a, mut b) = duplex(256);
-        a.write_all(&greeting(Role::Host, 1, [7; 32])).await.unwrap();
-        a.write_all(&[0; PROOF_LEN - 1]).await.unwrap();
-        a.shutdown().await.unwrap();
-        assert!(matches!(daemon(&mut b, Some(&secret)).await, Err(StreamError::Closed)));
-    });
+#[tokio::test(start_paused = true)]
+async fn a_truncated_proof_is_a_closed_stream() {
+    let secret = secret();
+    let (mut a, mut b) = duplex(256);
+    a.write_all(&greeting(Role::Host, 1, [7; 32])).await.unwrap();
+    a.write_all(&[0; PROOF_LEN - 1]).await.unwrap();
+    a.shutdown().await.unwrap();
+    assert!(matches!(daemon(&mut b, Some(&secret)).await, Err(StreamError::Closed)));
 }
 
 /// A stream whose bytes somebody in the middle sees, and may change on the way to the service; what
@@ -247,83 +219,75 @@ async fn through(
     tokio::join!(host, daemon, middle)
 }
 
-#[test]
-fn what_was_said_on_one_stream_opens_no_other() {
-    run(async {
-        let secret = secret();
-        let (host, service, said) = through(&secret, |_| {}).await;
-        host.unwrap();
-        service.unwrap();
-        let (mut a, mut b) = duplex(256);
-        a.write_all(&said).await.unwrap();
-        assert_eq!(key_error(daemon(&mut b, Some(&secret)).await), KeyError::HostHasAnother);
-    });
+#[tokio::test(start_paused = true)]
+async fn what_was_said_on_one_stream_opens_no_other() {
+    let secret = secret();
+    let (host, service, said) = through(&secret, |_| {}).await;
+    host.unwrap();
+    service.unwrap();
+    let (mut a, mut b) = duplex(256);
+    a.write_all(&said).await.unwrap();
+    assert_eq!(key_error(daemon(&mut b, Some(&secret)).await), KeyError::HostHasAnother);
 }
 
-#[test]
-fn a_greeting_that_is_changed_on_the_way_is_refused() {
-    run(async {
-        let secret = secret();
-        // The UCX version, that there is a key, and each end of the challenge.
-        for (at, error) in [
-            (HELLO_LEN - 4, KeyError::HostHasAnother),
-            (HELLO_LEN, KeyError::HostHasNone),
-            (HELLO_LEN + 1, KeyError::HostHasAnother),
-            (GREETING - 1, KeyError::HostHasAnother),
-        ] {
-            let (host, service, _) = through(&secret, |said| said[at] ^= 1).await;
-            assert_eq!(key_error(service), error, "byte {at}");
-            match error {
-                KeyError::HostHasAnother => {
-                    assert_eq!(key_error(host), KeyError::NotTaken(Role::Daemon), "byte {at}");
-                }
-                _ => assert!(
-                    matches!(host, Err(StreamError::CutOff(Role::Daemon))),
-                    "byte {at}: {host:?}"
-                ),
+#[tokio::test(start_paused = true)]
+async fn a_greeting_that_is_changed_on_the_way_is_refused() {
+    let secret = secret();
+    // The UCX version, that there is a key, and each end of the challenge.
+    for (at, error) in [
+        (HELLO_LEN - 4, KeyError::HostHasAnother),
+        (HELLO_LEN, KeyError::HostHasNone),
+        (HELLO_LEN + 1, KeyError::HostHasAnother),
+        (GREETING - 1, KeyError::HostHasAnother),
+    ] {
+        let (host, service, _) = through(&secret, |said| said[at] ^= 1).await;
+        assert_eq!(key_error(service), error, "byte {at}");
+        match error {
+            KeyError::HostHasAnother => {
+                assert_eq!(key_error(host), KeyError::NotTaken(Role::Daemon), "byte {at}");
             }
+            _ => assert!(
+                matches!(host, Err(StreamError::CutOff(Role::Daemon))),
+                "byte {at}: {host:?}"
+            ),
         }
-    });
+    }
 }
 
-#[test]
-fn a_host_is_not_fooled_by_its_own_challenge_and_proof() {
-    run(async {
-        let secret = secret();
-        let (mut a, mut b) = duplex(256);
-        let fooled = host(&mut a, Some(&secret));
-        let mirror = async move {
-            let mut said = vec![0; GREETING];
-            b.read_exact(&mut said).await.unwrap();
-            // As a daemon, with the host's own opening.
-            b.write_all(Hello::new(Role::Daemon).as_bytes()).await.unwrap();
-            b.write_all(&said[HELLO_LEN..]).await.unwrap();
-            let mut proof = [0; PROOF_LEN];
-            b.read_exact(&mut proof).await.unwrap();
-            b.write_all(&proof).await.unwrap();
-            b
-        };
-        let (end, _open) = tokio::join!(fooled, mirror);
-        assert_eq!(key_error(end), KeyError::Impostor(Role::Daemon));
-    });
+#[tokio::test(start_paused = true)]
+async fn a_host_is_not_fooled_by_its_own_challenge_and_proof() {
+    let secret = secret();
+    let (mut a, mut b) = duplex(256);
+    let fooled = host(&mut a, Some(&secret));
+    let mirror = async move {
+        let mut said = vec![0; GREETING];
+        b.read_exact(&mut said).await.unwrap();
+        // As a daemon, with the host's own opening.
+        b.write_all(Hello::new(Role::Daemon).as_bytes()).await.unwrap();
+        b.write_all(&said[HELLO_LEN..]).await.unwrap();
+        let mut proof = [0; PROOF_LEN];
+        b.read_exact(&mut proof).await.unwrap();
+        b.write_all(&proof).await.unwrap();
+        b
+    };
+    let (end, _open) = tokio::join!(fooled, mirror);
+    assert_eq!(key_error(end), KeyError::Impostor(Role::Daemon));
 }
 
-#[test]
-fn a_service_is_not_fooled_by_its_own_challenge() {
-    run(async {
-        let secret = secret();
-        let (mut a, mut b) = duplex(256);
-        let fooled = daemon(&mut a, Some(&secret));
-        let mirror = async {
-            let mut said = vec![0; GREETING];
-            b.read_exact(&mut said).await.unwrap();
-            b.write_all(Hello::new(Role::Host).as_bytes()).await.unwrap();
-            b.write_all(&said[HELLO_LEN..]).await.unwrap();
-            b.write_all(&said[HELLO_LEN + 1..]).await.unwrap();
-        };
-        let (end, ()) = tokio::join!(fooled, mirror);
-        assert_eq!(key_error(end), KeyError::HostHasAnother);
-    });
+#[tokio::test(start_paused = true)]
+async fn a_service_is_not_fooled_by_its_own_challenge() {
+    let secret = secret();
+    let (mut a, mut b) = duplex(256);
+    let fooled = daemon(&mut a, Some(&secret));
+    let mirror = async {
+        let mut said = vec![0; GREETING];
+        b.read_exact(&mut said).await.unwrap();
+        b.write_all(Hello::new(Role::Host).as_bytes()).await.unwrap();
+        b.write_all(&said[HELLO_LEN..]).await.unwrap();
+        b.write_all(&said[HELLO_LEN + 1..]).await.unwrap();
+    };
+    let (end, ()) = tokio::join!(fooled, mirror);
+    assert_eq!(key_error(end), KeyError::HostHasAnother);
 }
 
 #[test]
@@ -333,46 +297,39 @@ fn no_challenge_comes_twice() {
     assert_eq!(challenges.len(), 1000);
 }
 
-#[test]
-fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
-    run(async {
-        let secret = secret();
-        let whole = [greeting(Role::Host, 1, [7; 32]), vec![0; PROOF_LEN]].concat();
-        for said in [0, 1, HELLO_LEN, GREETING - 1, GREETING, whole.len() - 1] {
-            let (mut a, mut b) = duplex(256);
-            let begin = Instant::now();
-            // No single byte is long in coming.
-            let drip = async {
-                for byte in &whole[..said] {
-                    a.write_all(std::slice::from_ref(byte)).await.unwrap();
-                    sleep(crate::control::PATIENCE / 40).await;
-                }
-                std::future::pending::<()>().await;
-            };
-            tokio::select! {
-                () = drip => {}
-                end = daemon(&mut b, Some(&secret)) => {
-                    assert!(matches!(end, Err(StreamError::Silent(_))), "{said} bytes: {end:?}");
-                }
+#[tokio::test(start_paused = true)]
+async fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
+    let secret = secret();
+    let whole = [greeting(Role::Host, 1, [7; 32]), vec![0; PROOF_LEN]].concat();
+    for said in [0, 1, HELLO_LEN, GREETING - 1, GREETING, whole.len() - 1] {
+        let (mut a, mut b) = duplex(256);
+        let begin = Instant::now();
+        // No single byte is long in coming.
+        let drip = async {
+            for byte in &whole[..said] {
+                a.write_all(std::slice::from_ref(byte)).await.unwrap();
+                sleep(crate::control::PATIENCE / 40).await;
             }
-            assert_eq!(begin.elapsed(), crate::control::PATIENCE, "{said} bytes");
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = drip => {}
+            end = daemon(&mut b, Some(&secret)) => {
+                assert!(matches!(end, Err(StreamError::Silent(_))), "{said} bytes: {end:?}");
+            }
         }
-    });
+        assert_eq!(begin.elapsed(), crate::control::PATIENCE, "{said} bytes");
+    }
 }
 
-#[test]
-fn an_end_that_is_not_understood_hears_why_before_the_stream_is_closed() {
-    run(async {
-        let (mut a, mut b) = duplex(256);
-        let end = async move {
-            greet(&mut a, Hello::new(Role::Worker), Role::Host, None, Patience::default()).await
-        };
-        let peer = async { host(&mut b, None).await };
-        let (end, peer) = tokio::join!(end, peer);
-        end.unwrap();
-        assert!(matches!(
-            peer,
-            Err(StreamError::Hello(HelloError::Role { found: Role::Worker, .. }))
-        ));
-    });
+#[tokio::test(start_paused = true)]
+async fn an_end_that_is_not_understood_hears_why_before_the_stream_is_closed() {
+    let (mut a, mut b) = duplex(256);
+    let end = async move {
+        greet(&mut a, Hello::new(Role::Worker), Role::Host, None, Patience::default()).await
+    };
+    let peer = async { host(&mut b, None).await };
+    let (end, peer) = tokio::join!(end, peer);
+    end.unwrap();
+    assert!(matches!(peer, Err(StreamError::Hello(HelloError::Role { found: Role::Worker, .. }))));
 }

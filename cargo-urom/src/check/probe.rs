@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use urom_abi::version;
+use urom_abi::{DocaError, version};
 use urom_service::examine::{Stage, Trouble, examine, this_program};
 use urom_service::plugin_file::PluginFileError;
 
@@ -43,10 +43,10 @@ pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result
             }
         }
         Some(Trouble::Refused(PluginFileError::Symbol(name))) => {
-            report.no_symbol(name, declaration(name))
+            report.no_symbol(&name, declaration(&name))
         }
         Some(Trouble::Refused(PluginFileError::Failed { symbol, code })) => {
-            report.failed(symbol, code)
+            report.failed(&symbol, DocaError(code))
         }
         Some(Trouble::Refused(PluginFileError::Load(text))) => {
             report.load(&text, load_remedy(&text))

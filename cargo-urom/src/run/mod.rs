@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use urom_host::{Library, ServiceBuilder};
-use urom_service::uromd::DaemonArgs;
+use urom_service::daemon::DaemonArgs;
 
 use crate::elf::Machine;
 use crate::{check, exit, output, plugin_path};

@@ -8,15 +8,10 @@ use urom_wire::awake;
 use crate::aside::on_thread;
 
 #[derive(Debug)]
-pub(super) struct Background<T> {
-    pub(super) result: Receiver<T>,
-    awaited: bool,
-}
-
-#[derive(Debug)]
-pub(super) enum Outcome<T> {
+pub(super) enum Background<T> {
+    /// Its result will come here, and may have been waited for.
+    Running(Receiver<T>, bool),
     Done(T),
-    Busy,
     Panicked,
 }
 
@@ -31,25 +26,32 @@ impl<T: Send + 'static> Background<T> {
             // The receiver is gone if this took too long.
             let _ = tell.send(work());
         })?;
-        Ok(Background { result, awaited: false })
+        Ok(Background::Running(result, false))
     }
 
-    /// Waits for the end, the first time, as long as there is time left. Time in which this process
-    /// does not run is none.
-    pub(super) fn outcome(&mut self, left: &mut Duration) -> Outcome<T> {
-        let limit = if std::mem::replace(&mut self.awaited, true) { Duration::ZERO } else { *left };
-        // What is there is taken in any case.
-        for step in std::iter::once(Duration::ZERO).chain(awake::steps(limit)) {
-            let begin = Instant::now();
-            let result = self.result.recv_timeout(step);
-            *left = left.saturating_sub(begin.elapsed().min(step));
-            match result {
-                Ok(result) => return Outcome::Done(result),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Outcome::Panicked,
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self, Background::Running(..))
+    }
+
+    /// This, after the end was waited for, the first time, as long as there is time left. Time in
+    /// which this process does not run is none.
+    pub(super) fn awaited(&mut self, left: &mut Duration) -> &mut Background<T> {
+        if let Background::Running(result, awaited) = self {
+            let limit = if std::mem::replace(awaited, true) { Duration::ZERO } else { *left };
+            // What is there is taken in any case.
+            for step in std::iter::once(Duration::ZERO).chain(awake::steps(limit)) {
+                let begin = Instant::now();
+                let end = result.recv_timeout(step);
+                *left = left.saturating_sub(begin.elapsed().min(step));
+                *self = match end {
+                    Ok(result) => Background::Done(result),
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => Background::Panicked,
+                };
+                break;
             }
         }
-        Outcome::Busy
+        self
     }
 }
 
@@ -70,16 +72,16 @@ mod tests {
         let (go_on, may_go_on) = sync_channel::<()>(0);
         let mut work = Background::begin(move || may_go_on.recv().unwrap()).unwrap();
         let minute = || Duration::from_secs(60);
-        assert!(matches!(work.outcome(&mut { Duration::ZERO }), Outcome::Busy));
+        assert!(work.awaited(&mut { Duration::ZERO }).is_running());
         let begin = Instant::now();
-        assert!(matches!(work.outcome(&mut minute()), Outcome::Busy));
+        assert!(work.awaited(&mut minute()).is_running());
         assert!(begin.elapsed() < Duration::from_secs(30), "the second time nobody waits");
         go_on.send(()).unwrap();
-        while let Outcome::Busy = work.outcome(&mut minute()) {
+        while work.awaited(&mut minute()).is_running() {
             std::thread::yield_now();
         }
         let mut work =
             Background::<()>::begin(|| std::panic::resume_unwind(Box::new("work"))).unwrap();
-        assert!(matches!(work.outcome(&mut minute()), Outcome::Panicked));
+        assert!(matches!(work.awaited(&mut minute()), Background::Panicked));
     }
 }

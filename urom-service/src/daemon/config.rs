@@ -1,11 +1,12 @@
-//! The configuration of a daemon.
+//! The configuration of a daemon: its arguments, and what they lead to.
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use urom_abi::DEFAULT_MAX_MESSAGE;
+use clap::Parser;
+use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser};
 use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
 use urom_wire::frame::{MAX_PAYLOAD, MESSAGE_LEN};
@@ -21,55 +22,127 @@ pub const MIN_MAX_MESSAGE: usize = 64;
 /// The largest message limit in bytes.
 pub const MAX_MAX_MESSAGE: usize = MAX_PAYLOAD;
 
-/// A daemon's configuration.
+/// A daemon's arguments: those of `uromd`, for other programs that run one to flatten into theirs.
+#[derive(Debug, Clone, clap::Args)]
+pub struct DaemonArgs {
+    /// Where to listen: an address, or address:port. Port 0 picks one. Workers listen on the same
+    /// address. Any other than a loopback address takes a key file.
+    #[arg(long, value_name = "ADDR[:PORT]", default_value = "127.0.0.1", value_parser = listen_address)]
+    pub(crate) listen: SocketAddr,
+    /// The key that hosts have to prove they hold: a file of 32 to 4096 bytes, of mode 0600 and of
+    /// this user, of which each host has a copy. That of the variable UROM_KEY_FILE if not given.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+    /// How many seconds a host, or a worker, may be silent before it counts as lost: 3 or more, or
+    /// `off` to wait for ever, as for a program in a debugger. Workers have the same patience with
+    /// this program and with hosts. That of the variable UROM_PATIENCE, or 3.5, if not given.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) patience: Option<Patience>,
+    /// How many seconds a plugin may take to return from a call. A worker whose plugin takes longer
+    /// ends, and its hosts get TIME_OUT. If not given, such a worker stays until its hosts leave
+    /// it; after 5 s the log tells of it in any case.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds())]
+    pub(crate) plugin_timeout: Option<u32>,
+    /// What to log of this program: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug,
+    /// 70 trace.
+    #[arg(short, long, value_name = "LEVEL", default_value = "50")]
+    pub(crate) log_level: LogLevel,
+    /// What to log of the libraries it uses, on the same scale; also UCX_LOG_LEVEL of the workers,
+    /// unless that is set in the environment. 40 and UCX's own default if not given.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) sdk_log_level: Option<LogLevel>,
+    /// The longest message between host and worker in bytes, UROM's header of 24 or 32 bytes
+    /// included.
+    #[arg(short, long = "max-msg-size", value_name = "BYTES", default_value_t = urom_abi::DEFAULT_MAX_MESSAGE, value_parser = max_message)]
+    pub(crate) max_message: usize,
+    /// How many bytes of answers one host may leave unread at one worker, and all hosts of a worker
+    /// four times as many. A host that leaves more is given up. At least four messages of
+    /// --max-msg-size and of 8000 bytes; 64 MiB if not given, or 128 such messages if these are
+    /// more.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_unread: Option<usize>,
+    /// The CPUs hosts may give to workers, such as 0-7. Reported as given, whether or not the
+    /// machine has them; workers are kept to those that exist. Those of this process if not given.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<CpuSet>,
+    /// What starts each worker, such as "qemu-aarch64-static -L /usr/aarch64-linux-gnu", "valgrind
+    /// -q" or "gdbserver :0". Gets the worker's program and arguments behind its own, which may be
+    /// quoted as in a shell; must pass its standard input on, and stay until the worker ends.
+    #[arg(long, value_name = "COMMAND", value_parser = words)]
+    pub(crate) worker_launcher: Option<Words>,
+    /// A variable of this program's environment that workers find in theirs, or one with a value;
+    /// may be given several times. They have PATH, LD_LIBRARY_PATH, RUST_BACKTRACE and UCX_* in any
+    /// case, a GLIBC_TUNABLES unless given here, and what their host asks for.
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = OsStringValueParser::new().try_map(WorkerVariable::try_from))]
+    pub(crate) worker_env: Vec<WorkerVariable>,
+    /// What hosts may set in the environment of their workers: a name, or all names that begin so;
+    /// may be given several times. They may in any case set UCX_TLS, UCX_LOG_LEVEL, what
+    /// --worker-env gives, and names that begin with UROM_, but for the kit's own.
+    #[arg(long, value_name = "NAME|PREFIX*", value_parser = OsStringValueParser::new().try_map(AllowedVariables::try_from))]
+    pub(crate) worker_env_allow: Vec<AllowedVariables>,
+}
+
 #[derive(Debug, Clone)]
-pub struct DaemonConfig {
-    /// Where it listens; port 0 picks one.
-    pub listen: SocketAddr,
-    /// How much of it hosts may have.
-    pub limits: Limits,
-    /// The key that hosts must hold. Without one, the daemon listens on loopback addresses only.
-    pub key: Option<Key>,
-    /// The message limit in bytes, headers included.
-    pub max_message: usize,
-    /// How many bytes of answers one host may leave unread at one worker; `None` for
-    /// [`Self::default_max_unread`].
-    pub max_unread: Option<usize>,
-    /// The CPUs hosts are told of and may give to workers.
-    pub cpus: CpuSet,
-    /// Whether a worker without CPUs of its own is held to these.
-    pub limit_workers_to_cpus: bool,
-    /// The directories and files where plugins lie, instead of those of `UROM_PLUGIN_PATH`.
-    pub plugin_path: Option<Vec<PathBuf>>,
-    /// How long hosts and workers may be silent; the workers' own, too.
-    pub patience: Patience,
-    /// How many seconds a plugin may keep its worker in one call before the worker ends: at least
-    /// 1, and for ever if `None`.
-    pub plugin_timeout: Option<u32>,
-    /// The log level of this program.
-    pub log_level: LogLevel,
-    /// The log level of libraries.
-    pub sdk_log_level: LogLevel,
-    /// The first arguments of a worker process, before `worker`: none when the program is `uromd`.
-    pub worker_words: Vec<OsString>,
-    /// A program with its first arguments, such as an emulator, which starts each worker: the
-    /// worker's own program and arguments follow. Empty when workers are started directly.
-    pub worker_launcher: Vec<OsString>,
-    /// Variables for worker processes, besides those that they always have.
-    pub worker_env: Vec<WorkerVariable>,
-    /// The variables that hosts may set for a worker besides `UROM_*`, `UCX_TLS` and
-    /// `UCX_LOG_LEVEL`.
-    pub worker_env_allow: Vec<AllowedVariables>,
+pub(crate) struct Words(pub(crate) Vec<OsString>);
+
+fn words(text: &str) -> Result<Words, String> {
+    let words = shell_words::split(text).map_err(|_| "a quotation mark has no end".to_owned())?;
+    if words.first().is_none_or(String::is_empty) {
+        return Err("expected a program and its arguments".to_owned());
+    }
+    Ok(Words(words.into_iter().map(OsString::from).collect()))
+}
+
+fn count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1 << 20)
+}
+
+fn seconds() -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = text
+        .parse()
+        .or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)));
+    address
+        .map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0".to_owned())
+}
+
+fn max_message(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| (MIN_MAX_MESSAGE..=MAX_MAX_MESSAGE).contains(size));
+    size.ok_or_else(|| {
+        format!("expected a number of bytes from {MIN_MAX_MESSAGE} to {MAX_MAX_MESSAGE}")
+    })
+}
+
+impl Default for DaemonArgs {
+    /// Those of a program that was given none.
+    fn default() -> DaemonArgs {
+        #[derive(clap::Parser)]
+        struct Program {
+            #[command(flatten)]
+            args: DaemonArgs,
+        }
+        Program::parse_from(["uromd"]).args
+    }
 }
 
 /// How many of everything a daemon takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct Limits {
-    /// Hosts that are connected at a time: to the daemon, and to each worker.
+    /// The most hosts that may be connected at a time: to the daemon, and to each worker.
+    #[arg(long = "max-hosts", value_name = "N", default_value_t = Limits::default().hosts, value_parser = count())]
     pub hosts: usize,
-    /// Workers that there are at a time.
+    /// The most workers that there may be at a time. One that was told to leave counts no more, and
+    /// may take some seconds to end.
+    #[arg(long = "max-workers", value_name = "N", default_value_t = Limits::default().workers, value_parser = count())]
     pub workers: usize,
-    /// Workers that one host's connection may be at at a time, those that it waits for included.
+    /// The most of them that one host may use at a time.
+    #[arg(long = "max-workers-per-host", value_name = "N", default_value_t = Limits::default().workers_per_host, value_parser = count())]
     pub workers_per_host: usize,
 }
 
@@ -79,44 +152,50 @@ impl Default for Limits {
     }
 }
 
-impl Default for DaemonConfig {
-    /// Loopback and the standard port, 4096 bytes, no CPUs, a patience of 3.5 s, and any time for
-    /// plugins.
-    fn default() -> DaemonConfig {
-        DaemonConfig {
-            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
-            limits: Limits::default(),
-            key: None,
-            max_message: DEFAULT_MAX_MESSAGE,
-            max_unread: None,
-            cpus: CpuSet::empty(),
-            limit_workers_to_cpus: false,
-            plugin_path: None,
-            patience: Patience::default(),
-            plugin_timeout: None,
-            log_level: LogLevel::INFO,
-            sdk_log_level: LogLevel::WARNING,
-            worker_words: Vec::new(),
-            worker_launcher: Vec::new(),
-            worker_env: Vec::new(),
-            worker_env_allow: Vec::new(),
-        }
-    }
+/// The arguments, and what they and the environment lead to.
+#[derive(Debug, Clone)]
+pub(crate) struct DaemonConfig {
+    pub(crate) args: DaemonArgs,
+    /// The key that hosts must hold. Without one, the daemon listens on loopback addresses only.
+    pub(crate) key: Option<Key>,
+    /// How long hosts and workers may be silent; the workers' own, too.
+    pub(crate) patience: Patience,
+    /// The CPUs hosts are told of and may give to workers.
+    pub(crate) cpus: CpuSet,
+    /// The directories and files where plugins lie, instead of those of `UROM_PLUGIN_PATH`.
+    pub(crate) plugin_path: Option<Vec<PathBuf>>,
+    /// The first arguments of a worker process, before `worker`: none when the program is `uromd`.
+    pub(crate) worker_words: Vec<OsString>,
 }
 
 impl DaemonConfig {
-    /// How much one host may leave unread unless it is set: 64 MiB, or 128 messages of
-    /// `max_message` bytes where these are more. A host with 64 tasks in flight, the library's
-    /// default, never has more unread, however slowly it reads: the worker may have two answers for
-    /// each, because a host may have an answer, and use its slot again, before UCX tells the
-    /// worker.
-    pub fn default_max_unread(max_message: usize) -> usize {
-        (64 << 20).max(128 * (max_message + MESSAGE_LEN))
+    pub(crate) fn new(args: DaemonArgs, cpus: CpuSet) -> DaemonConfig {
+        let (patience, worker_words) = (Patience::default(), Vec::new());
+        DaemonConfig { args, key: None, patience, cpus, plugin_path: None, worker_words }
     }
 
-    /// The least that can be set: four messages of `max_message` bytes.
-    pub fn min_max_unread(max_message: usize) -> usize {
-        4 * (max_message + MESSAGE_LEN)
+    /// What starts each worker, with its first arguments; empty when workers are started directly.
+    pub(crate) fn worker_launcher(&self) -> &[OsString] {
+        self.args.worker_launcher.as_ref().map_or(&[], |words| &words.0)
+    }
+}
+
+impl DaemonArgs {
+    pub(crate) fn sdk_log_level(&self) -> LogLevel {
+        self.sdk_log_level.unwrap_or(LogLevel::WARNING)
+    }
+
+    /// How much one host may leave unread: unless it is set, 64 MiB, or 128 messages where these
+    /// are more. A host with 64 tasks in flight, the library's default, never has more unread,
+    /// however slowly it reads: the worker may have two answers for each, because a host may have
+    /// an answer, and use its slot again, before UCX tells the worker.
+    pub(crate) fn max_unread(&self) -> usize {
+        self.max_unread.unwrap_or_else(|| (64 << 20).max(128 * (self.max_message + MESSAGE_LEN)))
+    }
+
+    /// The least that can be set: four messages.
+    pub(crate) fn min_max_unread(&self) -> usize {
+        4 * (self.max_message + MESSAGE_LEN)
     }
 }
 

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 
+use super::config::DaemonArgs;
 use crate::worker::{LOOPBACK_DEVICE, is_loopback};
 
 /// The daemon's variables that workers always have: the places of programs and libraries, so that a
@@ -135,28 +136,22 @@ fn is_kept(name: &OsStr) -> bool {
     KEPT.iter().any(|kept| name == *kept) || name.as_bytes().starts_with(KEPT_PREFIX)
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wishes<'a> {
-    /// The variables of all workers; of two with one name the later one counts.
-    pub(crate) inherited: &'a [(OsString, OsString)],
-    /// The variables that the daemon's owner gives to workers. Hosts may change their values.
-    pub(crate) given: &'a [WorkerVariable],
-    pub(crate) allowed: &'a [AllowedVariables],
-}
-
-impl Wishes<'_> {
-    /// Whether a host may give a variable this value. To ask for the value that it has anyway is
-    /// always possible.
-    pub(crate) fn grant(&self, name: &OsStr, value: &OsStr) -> bool {
-        let is_for_plugins =
-            name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);
-        let has = self.inherited.iter().rev().find(|(inherited, _)| inherited == name);
-        is_for_plugins
-            || FOR_HOSTS.iter().any(|free| name == *free)
-            || self.given.iter().any(|variable| variable.name == name)
-            || self.allowed.iter().any(|allowed| allowed.includes(name))
-            || has.is_some_and(|(_, has)| has == value)
-    }
+/// Whether a host may give a variable this value. To ask for the value that it has anyway, by the
+/// variables that all workers have, is always possible.
+pub(crate) fn is_granted(
+    args: &DaemonArgs,
+    inherited: &[(OsString, OsString)],
+    name: &OsStr,
+    value: &OsStr,
+) -> bool {
+    let is_for_plugins =
+        name.as_bytes().starts_with(FOR_PLUGINS) && !OWN.iter().any(|own| name == *own);
+    let has = inherited.iter().rev().find(|(inherited, _)| inherited == name);
+    is_for_plugins
+        || FOR_HOSTS.iter().any(|free| name == *free)
+        || args.worker_env.iter().any(|variable| variable.name == name)
+        || args.worker_env_allow.iter().any(|allowed| allowed.includes(name))
+        || has.is_some_and(|(_, has)| has == value)
 }
 
 #[cfg(test)]
@@ -233,11 +228,13 @@ mod tests {
         given: &[&str],
         allowed: &[&str],
     ) -> bool {
-        let given: Vec<_> = given.iter().map(|text| variable(text)).collect();
-        let allowed: Vec<_> = allowed.iter().map(|text| allowed_by(text).unwrap()).collect();
+        let args = DaemonArgs {
+            worker_env: given.iter().map(|text| variable(text)).collect(),
+            worker_env_allow: allowed.iter().map(|text| allowed_by(text).unwrap()).collect(),
+            ..DaemonArgs::default()
+        };
         let (name, value) = text.split_once('=').unwrap();
-        let wishes = Wishes { inherited, given: &given, allowed: &allowed };
-        wishes.grant(OsStr::new(name), OsStr::new(value))
+        is_granted(&args, inherited, OsStr::new(name), OsStr::new(value))
     }
 
     fn allowed_by(text: &str) -> Result<AllowedVariables, &'static str> {

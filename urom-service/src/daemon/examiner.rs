@@ -4,11 +4,10 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
-use urom_wire::awake;
-
-use super::background::{Background, Outcome};
+use super::background::Background;
+use super::config::DaemonConfig;
 use super::process::command;
 use crate::examine::{DEADLINE, Examined, KILLED, Stage, Trouble, examine};
 use crate::plugin_elf::PluginElf;
@@ -17,7 +16,7 @@ use crate::plugin_file::PluginFile;
 #[derive(Debug, Clone)]
 pub(crate) enum Examiner {
     /// In a process each, with these variables.
-    Process { launcher: Vec<OsString>, words: Vec<OsString>, env: Vec<(OsString, OsString)> },
+    Process { config: Arc<DaemonConfig>, env: Vec<(OsString, OsString)> },
     /// On a thread of this process, because an embedded service has no program of its own. A file
     /// with a description is not loaded.
     Thread,
@@ -39,21 +38,18 @@ pub(crate) struct Answer {
 }
 
 impl Examiner {
-    fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, Refusal> {
-        let in_process =
-            |launcher: &[OsString], words: &[OsString], env: &[(OsString, OsString)]| {
-                let mut command = command(launcher, words)?;
-                command.env_clear().envs(env.iter().cloned());
-                examine(command, file, DEADLINE)
-            };
+    pub(crate) fn ask(&self, file: &Path, shown: &PluginElf) -> Result<Answer, Refusal> {
         match self {
-            Examiner::Process { launcher, words, env } => {
-                let examined = match in_process(&[], words, env) {
-                    examined if !launcher.is_empty() && is_of_another_machine(&examined) => {
-                        in_process(launcher, words, env)
-                    }
-                    examined => examined,
+            Examiner::Process { config, env } => {
+                let in_process = |launcher: &[OsString]| {
+                    let mut command = command(launcher, &config.worker_words)?;
+                    command.env_clear().envs(env.iter().cloned());
+                    examine(command, file, DEADLINE)
                 };
+                let (launcher, mut examined) = (config.worker_launcher(), in_process(&[]));
+                if !launcher.is_empty() && is_of_another_machine(&examined) {
+                    examined = in_process(launcher);
+                }
                 let examined = examined
                     .map_err(|error| Refusal::Daemon(format!("cannot be examined: {error}")))?;
                 served(&examined)
@@ -109,55 +105,14 @@ fn served(examined: &Examined) -> Result<Answer, Refusal> {
     Ok(Answer { version, api_version: Some(word) })
 }
 
-#[derive(Debug)]
-pub(crate) enum Question {
-    Open(Background<Result<Answer, Refusal>>),
-    Answered(Result<Answer, Refusal>),
-}
-
-impl Question {
-    pub(crate) fn ask(examiner: &Examiner, file: &Path, shown: &PluginElf) -> Question {
-        let (examiner, path, shown) = (examiner.clone(), file.to_owned(), shown.clone());
-        match Background::begin(move || examiner.ask(&path, &shown)) {
-            Ok(answer) => Question::Open(answer),
-            Err(reason) => Question::Answered(Err(Refusal::Daemon(reason))),
-        }
-    }
-
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Question::Open(_))
-    }
-
-    /// The answer, which is waited for once, as long as there is time left.
-    pub(crate) fn answer(&mut self, left: &mut Duration) -> Option<&Result<Answer, Refusal>> {
-        if let Question::Open(answer) = self {
-            let heard = match answer.outcome(left) {
-                Outcome::Done(heard) => heard,
-                Outcome::Busy => return None,
-                Outcome::Panicked => {
-                    Err(Refusal::Plugin("examining it panicked; please report it".to_owned()))
-                }
-            };
-            *self = Question::Answered(heard);
-        }
-        match self {
-            Question::Answered(answer) => Some(answer),
-            Question::Open(_) => None,
-        }
-    }
-}
-
 /// Loads a file into this process. A plugin that hangs keeps its thread, and the loader's lock.
 fn load(file: &Path) -> Result<Answer, Refusal> {
     let path = file.to_owned();
-    let loaded = Background::begin(move || PluginFile::open(&path)).map_err(Refusal::Daemon)?;
-    let loaded = match awake::receive(&loaded.result, DEADLINE) {
-        Ok(loaded) => loaded,
-        Err(_) => {
-            let hang = Trouble::Hang { stage: Stage::Load, limit: DEADLINE };
-            return Err(Refusal::Plugin(hang.to_string()));
-        }
+    let mut work = Background::begin(move || PluginFile::open(&path)).map_err(Refusal::Daemon)?;
+    let Background::Done(loaded) = work.awaited(&mut { DEADLINE }) else {
+        let hang = Trouble::Hang { stage: Stage::Load, limit: DEADLINE };
+        return Err(Refusal::Plugin(hang.to_string()));
     };
-    let plugin = loaded.map_err(|error| Refusal::Plugin(error.to_string()))?;
+    let plugin = loaded.as_ref().map_err(|error| Refusal::Plugin(error.to_string()))?;
     Ok(Answer { version: plugin.version, api_version: Some(plugin.iface.api_version as u64) })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
 
 use urom_wire::control::{
     DaemonToHost, DaemonToWorker, Failure, HostToDaemon, PluginBuild, PluginEntry, WorkerToDaemon,
@@ -9,11 +10,12 @@ use urom_wire::control::{
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 
-use super::config::DaemonConfig;
+use super::config::{DaemonArgs, DaemonConfig};
 use super::discovery::Found;
 use super::dispatch;
 use super::request;
 use super::roster::{Action, HostKey, Roster, Serial};
+use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
 
 const HOSTS: u8 = 4;
@@ -27,10 +29,14 @@ const LISTEN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// them.
 const MEMORY: usize = 64 << 10;
 
+static CONFIG: LazyLock<DaemonConfig> =
+    LazyLock::new(|| DaemonConfig::new(DaemonArgs::default(), CpuSet::empty()));
+
 /// A program of what hosts and workers do, their words being bytes as they come. Each request has
 /// one answer, if its host waits for it, and no other host gets that; a group has no other workers
 /// than its own; each process that is started is let go.
 pub fn daemon(input: &[u8]) {
+    LazyLock::force(&CONFIG);
     let mut daemon = Daemon {
         roster: Roster::default(),
         tickets: 0,
@@ -137,9 +143,8 @@ impl Daemon {
         for action in actions {
             match action {
                 Action::Spawn { serial, id, worker, .. } => {
-                    let daemon = DaemonConfig::default();
                     if let Err(failure) =
-                        request::resolve(WorkerId(id), &worker, &self.plugins, &daemon, LISTEN)
+                        request::resolve(WorkerId(id), &worker, &self.plugins, &CONFIG, LISTEN)
                     {
                         let actions = self.roster.failed(serial, &failure);
                         self.act(actions);
@@ -211,7 +216,7 @@ fn failure() -> Failure {
     Failure::new(DocaError::CONNECTION_RESET, "lost")
 }
 
-fn found(id: u64) -> Found {
+pub(super) fn found(id: u64) -> Found {
     let name = format!("plugin{id}");
     Found {
         file: format!("/p/{name}.so").into(),

@@ -17,6 +17,7 @@ use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::{self, StreamError, greet};
 
+use super::config::DaemonConfig;
 use super::event::{Event, HostLink};
 use super::roster::HostKey;
 use super::search::Search;
@@ -32,15 +33,12 @@ const SEARCHING: &str = "the daemon still looks for plugins, which takes long; t
 
 #[derive(Debug)]
 pub(crate) struct Reception {
+    pub(crate) config: Arc<DaemonConfig>,
     pub(crate) search: Search,
     pub(crate) secret: Option<Secret>,
-    /// For the hosts that there may be, which are so many.
+    /// For the hosts that there may be.
     pub(crate) places: Arc<Semaphore>,
-    pub(crate) limit: usize,
     pub(crate) lines: Mutex<LineBudget>,
-    pub(crate) cpus: String,
-    pub(crate) max_message: usize,
-    pub(crate) patience: Patience,
 }
 
 pub(crate) async fn serve(
@@ -64,7 +62,7 @@ pub(crate) async fn serve(
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
-            Count(reception.limit, "host")
+            Count(reception.config.args.limits.hosts, "host")
         );
         return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
     };
@@ -91,8 +89,8 @@ pub(crate) async fn serve(
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),
-        cpus: reception.cpus.clone(),
-        max_message: reception.max_message as u64,
+        cpus: reception.config.cpus.to_string(),
+        max_message: reception.config.args.max_message as u64,
     };
     let _ = outbox.try_send(welcome);
     let (give_up, given_up) = oneshot::channel();
@@ -100,7 +98,7 @@ pub(crate) async fn serve(
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let relayed = relay::run(stream, outgoing, &events, reception.patience, |message| {
+    let relayed = relay::run(stream, outgoing, &events, reception.config.patience, |message| {
         Event::Host { key, message }
     });
     let end = tokio::select! {

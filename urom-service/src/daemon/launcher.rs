@@ -7,13 +7,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tracing::{Dispatch, dispatcher, warn};
 
-use super::environment::{self, WorkerVariable};
+use super::config::DaemonConfig;
+use super::environment;
 use super::examiner::Examiner;
 use super::process::{Process, Reaper, command};
 use crate::log::{Log, LogLevel};
@@ -30,13 +32,7 @@ const SLOW_START: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) enum Launcher {
     Process {
-        /// The program that starts it, with arguments; empty when the daemon starts it itself.
-        launcher: Vec<OsString>,
-        words: Vec<OsString>,
-        /// Variables for workers, besides those that they always have.
-        given: Vec<WorkerVariable>,
-        /// The log level of UCX in workers, unless the daemon's environment sets it.
-        ucx_log: Option<LogLevel>,
+        config: Arc<DaemonConfig>,
         reaper: Reaper,
     },
     /// Each one a thread, for the embedded service.
@@ -61,16 +57,17 @@ impl Launcher {
     pub(crate) fn ready_deadline(&self) -> Duration {
         match self {
             // An emulator or a memory checker makes it many times slower.
-            Launcher::Process { launcher, .. } if !launcher.is_empty() => SLOW_START,
+            Launcher::Process { config, .. } if !config.worker_launcher().is_empty() => SLOW_START,
             _ => READY_DEADLINE,
         }
     }
 
     pub(crate) fn examiner(&self, listen: IpAddr) -> Examiner {
         match self {
-            Launcher::Process { launcher, words, given, .. } => {
+            Launcher::Process { config, .. } => {
+                let given = &config.args.worker_env;
                 let env = environment::inherited(std::env::vars_os(), given, listen);
-                Examiner::Process { launcher: launcher.clone(), words: words.clone(), env }
+                Examiner::Process { config: Arc::clone(config), env }
             }
             Launcher::Thread => Examiner::Thread,
         }
@@ -84,15 +81,12 @@ impl Launcher {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let body = match self {
-            Launcher::Process { launcher, words, given, ucx_log, reaper } => {
-                let mut command = command(launcher, words)?;
+            Launcher::Process { config: daemon, reaper } => {
+                let mut command = command(daemon.worker_launcher(), &daemon.worker_words)?;
                 command.arg("worker").args(config.to_args());
-                command.env_clear().envs(environment::inherited(
-                    std::env::vars_os(),
-                    given,
-                    config.listen,
-                ));
-                Body::Process(process(command, env, *ucx_log, theirs, reaper)?)
+                let (own, given) = (std::env::vars_os(), &daemon.args.worker_env);
+                command.env_clear().envs(environment::inherited(own, given, config.listen));
+                Body::Process(process(command, env, daemon.args.sdk_log_level, theirs, reaper)?)
             }
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {

@@ -25,13 +25,15 @@ mod trust;
 mod turns;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 
-pub use config::DaemonConfig;
+pub use config::DaemonArgs;
+use config::DaemonConfig;
 pub use discovery::entries as plugin_path_entries;
 pub use environment::{AllowedVariables, WorkerVariable};
 pub(crate) use launcher::Launcher;
@@ -43,29 +45,23 @@ pub(crate) use server::serve;
 use crate::entrance::let_wait;
 use crate::hangup;
 use crate::inherited::hear_signals;
-use crate::log::LogLevel;
 use crate::worker::is_loopback;
 
 /// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM,
 /// SIGINT or SIGHUP, unless that was ignored when the program was started.
 ///
-/// `ready` is called with the address once hosts can connect. `ucx_log` is what UCX logs in workers
-/// when the environment does not say. The service manager that `NOTIFY_SOCKET` names learns when
-/// the daemon is ready and when it stops.
+/// `ready` is called with the address once hosts can connect. The service manager that
+/// `NOTIFY_SOCKET` names learns when the daemon is ready and when it stops.
 ///
 /// # Errors
 /// The address is taken or is not this machine's.
-pub fn run(
-    config: DaemonConfig,
-    ucx_log: Option<LogLevel>,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<()> {
+pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     hear_signals();
-    descriptors::allow(config.limits);
+    descriptors::allow(config.args.limits);
     urom_wire::descriptors::require().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let listen = config.listen;
+        let listen = config.args.listen;
         if config.key.is_none() && !is_loopback(listen.ip()) {
             bail!(
                 "no key, and {listen} can be reached from other machines, whose users could then run code on this one: name \
@@ -91,9 +87,8 @@ pub fn run(
         };
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
         ready(listener.local_addr()?);
-        let (launcher, words) = (config.worker_launcher.clone(), config.worker_words.clone());
-        let given = config.worker_env.clone();
-        let launcher = Launcher::Process { launcher, words, given, ucx_log, reaper };
+        let config = Arc::new(config);
+        let launcher = Launcher::Process { config: Arc::clone(&config), reaper };
         Ok(serve(listener, config, launcher, Manager::of_environment(), stop).await?)
     });
     // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.

@@ -16,8 +16,8 @@ use tracing::{debug, info};
 use urom_abi::describe::section::{self, Description};
 use urom_abi::version;
 
-use super::background::{Background, Outcome};
-use super::examiner::{Answer, Examiner, Question, Refusal};
+use super::background::Background;
+use super::examiner::{Answer, Examiner, Refusal};
 use super::trust::{self, Distrust};
 use crate::freshness;
 use crate::loaded::{self, Identity};
@@ -58,7 +58,7 @@ pub(super) struct Known {
     spelling: PathBuf,
     /// Its description, as hosts get it, once that was made.
     shown: Option<Arc<[u8]>>,
-    question: Option<Question>,
+    answer: Option<Background<Result<Answer, Refusal>>>,
 }
 
 pub(super) enum PassedOver {
@@ -89,16 +89,17 @@ impl Place {
 
     pub(super) fn sight(&mut self, left: &mut Duration) -> Result<Sight, String> {
         let State::Looking(look) = &mut self.state else { return Ok(Sight::default()) };
-        match look.outcome(left) {
-            Outcome::Done((files, sight)) => {
+        match look.awaited(left) {
+            Background::Done(seen) => {
+                let (files, sight) = std::mem::take(seen);
                 self.state = State::Idle(files);
                 Ok(sight)
             }
-            Outcome::Busy => Err(format!(
+            Background::Running(..) => Err(format!(
                 "{} is being looked at, which takes long: hosts that come later may find its plugins",
                 self.entry.display()
             )),
-            Outcome::Panicked => {
+            Background::Panicked => {
                 self.state = State::Idle(Files::new());
                 Err(format!("looking at {} panicked; please report it", self.entry.display()))
             }
@@ -207,7 +208,7 @@ impl Known {
             Err(error @ LookError::Io(_)) => return Err(error.to_string().into()),
             looked => looked.map_err(|error| error.to_string()),
         };
-        Ok(Known { identity, looked, spelling: file.to_owned(), shown: None, question: None })
+        Ok(Known { identity, looked, spelling: file.to_owned(), shown: None, answer: None })
     }
 
     /// The name of the plugin that the file may be, which is examined then unless that was done
@@ -218,7 +219,7 @@ impl Known {
                 return Err(PassedOver::NoPlugin);
             }
             Ok(PluginElf { missing, .. }) if !missing.is_empty() => {
-                return Err(PluginFileError::Symbol(missing[0]).to_string().into());
+                return Err(PluginFileError::Symbol(missing[0].into()).to_string().into());
             }
             // Hosts could not tell whether it lays out messages as they do.
             Ok(PluginElf { description: Some(Err(error)), .. }) => {
@@ -231,19 +232,27 @@ impl Known {
         if let Some((why, hint)) = freshness::stale(file) {
             return Err(format!("it is {why}: {hint}").into());
         }
-        if self.question.is_none() {
+        if self.answer.is_none() {
             if examiner.keeps_what_it_loads() {
                 self.spelling = loaded::spelling(file, self.identity, looked)?;
             }
-            self.question = Some(Question::ask(examiner, &self.spelling, looked));
+            let (path, shown) = (self.spelling.clone(), looked.clone());
+            let examiner = examiner.clone();
+            self.answer = Some(Background::begin(move || examiner.ask(&path, &shown))?);
         }
         Ok(name)
     }
 
     fn answer(&mut self, file: &Path, left: &mut Duration) -> Option<Result<Answer, String>> {
-        let question = self.question.as_mut()?;
-        let is_new = question.is_open();
-        let answer = question.answer(left)?.clone();
+        let work = self.answer.as_mut()?;
+        let is_new = work.is_running();
+        let answer = match work.awaited(left) {
+            Background::Done(answer) => answer.clone(),
+            Background::Running(..) => return None,
+            Background::Panicked => {
+                Err(Refusal::Plugin("examining it panicked; please report it".to_owned()))
+            }
+        };
         if is_new && answer.is_err() {
             // The loader has not kept it.
             loaded::forget(&self.spelling);
@@ -262,7 +271,7 @@ impl Known {
             }
             Err(Refusal::Plugin(why)) => Err(why),
             Err(Refusal::Daemon(why)) => {
-                self.question = None;
+                self.answer = None;
                 Err(why)
             }
         })
@@ -298,16 +307,16 @@ mod tests {
             looked: Err(String::new()),
             spelling: file.path().to_owned(),
             shown: None,
-            question: None,
+            answer: None,
         };
         for (refusal, is_kept) in [
             (Refusal::Daemon("too many open files".to_owned()), false),
             (Refusal::Plugin("it ended its process".to_owned()), true),
         ] {
-            known.question = Some(Question::Answered(Err(refusal)));
+            known.answer = Some(Background::Done(Err(refusal)));
             let answer = known.answer(file.path(), &mut { Duration::ZERO }).unwrap();
             assert!(answer.is_err());
-            assert_eq!(known.question.is_some(), is_kept, "{answer:?}");
+            assert_eq!(known.answer.is_some(), is_kept, "{answer:?}");
         }
     }
 }

@@ -7,9 +7,9 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, StartWorker};
 
-use super::DaemonConfig;
+use super::config::{DaemonArgs, DaemonConfig};
 use super::discovery::Found;
-use super::environment::{self, Wishes};
+use super::environment::{inherited, is_granted};
 use super::trust::{self, Distrust};
 use crate::worker::{PluginItem, WorkerConfig};
 
@@ -21,30 +21,28 @@ pub(crate) fn resolve(
     daemon: &DaemonConfig,
     listen: IpAddr,
 ) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
+    let args = &daemon.args;
     let wanted = plugins.iter().filter(|found| wish.plugins & found.entry.id != 0);
     let plugins = wanted.map(plugin).collect::<Result<_, _>>()?;
     let config = WorkerConfig {
         id,
         gid: wish.gid,
-        max_message: daemon.max_message,
-        max_unread: daemon
-            .max_unread
-            .unwrap_or_else(|| DaemonConfig::default_max_unread(daemon.max_message)),
-        max_hosts: daemon.limits.hosts,
+        max_message: args.max_message,
+        max_unread: args.max_unread(),
+        max_hosts: args.limits.hosts,
         patience: daemon.patience,
-        plugin_timeout: daemon.plugin_timeout,
+        plugin_timeout: args.plugin_timeout,
         listen,
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
-        log_level: daemon.log_level,
-        sdk_log_level: daemon.sdk_log_level,
+        log_level: args.log_level,
+        sdk_log_level: args.sdk_log_level(),
         plugins,
     };
     let own = wish.env.is_some().then(std::env::vars_os).into_iter().flatten();
-    let inherited = environment::inherited(own, &daemon.worker_env, listen);
-    let (given, allowed) = (&daemon.worker_env, &daemon.worker_env_allow);
-    let wishes = Wishes { inherited: &inherited, given, allowed };
+    let inherited = inherited(own, &args.worker_env, listen);
     let env = wish.env.iter().flatten().enumerate();
-    let env = env.map(|(at, text)| variable(at, text, wishes)).collect::<Result<_, _>>()?;
+    let env =
+        env.map(|(at, text)| variable(at, text, args, &inherited)).collect::<Result<_, _>>()?;
     Ok((config, env))
 }
 
@@ -65,7 +63,7 @@ fn plugin(found: &Found) -> Result<PluginItem, Failure> {
 fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Failure> {
     let invalid = |text: String| Failure::new(DocaError::INVALID_VALUE, text);
     let Some(text) = wish else {
-        return Ok(daemon.limit_workers_to_cpus.then_some(daemon.cpus));
+        return Ok(daemon.args.cpus);
     };
     let cpus: CpuSet =
         text.parse().map_err(|error| invalid(format!("the worker's CPU set: {error}")))?;
@@ -78,7 +76,12 @@ fn cpus(wish: Option<&str>, daemon: &DaemonConfig) -> Result<Option<CpuSet>, Fai
     Ok(Some(cpus))
 }
 
-fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsString), Failure> {
+fn variable(
+    at: usize,
+    text: &str,
+    args: &DaemonArgs,
+    inherited: &[(OsString, OsString)],
+) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
         // The daemon's log shows this, too, and the whole string may be a value, which must not be
@@ -88,7 +91,7 @@ fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsSt
         );
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
-    if !wishes.grant(OsStr::new(name), OsStr::new(value)) {
+    if !is_granted(args, inherited, OsStr::new(name), OsStr::new(value)) {
         let text = format!(
             "`{0}` is not for a host to set: by names like it a worker loads code, writes files or listens elsewhere; start \
              the service with `uromd --worker-env-allow {0}`, or name variables of plugins `UROM_...`",
@@ -102,25 +105,17 @@ fn variable(at: usize, text: &str, wishes: Wishes<'_>) -> Result<(OsString, OsSt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urom_wire::control::{LONGEST_TEXT, PluginBuild, PluginEntry};
+    use crate::daemon::fuzzing::found;
+    use urom_wire::control::LONGEST_TEXT;
 
     fn wish() -> StartWorker {
         StartWorker { id: 1, plugins: 0b10, gid: 4, env: None, cpus: None }
     }
 
-    fn found(id: u64) -> Found {
-        let name = format!("plugin{id}");
-        Found {
-            file: format!("/p/{name}.so").into(),
-            entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
-            description: None,
-        }
-    }
-
     fn resolve_with(
         wish: &StartWorker,
     ) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
-        let daemon = DaemonConfig { cpus: "0-7".parse().unwrap(), ..DaemonConfig::default() };
+        let daemon = DaemonConfig::new(DaemonArgs::default(), "0-7".parse().unwrap());
         resolve(
             WorkerId(9),
             wish,

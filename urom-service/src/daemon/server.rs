@@ -22,7 +22,7 @@ use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
 
-use super::DaemonConfig;
+use super::config::DaemonConfig;
 use super::discovery::{Catalogue, Found, path_of_environment};
 use super::event::{Event, HostLink};
 use super::host::{self, Reception};
@@ -59,7 +59,7 @@ struct WorkerLink {
 /// Serves until `stop` is ready, then stops everything in order.
 pub(crate) async fn serve(
     listener: TcpListener,
-    config: DaemonConfig,
+    config: Arc<DaemonConfig>,
     launcher: Launcher,
     manager: Manager,
     stop: impl Future<Output = ()>,
@@ -75,28 +75,25 @@ pub(crate) async fn serve(
 
 async fn run(
     listener: TcpListener,
-    config: DaemonConfig,
+    config: Arc<DaemonConfig>,
     launcher: Launcher,
     mut manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
-    let mut catalogue = Catalogue::new(path, &launcher.examiner(config.listen.ip()));
+    let mut catalogue = Catalogue::new(path, &launcher.examiner(config.args.listen.ip()));
     let reception = Arc::new(Reception {
+        config: Arc::clone(&config),
         search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
-        places: Arc::new(Semaphore::new(config.limits.hosts)),
-        limit: config.limits.hosts,
+        places: Arc::new(Semaphore::new(config.args.limits.hosts)),
         lines: Mutex::default(),
-        cpus: config.cpus.to_string(),
-        max_message: config.max_message,
-        patience: config.patience,
     });
     let mut server = Server {
         address: listener.local_addr()?,
-        roster: Roster::new(config.limits),
-        config: Arc::new(config),
+        roster: Roster::new(config.args.limits),
+        config,
         launcher,
         hosts: HashMap::new(),
         workers: HashMap::new(),
@@ -243,14 +240,8 @@ impl Server {
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        let supervisor = supervisor::start(
-            serial,
-            id,
-            launch,
-            outgoing,
-            self.events.clone(),
-            self.config.patience,
-        );
+        let (events, patience) = (self.events.clone(), self.config.patience);
+        let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, patience);
         self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), Event::Overdue { serial });
     }

@@ -24,7 +24,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// of a worker that has ended.
 const CAUSE: Duration = Duration::from_millis(300);
 
-pub(crate) async fn start(
+pub(crate) async fn supervise(
     serial: Serial,
     id: WorkerId,
     launch: impl FnOnce() -> Result<Launched, Failure> + Send + 'static,
@@ -32,27 +32,17 @@ pub(crate) async fn start(
     events: mpsc::Sender<Event>,
     patience: Patience,
 ) {
-    let failure = match result_of("urom-start", launch).await {
-        Ok(Ok(launched)) => {
-            return supervise(serial, id, launched, outgoing, events, patience).await;
-        }
-        Ok(Err(failure)) => failure,
-        Err(why) => {
-            Failure::new(DocaError::OPERATING_SYSTEM, format!("it could not be started: {why}"))
+    let launched = result_of("urom-start", launch).await.unwrap_or_else(|why| {
+        let text = format!("it could not be started: {why}");
+        Err(Failure::new(DocaError::OPERATING_SYSTEM, text))
+    });
+    let Launched { stream, first_word, mut body } = match launched {
+        Ok(launched) => launched,
+        Err(failure) => {
+            let _ = events.send(Event::NotStarted { serial, failure }).await;
+            return;
         }
     };
-    let _ = events.send(Event::NotStarted { serial, failure }).await;
-}
-
-async fn supervise(
-    serial: Serial,
-    id: WorkerId,
-    launched: Launched,
-    outgoing: mpsc::Receiver<DaemonToWorker>,
-    events: mpsc::Sender<Event>,
-    patience: Patience,
-) {
-    let Launched { stream, first_word, mut body } = launched;
     let over = async {
         body.ended().await;
         // A process that a plugin started may hold the stream open.
@@ -76,9 +66,8 @@ async fn supervise(
     let cause = timeout(CAUSE, body.ended()).await;
     let ended = cause.is_ok();
     let cause = match (end, cause) {
-        (Some(StreamError::Closed) | None, Ok(cause)) => cause,
-        (Some(StreamError::Closed) | None, Err(_)) => {
-            "it closed its stream to the daemon".to_owned()
+        (Some(StreamError::Closed) | None, cause) => {
+            cause.unwrap_or_else(|_| "it closed its stream to the daemon".to_owned())
         }
         (Some(error), Ok(cause)) => format!("{error}; {cause}"),
         (Some(error), Err(_)) => error.to_string(),

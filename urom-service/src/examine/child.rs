@@ -11,7 +11,7 @@ use rustix::process::{
 };
 
 use super::{MOST, Step};
-use crate::plugin_file::{Loaded, PluginFileError, missing};
+use crate::plugin_file::{Loaded, missing};
 
 pub(crate) fn run(file: &Path) -> Result<()> {
     end_with_parent()?;
@@ -20,18 +20,8 @@ pub(crate) fn run(file: &Path) -> Result<()> {
     lower(Resource::Fsize, MOST)?;
     let mut out = crate::take_stdout()?;
     match ask(file, &mut out) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            let step = match error.downcast::<PluginFileError>()? {
-                PluginFileError::Load(text) => Step::Refused(text),
-                PluginFileError::Symbol(name) => Step::NoSymbol(name.to_owned()),
-                PluginFileError::Failed { symbol, code } => {
-                    Step::Failed { symbol: symbol.to_owned(), code: code.0 }
-                }
-                other => Step::Refused(other.to_string()),
-            };
-            tell(&mut out, &step)
-        }
+        Err(error) => tell(&mut out, &Step::Refused(error.downcast()?)),
+        told => told,
     }
 }
 

@@ -18,7 +18,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
-use urom_abi::DocaError;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL};
 use urom_wire::awake;
 
@@ -127,7 +126,7 @@ impl Examined {
         let word =
             self.api_version.filter(|word| *word != 0).ok_or(PluginFileError::NoVersionWord)?;
         match self.missing.first() {
-            Some(method) => Err(PluginFileError::Method(method).into()),
+            Some(method) => Err(PluginFileError::Method((*method).into()).into()),
             None => Ok((self.version.unwrap_or_default(), word)),
         }
     }
@@ -142,12 +141,7 @@ enum Step {
         word: u64,
         missing: Vec<usize>,
     },
-    Refused(String),
-    NoSymbol(String),
-    Failed {
-        symbol: String,
-        code: u32,
-    },
+    Refused(PluginFileError),
 }
 
 /// This same program, however it was started, and whatever has become of its file. Its arguments
@@ -225,30 +219,22 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
     let mut stage = Stage::Load;
     while let Ok((step, rest)) = postcard::take_from_bytes(told) {
         told = rest;
-        let refused = match step {
-            Step::Loaded => {
-                stage = Stage::Version;
-                continue;
-            }
+        match step {
+            Step::Loaded => stage = Stage::Version,
             Step::Version(version) => {
                 examined.version = Some(version);
                 stage = Stage::Iface;
-                continue;
             }
             Step::Iface { word, missing } => {
                 let missing = missing.into_iter().filter_map(|at| METHODS.get(at).copied());
                 (examined.api_version, examined.missing) = (Some(word), missing.collect());
                 stage = Stage::Exit;
-                continue;
             }
-            Step::Refused(text) => PluginFileError::Load(text),
-            Step::NoSymbol(name) => PluginFileError::Symbol(entry(&name)),
-            Step::Failed { symbol, code } => {
-                PluginFileError::Failed { symbol: entry(&symbol), code: DocaError(code) }
+            Step::Refused(error) => {
+                examined.trouble = Some(error.into());
+                return examined;
             }
-        };
-        examined.trouble = Some(refused.into());
-        return examined;
+        }
     }
     examined.trouble = match status {
         None => Some(Trouble::Hang { stage, limit }),
@@ -265,10 +251,6 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
         }
     };
     examined
-}
-
-fn entry(name: &str) -> &'static str {
-    if name == GET_IFACE_SYMBOL { GET_IFACE_SYMBOL } else { GET_VERSION_SYMBOL }
 }
 
 fn signal_name(number: i32) -> String {

@@ -10,7 +10,7 @@ use urom_wire::pass::Pass;
 use super::instance::PackError;
 use super::messages::LinkKey;
 use super::outgoing::{Outgoing, Pool};
-use super::slot::{NOBODY, Slot, SlotError, Token};
+use super::slot::{NOBODY, Slot, Token};
 use crate::host_names::HostName;
 
 #[derive(Debug)]
@@ -112,13 +112,20 @@ impl Connection {
     }
 
     #[cold]
-    pub(crate) fn misuse(&self, slot: u16) -> SlotError {
+    pub(crate) fn misuse(&self, slot: u16) -> String {
         match self.slots.get(usize::from(slot)) {
-            None => SlotError::Beyond { slot, limit: self.slots.len() },
-            Some(state) if state.plugin != NOBODY => SlotError::Busy { slot },
+            None => {
+                format!("task slot {slot} is beyond the {} it asked for", self.slots.len())
+            }
+            Some(state) if state.plugin != NOBODY => {
+                format!("task slot {slot} already has a command in flight")
+            }
             // A host that has an answer may use the slot again before UCX tells this side that the
             // answer was sent: that explains one unsent frame for each slot.
-            Some(_) => SlotError::Flood { unsent: self.unsent },
+            Some(_) => format!(
+                "it sends commands without taking the answers ({} are waiting)",
+                self.unsent
+            ),
         }
     }
 

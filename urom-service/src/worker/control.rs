@@ -18,13 +18,14 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use tracing::{debug, info, warn};
-use urom_abi::{Count, DocaError, WorkerId};
+use urom_abi::{Count, DocaError};
 
 use self::health::takes_no_host;
 pub(crate) use self::thread::{Setup, start};
+use super::WorkerConfig;
 use super::intake::{Answer, Intake, TableInbox};
 use super::messages::{LinkKey, ToControl, ToData};
-use super::watch::{LONG, Observer};
+use super::watch::{LONG, Observer, Watch};
 use crate::lobby::Seat;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
@@ -101,12 +102,9 @@ impl Link {
 }
 
 struct Control {
-    id: WorkerId,
-    max_hosts: usize,
+    config: WorkerConfig,
     mailbox: Arc<Mailbox<ToData>>,
     observer: Observer,
-    /// After how many seconds a plugin that does not return ends the worker.
-    plugin_timeout: Option<u32>,
     /// Hosts can be let in: the plugins are open.
     ready: bool,
     inbox: TableInbox,
@@ -127,6 +125,34 @@ struct Control {
 }
 
 impl Control {
+    fn new(
+        config: WorkerConfig,
+        mailbox: Arc<Mailbox<ToData>>,
+        watch: Arc<Watch>,
+        inbox: TableInbox,
+        (daemon, port): (mpsc::Sender<WorkerToDaemon>, u16),
+        events: mpsc::Sender<Event>,
+    ) -> Control {
+        Control {
+            config,
+            mailbox,
+            observer: Observer::new(watch),
+            ready: false,
+            inbox,
+            daemon,
+            port,
+            expected: HashSet::new(),
+            links: HashMap::new(),
+            lingering: HashMap::new(),
+            strangers: LineBudget::default(),
+            events,
+            streams: JoinSet::new(),
+            timers: JoinSet::new(),
+            door: None,
+            stopping: false,
+        }
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Daemon(message) => self.daemon_says(message),
@@ -171,7 +197,7 @@ impl Control {
     /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their
     /// tasks' answers, which could not say why, would be there first.
     fn abandon(&mut self, error: &StreamError) {
-        let id = self.id;
+        let id = self.config.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
         let text = format!(
             "worker {id} was stopped because its daemon is gone: {error}; start the service again"
@@ -249,7 +275,7 @@ impl Control {
     }
 
     fn admit(&mut self, key: LinkKey, attach: Attach) {
-        let Control { id, max_hosts, .. } = *self;
+        let WorkerConfig { id, max_hosts, .. } = self.config;
         if self.links.values().filter(|link| link.is_admitted()).count() >= max_hosts {
             let text = format!(
                 "worker {id} has {} already, which is its limit: end one, use another worker, or start uromd \
@@ -283,7 +309,7 @@ impl Control {
     /// mail, is not told of the host. The ticket is used up, so that a worker whose hosts have left
     /// does not wait for this one.
     fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
-        self.throw_out(key, takes_no_host(self.id, stuck));
+        self.throw_out(key, takes_no_host(self.config.id, stuck));
         self.expected.remove(&ticket);
         self.tell_daemon(WorkerToDaemon::Arrived { ticket });
         self.tell_daemon(WorkerToDaemon::Departed { ticket });
@@ -376,7 +402,7 @@ impl Control {
 
     fn tell_if_empty(&mut self) {
         if self.expected.is_empty() && !self.links.values().any(Link::is_admitted) {
-            debug!("worker {} has no hosts any more", self.id);
+            debug!("worker {} has no hosts any more", self.config.id);
             self.tell_daemon(WorkerToDaemon::Empty);
         }
     }
@@ -386,7 +412,7 @@ impl Control {
             Err(error) if !self.stopping => {
                 // Of a daemon that is gone there is another line.
                 if matches!(error, TrySendError::Full(_)) {
-                    warn!("worker {} ends: the daemon does not read its messages", self.id);
+                    warn!("worker {} ends: the daemon does not read its messages", self.config.id);
                 }
                 self.stop();
             }

@@ -82,8 +82,6 @@ impl Core {
     /// Receives a message with commands. While they are few, those that end at once are answered
     /// here: UCX finishes its round while the answer is on its way.
     ///
-    /// Everything that a command passes through is inlined into this function.
-    ///
     /// All that a command passes through is part of this function, and none of what a caller knows
     /// besides.
     #[inline(never)]

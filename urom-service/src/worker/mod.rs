@@ -71,10 +71,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
     let domains = Arc::new(Domains::new());
     let watch = Arc::new(Watch::default());
     let setup = Setup {
-        id: config.id,
-        max_hosts: config.max_hosts,
-        patience: config.patience,
-        plugin_timeout: config.plugin_timeout,
+        config: config.clone(),
         place,
         listener,
         daemon,

@@ -50,13 +50,3 @@ impl Token {
         }
     }
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SlotError {
-    #[error("task slot {slot} is beyond the {limit} it asked for")]
-    Beyond { slot: u16, limit: usize },
-    #[error("task slot {slot} already has a command in flight")]
-    Busy { slot: u16 },
-    #[error("it sends commands without taking the answers ({unsent} are waiting)")]
-    Flood { unsent: usize },
-}

@@ -4,7 +4,7 @@ use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 use urom_wire::frame::AM_COMMANDS;
 
-use crate::support::client::{Client, Connection, Note, any, op, served, served_with};
+use crate::support::client::{Client, Connection, Note, any, attached, op, served, served_with};
 use crate::support::is_reached_over_tcp;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
@@ -35,8 +35,7 @@ fn assert_alive(host: &Connection) {
 
 #[test]
 fn a_command_comes_back_as_the_plugin_answered_it() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 4);
+    let (_uromd, _client, host) = attached(4);
     for len in [8, 9, 100, 1000, 4064] {
         let payload: Vec<u8> = [vec![0; 8], (0..len - 8).map(|i| i as u8).collect()].concat();
         host.send(3, &payload);
@@ -48,8 +47,7 @@ fn a_command_comes_back_as_the_plugin_answered_it() {
 
 #[test]
 fn commands_that_come_together_are_answered_together_and_in_order() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 64);
+    let (_uromd, _client, host) = attached(64);
     for _ in 0..10 {
         let before = *host.messages.borrow();
         send_together(
@@ -65,8 +63,7 @@ fn commands_that_come_together_are_answered_together_and_in_order() {
 
 #[test]
 fn answers_that_do_not_fit_one_message_take_several() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 64);
+    let (_uromd, _client, host) = attached(64);
     send_together(&host, &(0..32).map(|slot| (slot, op::BIG, 1000)).collect::<Vec<_>>());
     for slot in 0..32 {
         assert_eq!(host.note(), ok(slot, &[0; 1000]));
@@ -76,8 +73,7 @@ fn answers_that_do_not_fit_one_message_take_several() {
 
 #[test]
 fn a_command_has_zeros_behind_it() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (_uromd, _client, host) = attached(1);
     for len in [8, 15, 16, 100] {
         let payload = [&op::SLACK.to_le_bytes()[..], &vec![0xff; len - 8]].concat();
         host.send(0, &payload);
@@ -87,8 +83,7 @@ fn a_command_has_zeros_behind_it() {
 
 #[test]
 fn look_ups_without_a_domain_find_nothing() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (_uromd, _client, host) = attached(1);
     let codes = [
         DocaError::NOT_FOUND,
         DocaError::NOT_FOUND,
@@ -101,8 +96,7 @@ fn look_ups_without_a_domain_find_nothing() {
 
 #[test]
 fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (_uromd, _client, host) = attached(1);
     for status in [1, 27, 254, 255, 70_000] {
         let note = host.call(op::STATUS, status);
         assert_eq!(
@@ -114,8 +108,7 @@ fn any_status_of_a_plugin_reaches_the_host_with_its_bytes() {
 
 #[test]
 fn a_plugins_status_that_is_none_does_not_become_success_and_is_logged() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (uromd, _client, host) = attached(1);
     for status in [1 << 31, u64::from(u32::MAX)] {
         let note = host.call(op::STATUS, status);
         let expected = ok(0, &words(op::STATUS, status));
@@ -126,8 +119,7 @@ fn a_plugins_status_that_is_none_does_not_become_success_and_is_logged() {
 
 #[test]
 fn commands_behind_one_that_fails_are_delivered_all_the_same() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 8);
+    let (uromd, _client, host) = attached(8);
     let ops = [op::ECHO, op::FAIL_TAKEN, op::FAIL_TAKEN, op::ECHO, op::FAIL_TAKEN];
     send_together(&host, &(0..5).map(|slot| (slot, ops[usize::from(slot)], 5)).collect::<Vec<_>>());
     for slot in 0..5 {
@@ -140,8 +132,7 @@ fn commands_behind_one_that_fails_are_delivered_all_the_same() {
 
 #[test]
 fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 8);
+    let (_uromd, _client, host) = attached(8);
     send_together(&host, &[(0, op::ECHO, 1), (1, op::FAIL_LEFT, 1), (2, op::ECHO, 1)]);
     let mut notes = [host.note(), host.note(), host.note()];
     notes.sort_by_key(|note| note.slot);
@@ -154,8 +145,7 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
 
 #[test]
 fn a_plugin_that_is_not_loaded_is_not_found() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 2);
+    let (_uromd, _client, host) = attached(2);
     for bit in [1, 61, 63, 64, 255] {
         host.send_bytes(host.frame(1, bit, b"whatever"));
         assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND));
@@ -165,8 +155,7 @@ fn a_plugin_that_is_not_loaded_is_not_found() {
 
 #[test]
 fn the_message_limit_holds_for_commands() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (_uromd, _client, host) = attached(1);
     assert_eq!(host.max_message, 4096);
     let command = |len: usize| [words(op::BIG, 0), vec![0; len - 16]].concat();
     host.send(0, &command(4096 - 24));
@@ -178,8 +167,7 @@ fn the_message_limit_holds_for_commands() {
 
 #[test]
 fn an_answer_over_the_limit_becomes_an_error() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (uromd, _client, host) = attached(1);
     assert_eq!(host.call(op::BIG, 4096 - 32), ok(0, &[0; 4064]));
     assert_eq!(host.call(op::BIG, 4096 - 31), bare(0, DocaError::TOO_BIG));
     uromd.logged(&["obedient", "4065 bytes", "limit of 4096"]);
@@ -221,8 +209,7 @@ fn messages_of_megabytes_arrive_whole() {
 
 #[test]
 fn a_second_answer_and_forged_ones_are_not_sent() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 4);
+    let (uromd, _client, host) = attached(4);
     for op in [op::TWICE, op::FORGE] {
         host.ask(1, op::HOLD, 0);
         assert_eq!(host.call(op, 0), ok(0, &words(op, 0)));
@@ -258,8 +245,7 @@ fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that
 
 #[test]
 fn an_answer_that_cannot_be_packed_becomes_an_error() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 4);
+    let (uromd, _client, host) = attached(4);
     send_together(
         &host,
         &[(0, op::ECHO, 0), (1, op::PACK_FAILS, 0), (2, op::PACKS_TOO_LITTLE, 0), (3, op::ECHO, 3)],
@@ -274,8 +260,7 @@ fn an_answer_that_cannot_be_packed_becomes_an_error() {
 
 #[test]
 fn an_answer_that_comes_late_is_noticed_without_any_event() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 2);
+    let (_uromd, _client, host) = attached(2);
     host.ask(1, op::HOLD, 0);
     assert_eq!(host.call(op::RELEASE_LATE, 0), ok(0, &words(op::RELEASE_LATE, 0)));
     assert_eq!(host.note(), ok(1, &words(op::HOLD, 0)));
@@ -298,8 +283,7 @@ fn a_host_that_uses_a_busy_slot_is_thrown_out_and_others_are_not() {
 
 #[test]
 fn a_host_that_uses_a_slot_it_did_not_ask_for_is_thrown_out() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 2);
+    let (_uromd, _client, host) = attached(2);
     host.ask(2, op::ECHO, 0);
     assert!(host.refusal().text.contains("slot 2 is beyond the 2"));
 }
@@ -347,8 +331,7 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
 
 #[test]
 fn bytes_that_are_no_frames_and_unknown_channels_are_passed_over() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 2);
+    let (uromd, _client, host) = attached(2);
     let mut stray = host.frame(0, 0, &words(op::CRASH, 0));
     stray[0] ^= 0xff;
     host.send_bytes(stray);

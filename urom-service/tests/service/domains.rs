@@ -4,12 +4,11 @@ use urom_abi::DocaError;
 use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
 use urom_wire::domain::{MAX_TABLE, Member, Participant};
 
-use crate::support::client::{Client, Connection, any, served};
+use crate::support::client::{Client, Connection, any, attached};
 
 /// A worker, one host of it, and a table of one member.
 fn with_host(body: impl FnOnce(&mut Client, Connection, Vec<u8>)) {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 4);
+    let (_uromd, mut client, host) = attached(4);
     let members = vec![Member { id: 1, addresses: Vec::new() }];
     body(&mut client, host, Participant { members, segments: Vec::new() }.encode());
 }

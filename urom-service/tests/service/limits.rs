@@ -15,7 +15,7 @@ use urom_wire::proof::OPENING_LEN;
 use zerocopy::IntoBytes;
 
 use crate::support::PATIENCE;
-use crate::support::client::{Client, Connection, any, first_message, op, served, served_with};
+use crate::support::client::{Client, Connection, any, attached, first_message, op, served_with};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
@@ -54,8 +54,7 @@ fn flood(to: SocketAddr, count: usize, mut meanwhile: impl FnMut(usize)) {
 
 #[test]
 fn ten_thousand_connections_keep_no_host_out() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (uromd, mut client, host) = attached(1);
     let before = descriptors(uromd.pid());
     let mut most = 0;
     flood(uromd.address, 10_000, |number| {
@@ -295,8 +294,7 @@ fn greeted(to: SocketAddr) -> TcpStream {
 
 #[test]
 fn a_message_over_the_limit_ends_its_stream_and_no_other() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (uromd, mut client, host) = attached(1);
     for to in [uromd.address, host.started.address] {
         for len in [(1 << 20) + 1, 1 << 31, u32::MAX] {
             let mut stream = greeted(to);

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
 
-use crate::support::client::{Connection, any, op, served, served_with};
+use crate::support::client::{Connection, any, attached, op, served, served_with};
 use crate::support::is_reached_over_tcp;
 use crate::support::sanitized::OPTIONS;
 use crate::support::uromd::Uromd;
@@ -60,8 +60,7 @@ fn names(pid: impl std::fmt::Display) -> Vec<String> {
 
 #[test]
 fn nothing_of_a_loopback_service_listens_anywhere_else() {
-    let (uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (uromd, mut client, host) = attached(1);
     // A host from afar, which UCX reaches over TCP.
     let started = client.start(StartWorker { id: host.started.id, ..any() }).unwrap();
     let afar = is_reached_over_tcp().then(|| Connection::attach_from_afar(started, 1).unwrap());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::support::client::{any, op, served};
+use crate::support::client::{attached, op};
 use crate::support::sanitized::OPTIONS;
 
 /// The beginning of the names of the sanitizer's reports; `None` where there is no sanitizer.
@@ -19,8 +19,7 @@ fn log_path() -> Option<String> {
 #[test]
 fn a_fault_of_a_plugin_is_reported_by_its_workers_process() {
     let Some(log_path) = log_path() else { return };
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 2);
+    let (_uromd, _client, host) = attached(2);
     let pid = host.pid();
     // The address sanitizer ends the worker, the thread sanitizer does not.
     host.ask(1, op::FAULT, 0);

@@ -10,7 +10,7 @@ use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::stream::StreamError;
 
-use crate::support::client::{Client, Connection, Started, any, op, served, served_with};
+use crate::support::client::{Client, Connection, Started, any, attached, op, served, served_with};
 use crate::support::is_reached_over_tcp;
 use crate::support::link::Link;
 use crate::support::plugins::Plugins;
@@ -130,8 +130,7 @@ fn a_worker_nobody_comes_to_ends_with_the_host_that_asked() {
 
 #[test]
 fn a_ticket_is_good_once() {
-    let (_uromd, mut client) = served();
-    let host = client.attach(any(), 1);
+    let (_uromd, _client, host) = attached(1);
     for ticket in [host.started.ticket, 0] {
         let started = Started { ticket, ..host.started };
         let refusal = Connection::attach(started, 1).err().unwrap();

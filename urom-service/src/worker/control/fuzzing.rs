@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use urom_abi::WorkerId;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
 use urom_wire::fuzzing::program::Program;
@@ -12,7 +11,6 @@ use super::*;
 use crate::lobby::Lobby;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
-use crate::worker::watch::Watch;
 
 /// Streams of hosts.
 const LINKS: LinkKey = 3;
@@ -62,26 +60,9 @@ impl Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
         let watch = Arc::new(Watch::default());
         let ((sender, events), (inbox, jobs)) = (mpsc::channel(BACKLOG), TableInbox::new());
-        let control = Control {
-            id: WorkerId(1),
-            max_hosts: usize::MAX,
-            mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
-            observer: Observer::new(Arc::clone(&watch)),
-            plugin_timeout: None,
-            ready: false,
-            inbox,
-            daemon,
-            port: 5000,
-            expected: HashSet::new(),
-            links: HashMap::new(),
-            lingering: HashMap::new(),
-            strangers: LineBudget::default(),
-            events: sender,
-            streams: JoinSet::new(),
-            timers: JoinSet::new(),
-            door: None,
-            stopping: false,
-        };
+        let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
+        let (config, of_watch) = (WorkerConfig::plain(), Arc::clone(&watch));
+        let control = Control::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
         let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(Domains::new());
         Worker { control, watch, domains, jobs, hosts, from_worker, events, tickets, inside }

@@ -41,7 +41,8 @@ impl Control {
         let stuck = self.observer.stuck();
         self.refuse_who_waits(stuck.as_ref());
         // A plugin that keeps the worker from starting, or from its end, has a deadline of its own.
-        let over = |stuck: &Stuck| self.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
+        let over =
+            |stuck: &Stuck| self.config.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
         match stuck.filter(over) {
             Some(stuck) if self.ready && !self.stopping => {
                 self.give_up(&stuck);
@@ -52,16 +53,16 @@ impl Control {
     }
 
     fn warning(&self, stuck: &Stuck) -> String {
-        let then = match self.plugin_timeout {
+        let then = match self.config.plugin_timeout {
             _ if !self.ready => "the worker cannot start before it does".to_owned(),
             Some(most) => format!(
                 "hosts of worker {} wait for it; the worker ends after {most} s (--plugin-timeout)",
-                self.id
+                self.config.id
             ),
             None => format!(
                 "hosts of worker {} wait for it; fix the plugin, or start uromd with --plugin-timeout, which ends such \
                  a worker",
-                self.id
+                self.config.id
             ),
         };
         format!("{stuck}: {then}")
@@ -85,14 +86,14 @@ impl Control {
         }
         if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
             for link in tired {
-                self.throw_out(link, takes_no_host(self.id, stuck));
+                self.throw_out(link, takes_no_host(self.config.id, stuck));
             }
         }
     }
 
     /// Ends the worker of a plugin that does not return, and tells everybody why.
     fn give_up(&mut self, stuck: &Stuck) {
-        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.id);
+        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.config.id);
         error!("{text}");
         let failure = Failure::new(DocaError::TIME_OUT, text);
         // The daemon is told first. When it hears before that all hosts have left, it stops the

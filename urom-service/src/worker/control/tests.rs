@@ -242,7 +242,7 @@ async fn a_host_that_waits_for_a_plugin_is_told_before_it_gives_up() {
 #[tokio::test(start_paused = true)]
 async fn a_worker_ends_after_the_time_that_its_plugins_have() {
     let mut kept = Kept::new();
-    kept.worker.control.plugin_timeout = Some(7);
+    kept.worker.control.config.plugin_timeout = Some(7);
     let mut told = [kept.host(1), kept.comes(2)];
     kept.call(Method::WorkerCmd);
     assert!(kept.looks(1));
@@ -268,7 +268,7 @@ async fn a_worker_ends_after_the_time_that_its_plugins_have() {
 #[tokio::test(start_paused = true)]
 async fn a_plugin_that_opens_or_closes_has_other_deadlines() {
     let mut kept = Kept::new();
-    kept.worker.control.plugin_timeout = Some(1);
+    kept.worker.control.config.plugin_timeout = Some(1);
     kept.worker.control.ready = false;
     kept.call(Method::Open);
     assert!(kept.looks(100));

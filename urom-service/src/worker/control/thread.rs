@@ -1,7 +1,6 @@
 //! The thread that the control part runs on: its event loop, from the streams it starts with to the
 //! last word to hosts.
 
-use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
@@ -12,15 +11,13 @@ use rustix::process::{Pid, getppid};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
-use urom_abi::{DocaError, WorkerId};
-use urom_log::LineBudget;
+use urom_abi::DocaError;
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
-use urom_wire::patience::Patience;
 use urom_wire::relay::{self, BACKLOG};
 
 use super::turns::pass_on;
@@ -28,12 +25,12 @@ use super::{Control, Event};
 use crate::entrance::Entrance;
 use crate::hangup;
 use crate::log::Log;
-use crate::worker::Place;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{ROUND, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::streams::{daemon_stream, host_stream};
-use crate::worker::watch::{LOOK, Observer, Watch};
+use crate::worker::watch::{LOOK, Watch};
+use crate::worker::{Place, WorkerConfig};
 
 /// How long the data thread may take to end; the daemon gives a worker 2 s.
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
@@ -47,11 +44,7 @@ enum End {
 
 #[derive(Debug)]
 pub(crate) struct Setup {
-    pub(crate) id: WorkerId,
-    pub(crate) max_hosts: usize,
-    pub(crate) patience: Patience,
-    /// After how many seconds a plugin that does not return ends the worker.
-    pub(crate) plugin_timeout: Option<u32>,
+    pub(crate) config: WorkerConfig,
     pub(crate) place: Place,
     pub(crate) listener: std::net::TcpListener,
     pub(crate) daemon: StdUnixStream,
@@ -92,19 +85,8 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup {
-        id,
-        max_hosts,
-        patience,
-        place,
-        listener,
-        daemon,
-        mailbox,
-        mut from_data,
-        domains,
-        ..
-    } = setup;
-    let (plugin_timeout, observer) = (setup.plugin_timeout, Observer::new(setup.watch));
+    let Setup { config, place, listener, daemon, mailbox, mut from_data, domains, watch } = setup;
+    let (id, patience) = (config.id, config.patience);
     let mut stop = Stop::new(place);
     let streams = UnixStream::from_std(daemon).and_then(|daemon| {
         Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?))
@@ -119,29 +101,9 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     };
     let (events, mut happened) = relay::events();
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
-    let mut streams = JoinSet::new();
-    streams.spawn(daemon_stream(daemon, outgoing, events.clone(), patience));
     let (inbox, jobs) = TableInbox::new();
-    let mut control = Control {
-        id,
-        max_hosts,
-        mailbox,
-        observer,
-        plugin_timeout,
-        ready: false,
-        inbox,
-        daemon: outbox,
-        port,
-        expected: HashSet::new(),
-        links: HashMap::new(),
-        lingering: HashMap::new(),
-        strangers: LineBudget::default(),
-        events,
-        streams,
-        timers: JoinSet::new(),
-        door: None,
-        stopping: false,
-    };
+    let mut control = Control::new(config, mailbox, watch, inbox, (outbox, port), events);
+    control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), patience));
     control.timers.spawn(read_tables(domains, jobs));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
@@ -244,9 +206,9 @@ impl Control {
             End::Orderly => (DocaError::SHUTDOWN, String::new()),
             End::Stuck => (DocaError::TIME_OUT, self.because()),
         };
-        let Control { id, daemon, links, mut streams, events, .. } = self;
+        let Control { config, daemon, links, mut streams, events, .. } = self;
         for link in links.into_values() {
-            let text = format!("worker {id} was stopped{because}");
+            let text = format!("worker {} was stopped{because}", config.id);
             // A host that reads nothing does not learn why.
             let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
         }
@@ -282,10 +244,7 @@ mod tests {
         let (handle, from_data) = ControlHandle::new();
         let watch = Arc::new(Watch::default());
         let setup = Setup {
-            id: WorkerId(1),
-            max_hosts: 1,
-            patience: Patience::OFF,
-            plugin_timeout,
+            config: WorkerConfig { plugin_timeout, ..WorkerConfig::plain() },
             place: Place::Thread,
             listener,
             daemon,

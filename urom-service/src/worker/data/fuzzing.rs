@@ -17,10 +17,8 @@ use urom_wire::fuzzing::{recent, sent};
 use urom_wire::pass::Pass;
 
 use self::strange::Strange;
-use urom_abi::WorkerId;
 
 use super::*;
-use crate::log::LogLevel;
 
 const HOSTS: u16 = 3;
 /// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has
@@ -111,20 +109,7 @@ impl Rig {
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
         let (control, from_data) = ControlHandle::new();
         let domains = Arc::new(Domains::new());
-        let config = WorkerConfig {
-            id: WorkerId(1),
-            gid: 0,
-            max_message: LIMIT,
-            max_unread: usize::MAX >> 8,
-            max_hosts: 256,
-            patience: urom_wire::patience::Patience::OFF,
-            plugin_timeout: None,
-            listen: [127, 0, 0, 1].into(),
-            cpus: None,
-            log_level: LogLevel::WARNING,
-            sdk_log_level: LogLevel::WARNING,
-            plugins: Vec::new(),
-        };
+        let config = WorkerConfig { max_message: LIMIT, ..WorkerConfig::plain() };
         let watch = Arc::new(Watch::default());
         let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
             .expect("UCX");

@@ -59,6 +59,13 @@ pub(crate) fn served_with(args: &[&str]) -> (Uromd, Client) {
     (uromd, client)
 }
 
+/// The same, and the host at a worker.
+pub(crate) fn attached(max_inflight: u32) -> (Uromd, Client, Connection) {
+    let (uromd, mut client) = served();
+    let host = client.attach(any(), max_inflight);
+    (uromd, client, host)
+}
+
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Client {
         Client::connect_with(address, None).unwrap()
