@@ -15,7 +15,7 @@ use crate::context::ContextHandle;
 use crate::device::Device;
 use crate::engine::EngineCore;
 use crate::error::{Error, Result, check};
-use crate::library::{Library, create, get, non_null};
+use crate::library::{Library, get};
 use crate::service::settings::{Place, Settings};
 use crate::wait::poll_set::PollSet;
 
@@ -39,17 +39,13 @@ impl Connection {
     pub(super) fn open(library: Library, settings: &Settings) -> Result<Connection> {
         let api = library.api();
         let engine = EngineCore::new(library)?;
-        // SAFETY: the place for the service is valid.
-        let new = |service| unsafe { (api.doca_urom_service_create)(service) };
-        let service = create("creating a service", new)?;
-        // SAFETY: the service was just created.
-        let ctx = unsafe { (api.doca_urom_service_as_ctx)(service.as_ptr()) };
-        let ctx = non_null(ctx, "creating a service")?;
-        // SAFETY: the context is the service's, which is destroyed right before this is dropped.
-        let handle = unsafe { ContextHandle::new(library, ctx, "the service") };
+        let (new, as_ctx) = (api.doca_urom_service_create, api.doca_urom_service_as_ctx);
+        // SAFETY: the context is the service's, which is destroyed right before the handle is dropped.
+        let (service, handle) =
+            unsafe { ContextHandle::create(library, "the service", new, as_ctx) }?;
         let mut connection = Connection { handle, service, engine, device: None };
         // SAFETY: the context was just created, on this thread.
-        unsafe { connection.engine.connect(ctx) }?;
+        unsafe { connection.engine.connect(connection.handle.ctx()) }?;
         connection.configure(settings)?;
         connection.start(settings)?;
         Ok(connection)
