@@ -51,8 +51,8 @@ impl ContextHandle {
     /// Creates an object of the library, and the handle of its context.
     ///
     /// # Safety
-    /// The functions are `library`'s, for objects of type `T`. The object belongs to this thread and
-    /// lives as long as the handle.
+    /// The functions are `library`'s, for objects of type `T`. The object belongs to this thread
+    /// and lives as long as the handle.
     pub(crate) unsafe fn create<T>(
         library: Library,
         kind: &'static str,

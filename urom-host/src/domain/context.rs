@@ -127,7 +127,7 @@ impl Owner {
     ) -> Result<Owner> {
         let api = library.api();
         let (new, as_ctx) = (api.doca_urom_domain_create, api.doca_urom_domain_as_ctx);
-        // SAFETY: the context is the domain's, which is destroyed right before the handle is dropped.
+        // SAFETY: the domain is destroyed right before the handle is dropped.
         let (domain, handle) = unsafe { ContextHandle::create(library, "a domain", new, as_ctx) }?;
         let context = Context { handle, domain, engine, exchange, workers };
         let owner = Owner::new(context);

@@ -40,7 +40,7 @@ impl Connection {
         let api = library.api();
         let engine = EngineCore::new(library)?;
         let (new, as_ctx) = (api.doca_urom_service_create, api.doca_urom_service_as_ctx);
-        // SAFETY: the context is the service's, which is destroyed right before the handle is dropped.
+        // SAFETY: the service is destroyed right before the handle is dropped.
         let (service, handle) =
             unsafe { ContextHandle::create(library, "the service", new, as_ctx) }?;
         let mut connection = Connection { handle, service, engine, device: None };

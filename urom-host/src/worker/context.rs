@@ -199,7 +199,7 @@ impl Owner {
         let library = service.library;
         let api = library.api();
         let (new, as_ctx) = (api.doca_urom_worker_create, api.doca_urom_worker_as_ctx);
-        // SAFETY: the context is the worker's, which is destroyed right before the handle is dropped.
+        // SAFETY: the worker is destroyed right before the handle is dropped.
         let (worker, handle) = unsafe { ContextHandle::create(library, "a worker", new, as_ctx) }?;
         let context = Context {
             handle,

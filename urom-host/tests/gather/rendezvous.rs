@@ -6,25 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use urom_host::DocaError;
-use urom_host::gather::{AllGather, BoxError, Error, Rendezvous};
+use urom_host::gather::{AllGather, Rendezvous};
 
 use crate::meeting::{frame, greet, group, meet, welcome};
-use crate::{LIMIT, block, exchange, exchanges, finish};
-
-fn code(error: &BoxError) -> DocaError {
-    error.downcast_ref::<Error>().unwrap().code()
-}
-
-#[test]
-fn participants_exchange_blocks_of_any_length_again_and_again() {
-    // Several times what a socket's buffers take.
-    let big = 6 << 20;
-    thread::scope(|scope| {
-        for mut participant in group(4) {
-            scope.spawn(move || exchanges(&mut participant, &[8, 0, 1, big, 8, 100_000, 0, 3]));
-        }
-    });
-}
+use crate::{LIMIT, block, code, exchange, exchanges, finish};
 
 #[test]
 fn a_group_of_one_needs_no_network() {
@@ -168,19 +153,6 @@ fn a_reason_that_comes_in_parts_is_not_taken_for_blocks() {
 }
 
 #[test]
-fn blocks_of_different_lengths_are_an_error_for_both() {
-    let mut participants = group(2);
-    let (mut other, mut hub) = (participants.pop().unwrap(), participants.pop().unwrap());
-    other.begin(b"12").unwrap();
-    assert!(!other.test(&mut [0; 4]).unwrap());
-    let error = exchange(&mut hub, b"1234").unwrap_err();
-    assert_eq!(error.to_string(), "participant 1 gives 2 bytes, participant 0 4");
-    assert_eq!(code(&error), DocaError::INVALID_VALUE);
-    let error = finish(&mut other, 2).unwrap_err();
-    assert!(error.to_string().contains("participant 0"), "{error}");
-}
-
-#[test]
 fn an_exchange_that_takes_too_long_says_who_is_late() {
     let (listener, address) = meet();
     let limit = Duration::from_millis(200);
@@ -212,15 +184,6 @@ fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
     stream.write_all(&[0xff; 64]).unwrap();
     let error = exchange(&mut hub.join().unwrap(), b"a").unwrap_err();
     assert!(error.to_string().contains("participant 1 sent what is no part"), "{error}");
-}
-
-#[test]
-fn one_exchange_at_a_time() {
-    let mut participants = group(2);
-    participants[0].test(&mut []).unwrap_err();
-    let mut participants = group(2);
-    participants[0].begin(b"a").unwrap();
-    assert_eq!(code(&participants[0].begin(b"b").unwrap_err()), DocaError::BAD_STATE);
 }
 
 /// Lets one participant in, as participant 0 of a group of two.
