@@ -37,16 +37,6 @@ use leaving::Leaving;
 /// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
 /// their thread.
 ///
-/// ```no_run
-/// # use urom_host::{ProgressEngine, Service, Result};
-/// # fn main() -> Result<()> {
-/// let engine = ProgressEngine::new()?;
-/// let service = Service::builder().engine(&engine).connect()?;
-/// while engine.progress() {}
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Sleeping
 ///
 /// The engine is also a file descriptor that becomes readable when there is something to do, once

@@ -24,18 +24,6 @@ pub(crate) use find::{Need, find_for};
 /// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`].
 /// Objects of different libraries cannot be mixed; a service, its workers and their progress
 /// engines use one.
-///
-/// ```no_run
-/// # use urom_host::{Library, Result};
-/// # fn main() -> Result<()> {
-/// let library = Library::find()?;
-/// match library.path().zip(library.version()) {
-///     Some((path, version)) => println!("DOCA {version}, {}", path.display()),
-///     None => println!("the built-in one"),
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
