@@ -1,7 +1,7 @@
 //! Exchanges over TCP, and what ends them.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
@@ -94,10 +94,7 @@ fn without_participant_0_there_is_no_exchange() {
 
 #[test]
 fn participant_0_that_dies_half_way_through_the_answer_is_noticed() {
-    let (listener, address) = meet();
-    let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
-    let mut stream = greet_back(&listener);
-    let mut other = joined.join().unwrap();
+    let (mut stream, mut other) = joined();
     other.begin(b"b").unwrap();
     assert!(!other.test(&mut [0; 2]).unwrap());
     stream.read_exact(&mut [0; 17]).unwrap();
@@ -120,10 +117,7 @@ fn participant_0_that_talks_nonsense_is_an_error() {
         (frame(b"fail", 6, b"oops"), "participant 0 says: oops"),
         (b"GET / HTTP/1.1\r\n".to_vec(), "no part of this exchange"),
     ] {
-        let (listener, address) = meet();
-        let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
-        let mut stream = greet_back(&listener);
-        let mut other = joined.join().unwrap();
+        let (mut stream, mut other) = joined();
         stream.write_all(&answer).unwrap();
         let error = exchange(&mut other, b"b").unwrap_err();
         assert!(error.to_string().contains(text), "{error}");
@@ -134,10 +128,7 @@ fn participant_0_that_talks_nonsense_is_an_error() {
 fn a_reason_that_comes_in_parts_is_not_taken_for_blocks() {
     // As many bytes of it as all blocks have come first.
     for length in [0, 1] {
-        let (listener, address) = meet();
-        let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
-        let mut stream = greet_back(&listener);
-        let mut other = joined.join().unwrap();
+        let (mut stream, mut other) = joined();
         other.begin(&vec![b'b'; length]).unwrap();
         let reason = frame(b"fail", 6, b"it is late");
         let (first, rest) = reason.split_at(16 + 2 * length);
@@ -186,10 +177,12 @@ fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
     assert!(error.to_string().contains("participant 1 sent what is no part"), "{error}");
 }
 
-/// Lets one participant in, as participant 0 of a group of two.
-fn greet_back(listener: &TcpListener) -> TcpStream {
+/// Participant 1 of a group of two, and its connection at participant 0.
+fn joined() -> (TcpStream, Rendezvous) {
+    let (listener, address) = meet();
+    let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 16]).unwrap();
     stream.write_all(&welcome()).unwrap();
-    stream
+    (stream, joined.join().unwrap())
 }
