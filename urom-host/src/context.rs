@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use urom_abi::DocaError;
@@ -11,7 +11,7 @@ use urom_abi::host::{Api, Ctx, CtxState, Data, StateChangedCallback};
 use crate::callback;
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
-use crate::library::{Library, get};
+use crate::library::{Library, get, non_null};
 use crate::wait;
 
 /// The state of a worker or a domain (`enum doca_ctx_states`).
@@ -48,14 +48,24 @@ pub(crate) struct ContextHandle {
 }
 
 impl ContextHandle {
+    /// Creates an object of the library, and the handle of its context.
+    ///
     /// # Safety
-    /// `ctx` is a context of `library`, used by this thread only, and live as long as this is.
-    pub(crate) unsafe fn new(
+    /// The functions are `library`'s, for objects of type `T`. The object belongs to this thread
+    /// and lives as long as the handle.
+    pub(crate) unsafe fn create<T>(
         library: Library,
-        ctx: NonNull<Ctx>,
         kind: &'static str,
-    ) -> ContextHandle {
-        ContextHandle { library, ctx, kind, watchers: RefCell::default() }
+        create: unsafe extern "C" fn(*mut *mut T) -> DocaError,
+        as_ctx: unsafe extern "C" fn(*mut T) -> *mut Ctx,
+    ) -> Result<(NonNull<T>, ContextHandle)> {
+        let what = || format!("creating {kind}");
+        // SAFETY: the pointer is to a local variable.
+        let object = get(ptr::null_mut(), what, |object| unsafe { create(object) })?;
+        let object = non_null(object, what)?;
+        // SAFETY: the object was just created.
+        let ctx = non_null(unsafe { as_ctx(object.as_ptr()) }, what)?;
+        Ok((object, ContextHandle { library, ctx, kind, watchers: RefCell::default() }))
     }
 
     pub(crate) fn api(&self) -> &'static Api {
@@ -98,14 +108,25 @@ impl ContextHandle {
 
     /// Why it failed, in the library's words; empty when it did not, or when the library has none.
     pub(crate) fn failure(&self) -> String {
-        // SAFETY: the context is live and belongs to this thread.
-        unsafe { self.library.failure(self.ctx) }
+        let Some(extensions) = self.library.extensions() else { return String::new() };
+        let mut text = vec![0u8; 512];
+        loop {
+            let (place, room) = (text.as_mut_ptr().cast(), text.len());
+            // SAFETY: the context is live and belongs to this thread; `room` bytes can be written.
+            let length =
+                unsafe { (extensions.urom_ctx_get_failure)(self.ctx.as_ptr(), place, room) };
+            text.resize(length, 0);
+            if length <= room {
+                return String::from_utf8_lossy(&text).into_owned();
+            }
+        }
     }
 
-    /// The code of the failure; `SUCCESS` when there is none, or when the library does not say.
-    pub(crate) fn failure_code(&self) -> DocaError {
+    /// The code of the failure; `None` when there is none, or when the library does not say.
+    pub(crate) fn failure_code(&self) -> Option<DocaError> {
+        let extensions = self.library.extensions()?;
         // SAFETY: the context is live and belongs to this thread.
-        unsafe { self.library.failure_code(self.ctx) }
+        unsafe { (extensions.urom_ctx_get_failure_code)(self.ctx.as_ptr()) }.check().err()
     }
 
     pub(crate) fn in_flight(&self) -> Result<usize> {
@@ -134,7 +155,7 @@ impl ContextHandle {
         let why = self.failure();
         let hint =
             if why.is_empty() { "the service's log says why" } else { "nothing was left behind" };
-        let code = self.failure_code().check().err().unwrap_or(DocaError::INITIALIZATION);
+        let code = self.failure_code().unwrap_or(DocaError::INITIALIZATION);
         Error::new(code, what).why(why).hint(hint)
     }
 

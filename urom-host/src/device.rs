@@ -57,7 +57,7 @@ impl Device {
             // SAFETY: the entry is of a live list, and the pointer is to a local variable.
             let open = |device: &mut _| unsafe { (library.api().doca_dev_open)(*found, device) };
             let device = get(ptr::null_mut(), what, open)?;
-            Ok(Device { library, device: non_null(device, "opening a device")? })
+            Ok(Device { library, device: non_null(device, what)? })
         })
     }
 

@@ -3,62 +3,13 @@
 
 mod embedded_support;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use embedded_support::{Graph, LIMIT, connect, fails, plugins, soon, start, until};
 use graph_protocol::LoopbackDone;
-use urom_host::{DocaError, Error, ProgressEngine, Service, State, block_on_for};
-
-/// The graph plugin's protocol in a version that it does not have.
-mod next {
-    use urom_abi::{urom_command, urom_notification};
-
-    #[urom_command(plugin = "worker_graph", version = 2)]
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) enum Command {
-        #[urom(reply = LoopbackDone)]
-        Loopback { data: u64 },
-    }
-
-    #[urom_notification]
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) enum Notification {
-        LoopbackDone { data: u64 },
-    }
-}
-
-/// A plugin that is not there.
-mod absent {
-    use urom_abi::{urom_command, urom_notification};
-
-    #[urom_command(plugin = "worker_absent", version = 1)]
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) enum Command {
-        #[urom(reply = NothingDone)]
-        Nothing { data: u64 },
-    }
-
-    #[urom_notification]
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) enum Notification {
-        NothingDone { data: u64 },
-    }
-}
-
-#[test]
-fn a_loopback_comes_back() {
-    let service = connect();
-    let (graph, worker) = start(&service);
-    assert_eq!(worker.state().unwrap(), State::Running);
-    for data in [0, 1, u64::MAX] {
-        let done = graph.task_loopback(&worker, data).submit().unwrap();
-        assert_eq!(soon(done).unwrap().data, data);
-    }
-    assert_eq!(graph.task_loopback(&worker, 7).submit().unwrap().wait().unwrap().data, 7);
-    soon(worker.stop()).unwrap();
-}
+use urom_host::{DocaError, Error, ProgressEngine, Service, block_on_for};
 
 #[test]
 fn a_plugin_found_by_name_takes_commands_as_bytes() {
@@ -128,37 +79,6 @@ fn a_worker_that_idles_moves_nothing() {
 }
 
 #[test]
-fn a_chain_of_callbacks_submits_from_inside_progress() {
-    let service = connect();
-    let (graph, worker) = start(&service);
-    let chain = Rc::new(Chain { graph, worker, last: Cell::new(0) });
-    Chain::submit(&chain, 1);
-    until(|| {
-        service.progress();
-        chain.last.get() == 1000
-    });
-}
-
-struct Chain {
-    graph: embedded_support::Client,
-    worker: urom_host::Worker,
-    last: Cell<u64>,
-}
-
-impl Chain {
-    fn submit(self: &Rc<Chain>, data: u64) {
-        let chain = Rc::clone(self);
-        let next = move |done: Result<LoopbackDone, Error>| {
-            chain.last.set(done.unwrap().data);
-            if data < 1000 {
-                chain.submit(data + 1);
-            }
-        };
-        self.graph.task_loopback(&self.worker, data).submit_with(next).unwrap();
-    }
-}
-
-#[test]
 fn workers_of_other_threads_run_on_engines_of_their_own_while_this_one_only_waits() {
     let service = connect();
     std::thread::scope(|scope| {
@@ -214,41 +134,6 @@ fn drop_order_does_not_matter() {
 }
 
 #[test]
-fn a_stopped_worker_leaves_its_futures_an_answer_or_an_error() {
-    let service = connect();
-    let (graph, worker) = start(&service);
-    let complete = graph.task_loopback(&worker, 9).submit().unwrap();
-    until(|| {
-        service.progress();
-        complete.is_complete()
-    });
-    let flights: Vec<_> =
-        (0..16).map(|n| graph.task_loopback(&worker, n).submit().unwrap()).collect();
-    soon(worker.stop()).unwrap();
-    assert_eq!(soon(complete).unwrap().data, 9);
-    for (n, flight) in flights.into_iter().enumerate() {
-        match soon(flight) {
-            Ok(done) => assert_eq!(done.data, n as u64),
-            Err(error) => assert_eq!(error.reply(), None, "{error}"),
-        }
-    }
-}
-
-#[test]
-fn names_and_versions_that_do_not_fit_are_said_in_full() {
-    let service = connect();
-    let error = service.plugin::<next::Protocol>().unwrap_err();
-    assert_eq!(error.code(), DocaError::UNSUPPORTED_VERSION);
-    let text = error.to_string();
-    assert!(text.contains("`worker_graph` version 2") && text.contains("has version 1"), "{text}");
-    fails(
-        service.plugin::<absent::Protocol>(),
-        DocaError::NOT_FOUND,
-        &["the service has `worker_graph`", "UROM_PLUGIN_PATH"],
-    );
-}
-
-#[test]
 fn a_plugin_is_found_under_the_name_that_cargo_gave_its_file() {
     let plugins = plugins();
     let link = |name: &str| plugins.path().join(name);
@@ -279,21 +164,6 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
             block_on_for(LIMIT, worker.command(&graph, &vec![0xff; size - 24]).unwrap()).unwrap();
         assert_eq!((answer.status, answer.bytes.is_some()), (DocaError::INVALID_VALUE, true));
     }
-}
-
-#[test]
-fn a_payload_over_the_limit_is_too_big_and_the_task_stays_the_callers() {
-    let service = connect();
-    let (graph, worker) = start(&service);
-    let task = worker.task(&graph).unwrap();
-    assert_eq!(task.capacity(), 4096 - 24);
-    let rejected = task.submit(&[0; 4096 - 24 + 1]).unwrap_err();
-    assert_eq!(rejected.error.code(), DocaError::TOO_BIG);
-    assert!(rejected.to_string().contains("takes 4073 bytes, but 4072 fit"), "{rejected}");
-    let mut command = [0; 16];
-    command[8] = 42;
-    let answer = block_on_for(LIMIT, rejected.task.submit(&command).unwrap()).unwrap();
-    assert_eq!((answer.status, answer.bytes.as_deref()), (DocaError::SUCCESS, Some(&command[..])));
 }
 
 #[test]

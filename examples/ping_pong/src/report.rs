@@ -1,6 +1,6 @@
-//! What is measured: half round trips.
+//! What is measured, half round trips, and how far a long run is.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// At most so many rounds pay for connections and cold caches without being measured.
 const WARM_UP: u32 = 100;
@@ -23,19 +23,28 @@ pub(crate) struct Report {
     done: u32,
     /// How long the measured ones took, there and back.
     trips: Vec<Duration>,
+    begin: Instant,
+    /// When progress is printed next: after 2 s, and then after twice the time each.
+    next: Duration,
 }
 
 impl Report {
     pub(crate) fn new(rounds: u32) -> Report {
-        Report { rounds, done: 0, trips: Vec::with_capacity(rounds as usize) }
+        let trips = Vec::with_capacity(rounds as usize);
+        Report { rounds, done: 0, trips, begin: Instant::now(), next: Duration::from_secs(2) }
     }
 
-    /// Notes a round.
+    /// Notes a round; a long run prints its progress.
     pub(crate) fn round(&mut self, trip: Duration) {
         if self.done >= warm_up(self.rounds) {
             self.trips.push(trip);
         }
         self.done += 1;
+        let time = self.begin.elapsed();
+        if time >= self.next {
+            eprintln!("ping_pong: {} of {} rounds in {} s", self.done, self.rounds, time.as_secs());
+            self.next = (2 * time).min(time + Duration::from_secs(60));
+        }
     }
 
     /// Names of columns and a line of figures.

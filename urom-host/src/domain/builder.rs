@@ -20,24 +20,6 @@ use crate::worker::{self, Worker};
 
 /// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
 /// or [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
-///
-/// ```no_run
-/// use urom_host::Buffer;
-/// use urom_host::gather::InProcess;
-/// # use urom_host::{Service, Result};
-/// # fn example(memory: &[u8], key: Vec<u8>) -> Result<()> {
-/// let service = Service::connect()?;
-/// let graph = service.plugin::<graph_protocol::Protocol>()?;
-/// let worker = service.worker().plugin(&graph).start().wait()?;
-/// // `key` is the packed key of `memory`, which stays registered with UCX.
-/// let address = memory.as_ptr().addr() as u64;
-/// let buffer = Buffer { address, length: memory.len(), key, ..Buffer::default() };
-/// // A domain of this process alone.
-/// let builder = service.domain().worker(0, &worker).buffer(buffer).gather(InProcess::alone());
-/// let domain = builder.start().wait()?;
-/// # Ok(())
-/// # }
-/// ```
 #[must_use = "a domain is not started before `start`"]
 pub struct DomainBuilder {
     library: Library,

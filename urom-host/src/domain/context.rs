@@ -15,7 +15,7 @@ use crate::engine::ProgressEngine;
 use crate::engine::leaving::{DROP_WAIT, LEAVE_LIMIT};
 use crate::error::{Error, Result};
 use crate::gather;
-use crate::library::{Library, create, non_null};
+use crate::library::Library;
 use crate::owner::{self, Owned};
 use crate::wait;
 use crate::worker;
@@ -49,8 +49,7 @@ impl Context {
         let Some(source) = self.exchange.take_failure() else {
             return self.handle.start_failure(self.starting());
         };
-        let code = self.failure_code().check().err();
-        let code = code.unwrap_or_else(|| gather::code_of(&*source));
+        let code = self.failure_code().unwrap_or_else(|| gather::code_of(&*source));
         Error::new(code, self.starting()).caused_by(source)
     }
 
@@ -127,14 +126,9 @@ impl Owner {
         workers: Vec<(u64, Rc<worker::Owner>)>,
     ) -> Result<Owner> {
         let api = library.api();
-        // SAFETY: the place for the domain is valid.
-        let new = |domain| unsafe { (api.doca_urom_domain_create)(domain) };
-        let domain = create("creating a domain", new)?;
-        // SAFETY: the domain was just created.
-        let ctx = unsafe { (api.doca_urom_domain_as_ctx)(domain.as_ptr()) };
-        let ctx = non_null(ctx, "creating a domain")?;
-        // SAFETY: the context is the domain's, which is destroyed right before this is dropped.
-        let handle = unsafe { ContextHandle::new(library, ctx, "a domain") };
+        let (new, as_ctx) = (api.doca_urom_domain_create, api.doca_urom_domain_as_ctx);
+        // SAFETY: the domain is destroyed right before the handle is dropped.
+        let (domain, handle) = unsafe { ContextHandle::create(library, "a domain", new, as_ctx) }?;
         let context = Context { handle, domain, engine, exchange, workers };
         let owner = Owner::new(context);
         owner.workers.iter().for_each(|(_, worker)| worker.domains.set(worker.domains.get() + 1));

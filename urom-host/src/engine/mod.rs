@@ -7,7 +7,7 @@ pub(crate) mod leaving;
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::task::Context as TaskContext;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use urom_abi::host::{Ctx, Pe};
 
 use crate::callback;
 use crate::error::{Error, Result, check};
-use crate::library::{Library, create, get};
+use crate::library::{Library, get, non_null};
 use alarm::Alarm;
 pub(crate) use deadlines::Timed;
 use deadlines::{Deadlines, MOVES};
@@ -36,16 +36,6 @@ use leaving::Leaving;
 /// Programs seldom progress it by hand: every future of this crate progresses its own engine when
 /// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
 /// their thread.
-///
-/// ```no_run
-/// # use urom_host::{ProgressEngine, Service, Result};
-/// # fn main() -> Result<()> {
-/// let engine = ProgressEngine::new()?;
-/// let service = Service::builder().engine(&engine).connect()?;
-/// while engine.progress() {}
-/// # Ok(())
-/// # }
-/// ```
 ///
 /// # Sleeping
 ///
@@ -273,9 +263,10 @@ pub(crate) struct EngineCore {
 
 impl EngineCore {
     pub(crate) fn new(library: Library) -> Result<EngineCore> {
-        // SAFETY: the place for the engine is valid.
-        let new = |pe| unsafe { (library.api().doca_pe_create)(pe) };
-        let pe = create("creating a progress engine", new)?;
+        let what = || "creating a progress engine";
+        // SAFETY: the pointer is to a local variable.
+        let new = |pe: &mut _| unsafe { (library.api().doca_pe_create)(pe) };
+        let pe = non_null(get(ptr::null_mut(), what, new)?, what)?;
         let deadlines = Deadlines::default();
         let (leaving, asked) = (Leaving::default(), Cell::new(false));
         let mut core = EngineCore { library, pe, handle: -1, deadlines, leaving, asked };

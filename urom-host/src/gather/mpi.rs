@@ -108,8 +108,7 @@ impl AllGather for Mpi {
     }
 
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError> {
-        usable()?;
-        self.whole()?;
+        self.usable()?;
         if self.exchange.is_some() {
             return Err(busy());
         }
@@ -127,8 +126,7 @@ impl AllGather for Mpi {
     }
 
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError> {
-        usable()?;
-        self.whole()?;
+        self.usable()?;
         let participants = self.participants() as usize;
         let Some(exchange) = &mut self.exchange else {
             return Err(Error::new(DocaError::BAD_STATE, "no exchange is under way").into());
@@ -150,13 +148,13 @@ impl AllGather for Mpi {
 }
 
 impl Mpi {
-    fn whole(&self) -> Result<(), Error> {
+    fn usable(&self) -> Result<(), Error> {
         if self.broken {
             let text =
                 "an exchange over MPI failed before: make another all-gather, in all processes";
             return Err(Error::new(DocaError::BAD_STATE, text));
         }
-        Ok(())
+        usable()
     }
 }
 

@@ -44,10 +44,10 @@ pub(crate) fn find_for(need: Need) -> Result<Library> {
     };
     match surroundings.choose(need)? {
         #[cfg(feature = "builtin")]
-        Choice::Builtin => Ok(Library::builtin()),
+        None => Ok(Library::builtin()),
         #[cfg(not(feature = "builtin"))]
-        Choice::Builtin => Err(surroundings.nothing(need)),
-        Choice::File { path, origin } => load::load(&path, Some(&origin)),
+        None => Err(surroundings.nothing(need)),
+        Some((path, origin)) => load::load(&path, Some(&origin)),
     }
 }
 
@@ -59,41 +59,34 @@ struct Surroundings {
     builtin: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Choice {
-    Builtin,
-    File { path: PathBuf, origin: String },
-}
-
 impl Surroundings {
-    fn choose(&self, need: Need) -> Result<Choice> {
+    /// A file and what names it; `None` is the built-in library.
+    fn choose(&self, need: Need) -> Result<Option<(PathBuf, String)>> {
         match &self.variable {
-            Some(value) if value == BUILTIN && self.builtin => return Ok(Choice::Builtin),
-            Some(value) if value == BUILTIN => {
-                return Err(Error::new(
-                    DocaError::NOT_SUPPORTED,
-                    format!("using {VARIABLE}={BUILTIN}"),
-                )
-                .why("this program was built without a library of its own")
-                .hint("name a file there, or build it with the feature `builtin` of urom-host"));
+            Some(value) if value != BUILTIN => {
+                return Ok(Some((value.into(), VARIABLE.to_owned())));
             }
-            Some(value) => {
-                return Ok(Choice::File { path: value.into(), origin: VARIABLE.to_owned() });
+            Some(_) if self.builtin => return Ok(None),
+            Some(_) => {
+                let what = format!("using {VARIABLE}={BUILTIN}");
+                return Err(Error::new(DocaError::NOT_SUPPORTED, what)
+                    .why("this program was built without a library of its own")
+                    .hint(
+                        "name a file there, or build it with the feature `builtin` of urom-host",
+                    ));
             }
             None => {}
         }
-        let installed = self.installed.iter().find(|path| path.exists());
-        match installed {
+        match self.installed.iter().find(|path| path.exists()) {
             Some(path) if self.service_file && need == Need::Nothing => {
-                let instead = if self.builtin {
-                    "; UROM_DOCA_LIBRARY=builtin takes the built-in one"
-                } else {
-                    ""
+                let instead = match self.builtin {
+                    true => "; UROM_DOCA_LIBRARY=builtin takes the built-in one",
+                    false => "",
                 };
                 let origin = format!("DOCA's install place, as {SERVICE_FILE} is set{instead}");
-                Ok(Choice::File { path: path.clone(), origin })
+                Ok(Some((path.clone(), origin)))
             }
-            _ if self.builtin => Ok(Choice::Builtin),
+            _ if self.builtin => Ok(None),
             _ => Err(self.nothing(need)),
         }
     }
@@ -135,49 +128,30 @@ mod tests {
         Surroundings { variable: None, service_file: true, installed, builtin: true }
     }
 
-    fn file(choice: Result<Choice>) -> (PathBuf, String) {
-        match choice.unwrap() {
-            Choice::File { path, origin } => (path, origin),
-            Choice::Builtin => panic!("the built-in one"),
-        }
-    }
-
     #[test]
     fn the_variable_comes_first_whatever_is_needed() {
         for need in [Need::Nothing, Need::Extension] {
             let named = Surroundings { variable: Some("/a/b.so".into()), ..host(&[HERE]) };
-            assert_eq!(
-                file(named.choose(need)),
-                ("/a/b.so".into(), "UROM_DOCA_LIBRARY".to_owned())
-            );
+            let file = ("/a/b.so".into(), "UROM_DOCA_LIBRARY".to_owned());
+            assert_eq!(named.choose(need).unwrap(), Some(file));
             let builtin = Surroundings { variable: Some("builtin".into()), ..host(&[HERE]) };
-            assert_eq!(builtin.choose(need).unwrap(), Choice::Builtin);
+            assert_eq!(builtin.choose(need).unwrap(), None);
         }
     }
 
     #[test]
-    fn docas_install_place_is_next_with_a_service_file() {
-        let (path, origin) = file(host(&[MISSING, HERE]).choose(Need::Nothing));
+    fn docas_install_place_is_next_with_a_service_file_else_it_is_the_built_in_one() {
+        let (path, origin) = host(&[MISSING, HERE]).choose(Need::Nothing).unwrap().unwrap();
         assert_eq!(path, Path::new(HERE));
-        assert!(
-            origin.contains("DOCA_UROM_SERVICE_FILE")
-                && origin.contains("UROM_DOCA_LIBRARY=builtin"),
-            "{origin}"
-        );
+        for part in ["DOCA_UROM_SERVICE_FILE", "UROM_DOCA_LIBRARY=builtin"] {
+            assert!(origin.contains(part), "{origin}");
+        }
         let without = Surroundings { builtin: false, ..host(&[HERE]) };
-        assert_eq!(file(without.choose(Need::Nothing)).0, Path::new(HERE));
-    }
-
-    #[test]
-    fn else_it_is_the_built_in_one() {
+        assert_eq!(without.choose(Need::Nothing).unwrap().unwrap().0, Path::new(HERE));
         let no_service = Surroundings { service_file: false, ..host(&[HERE]) };
-        assert_eq!(no_service.choose(Need::Nothing).unwrap(), Choice::Builtin);
-        assert_eq!(host(&[MISSING]).choose(Need::Nothing).unwrap(), Choice::Builtin);
-        assert_eq!(
-            host(&[HERE]).choose(Need::Extension).unwrap(),
-            Choice::Builtin,
-            "DOCA's cannot do that"
-        );
+        assert_eq!(no_service.choose(Need::Nothing).unwrap(), None);
+        assert_eq!(host(&[MISSING]).choose(Need::Nothing).unwrap(), None);
+        assert_eq!(host(&[HERE]).choose(Need::Extension).unwrap(), None, "DOCA's cannot do that");
     }
 
     #[test]

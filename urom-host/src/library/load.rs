@@ -17,7 +17,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{Api, CtxState};
 use urom_abi::machine;
 
-use super::version::{Verdict, judge};
+use super::version::judge;
 use super::{File, Library};
 use crate::error::{Error, Result};
 
@@ -165,19 +165,12 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
     // SAFETY: it gives a C string in static memory.
     let text = unsafe { CStr::from_ptr(text) };
     let text = text.to_string_lossy().into_owned();
-    match judge(&text) {
-        Verdict::Known => Ok(text),
-        Verdict::Newer => {
-            tracing::warn!(
-                "{what}: DOCA {text} is newer than this crate knows: its calls may have changed"
-            );
-            Ok(text)
-        }
-        Verdict::TooOld => Err(refused(format!("it is of DOCA {}", text.escape_debug()))),
-        Verdict::NoRelease => Err(refused(format!(
-            "its doca_version_runtime says {text:?}, which is no release of DOCA"
-        ))),
+    if judge(&text).map_err(refused)? {
+        tracing::warn!(
+            "{what}: DOCA {text} is newer than this crate knows: its calls may have changed"
+        );
     }
+    Ok(text)
 }
 
 /// Refuses a library whose core functions do not know its contexts: a process has one

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::host::{Api, Ctx, Extensions};
+use urom_abi::host::{Api, Extensions};
 
 use crate::error::{Error, Result, check};
 
@@ -24,18 +24,6 @@ pub(crate) use find::{Need, find_for};
 /// [`Service::connect`](crate::Service::connect) chooses one by itself, see [`Library::find`].
 /// Objects of different libraries cannot be mixed; a service, its workers and their progress
 /// engines use one.
-///
-/// ```no_run
-/// # use urom_host::{Library, Result};
-/// # fn main() -> Result<()> {
-/// let library = Library::find()?;
-/// match library.path().zip(library.version()) {
-///     Some((path, version)) => println!("DOCA {version}, {}", path.display()),
-///     None => println!("the built-in one"),
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Copy)]
 pub struct Library {
     api: &'static Api,
@@ -137,42 +125,6 @@ impl Library {
     pub(crate) fn extensions(self) -> Option<&'static Extensions> {
         self.api.extensions.as_ref()
     }
-
-    /// Why a context failed, as a code; `SUCCESS` when it did not, or when the library does not
-    /// say.
-    ///
-    /// # Safety
-    /// As for [`failure`](Self::failure).
-    pub(crate) unsafe fn failure_code(self, ctx: NonNull<Ctx>) -> DocaError {
-        let Some(extensions) = self.extensions() else { return DocaError::SUCCESS };
-        // SAFETY: the caller vouches for `ctx`.
-        unsafe { (extensions.urom_ctx_get_failure_code)(ctx.as_ptr()) }
-    }
-
-    /// Why a context failed, in the library's words; empty when it has none.
-    ///
-    /// # Safety
-    /// `ctx` is a live context of this library, and no other thread changes it meanwhile.
-    pub(crate) unsafe fn failure(self, ctx: NonNull<Ctx>) -> String {
-        let Some(extensions) = self.extensions() else { return String::new() };
-        let mut text = vec![0u8; 512];
-        loop {
-            let room = text.len();
-            // SAFETY: the caller vouches for `ctx`; `room` bytes can be written.
-            let length = unsafe {
-                (extensions.urom_ctx_get_failure)(
-                    ctx.as_ptr(),
-                    text.as_mut_ptr().cast::<c_char>(),
-                    room,
-                )
-            };
-            if length <= room {
-                text.truncate(length);
-                return String::from_utf8_lossy(&text).into_owned();
-            }
-            text.resize(length, 0);
-        }
-    }
 }
 
 impl PartialEq for Library {
@@ -188,16 +140,6 @@ debug_fields!(Library, |it| {
     version: it.version(),
     extensions: it.extensions().is_some()
 });
-
-/// A new object of the library, which `make` puts in the place that it gets.
-pub(crate) fn create<T>(
-    what: &'static str,
-    make: impl FnOnce(*mut *mut T) -> DocaError,
-) -> Result<NonNull<T>> {
-    let mut object = std::ptr::null_mut();
-    check(make(&mut object), || what)?;
-    non_null(object, what)
-}
 
 /// A value of the library, which `get` puts in the place of the one that it gets.
 pub(crate) fn get<T, W: Into<Cow<'static, str>>>(
@@ -217,9 +159,12 @@ pub(crate) fn c_text(array: &[c_char]) -> String {
 
 /// What a library gave out together with `SUCCESS`: a NULL there is its mistake, not this
 /// program's.
-pub(crate) fn non_null<T>(pointer: *mut T, what: &'static str) -> Result<NonNull<T>> {
+pub(crate) fn non_null<T, W: Into<Cow<'static, str>>>(
+    pointer: *mut T,
+    what: impl FnOnce() -> W,
+) -> Result<NonNull<T>> {
     NonNull::new(pointer).ok_or_else(|| {
-        Error::new(DocaError::UNEXPECTED, what)
+        Error::new(DocaError::UNEXPECTED, what())
             .why("the library reported success with a NULL pointer")
     })
 }

@@ -5,22 +5,13 @@ const OLDEST: (u32, u32) = (2, 7);
 /// The newest major number whose interface is known.
 const NEWEST_MAJOR: u32 = 3;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Known,
-    /// It is newer than what is known, and probably can be used.
-    Newer,
-    TooOld,
-    NoRelease,
-}
-
-/// Judges what `doca_version_runtime` says: `2.7.0`, `3.0.0058`, `2.9.1-0.1`.
-pub(super) fn judge(text: &str) -> Verdict {
+/// Judges what `doca_version_runtime` says: `2.7.0`, `3.0.0058`, `2.9.1-0.1`. Returns whether it is
+/// newer than what is known, or why it cannot be used.
+pub(super) fn judge(text: &str) -> Result<bool, String> {
     match parse(text) {
-        None => Verdict::NoRelease,
-        Some(release) if release < OLDEST => Verdict::TooOld,
-        Some((major, _)) if major > NEWEST_MAJOR => Verdict::Newer,
-        Some(_) => Verdict::Known,
+        None => Err(format!("its doca_version_runtime says {text:?}, which is no release of DOCA")),
+        Some(release) if release < OLDEST => Err(format!("it is of DOCA {}", text.escape_debug())),
+        Some((major, _)) => Ok(major > NEWEST_MAJOR),
     }
 }
 
@@ -41,40 +32,21 @@ mod tests {
 
     #[test]
     fn releases_from_2_7_on_are_taken() {
-        for text in
-            ["2.7.0", "2.7", "2.7.0085-1", "2.10.1", "3.0.0058", "3.1.0105", "3.99", " 2.9.1\n"]
+        let known = "2.7.0 2.7 2.7.0085-1 2.10.1 3.0.0058 3.1.0105 3.99";
+        assert!(known.split(' ').all(|text| judge(text) == Ok(false)));
+        assert_eq!(judge(" 2.9.1\n"), Ok(false));
+        assert!("4.0.0 10.1 4.0".split(' ').all(|text| judge(text) == Ok(true)));
+    }
+
+    #[test]
+    fn older_releases_and_what_is_no_release_are_not() {
+        let none = " 2 2. .7 2.x two.seven -2.7 +2.7 2.+7 2.7rc1 v2.7.0 99999999999.1";
+        for (why, texts) in
+            [("it is of DOCA", "2.6.9 2.0.2 1.99.0 0.0.0 2.5.0108"), ("which is no release", none)]
         {
-            assert_eq!(judge(text), Verdict::Known, "{text:?}");
-        }
-        for text in ["4.0.0", "10.1", "4.0"] {
-            assert_eq!(judge(text), Verdict::Newer, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn older_releases_are_not() {
-        for text in ["2.6.9", "2.0.2", "1.99.0", "0.0.0", "2.5.0108"] {
-            assert_eq!(judge(text), Verdict::TooOld, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_release_is_not_taken_for_one() {
-        for text in [
-            "",
-            "2",
-            "2.",
-            ".7",
-            "2.x",
-            "two.seven",
-            "-2.7",
-            "+2.7",
-            "2.+7",
-            "2.7rc1",
-            "v2.7.0",
-            "99999999999.1",
-        ] {
-            assert_eq!(judge(text), Verdict::NoRelease, "{text:?}");
+            for text in texts.split(' ') {
+                assert!(judge(text).unwrap_err().contains(why), "{text:?}");
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::context::ContextHandle;
 use crate::device::Device;
 use crate::engine::EngineCore;
 use crate::error::{Error, Result, check};
-use crate::library::{Library, create, get, non_null};
+use crate::library::{Library, get};
 use crate::service::settings::{Place, Settings};
 use crate::wait::poll_set::PollSet;
 
@@ -39,17 +39,13 @@ impl Connection {
     pub(super) fn open(library: Library, settings: &Settings) -> Result<Connection> {
         let api = library.api();
         let engine = EngineCore::new(library)?;
-        // SAFETY: the place for the service is valid.
-        let new = |service| unsafe { (api.doca_urom_service_create)(service) };
-        let service = create("creating a service", new)?;
-        // SAFETY: the service was just created.
-        let ctx = unsafe { (api.doca_urom_service_as_ctx)(service.as_ptr()) };
-        let ctx = non_null(ctx, "creating a service")?;
-        // SAFETY: the context is the service's, which is destroyed right before this is dropped.
-        let handle = unsafe { ContextHandle::new(library, ctx, "the service") };
+        let (new, as_ctx) = (api.doca_urom_service_create, api.doca_urom_service_as_ctx);
+        // SAFETY: the service is destroyed right before the handle is dropped.
+        let (service, handle) =
+            unsafe { ContextHandle::create(library, "the service", new, as_ctx) }?;
         let mut connection = Connection { handle, service, engine, device: None };
         // SAFETY: the context was just created, on this thread.
-        unsafe { connection.engine.connect(ctx) }?;
+        unsafe { connection.engine.connect(connection.handle.ctx()) }?;
         connection.configure(settings)?;
         connection.start(settings)?;
         Ok(connection)
@@ -179,38 +175,52 @@ impl Connection {
         self.state() == CtxState::RUNNING
     }
 
+    /// The plugins that the service found, each with its fingerprint where that is known.
     pub(super) fn plugins(&self) -> Result<Vec<(PluginInfo, Option<u64>)>> {
-        let plugins = self.plugins_list()?;
-        let Some(extensions) = self.handle.library.extensions() else {
-            return Ok(plugins.into_iter().map(|info| (info, None)).collect());
+        let (mut plugins, mut count) = (ptr::null(), 0);
+        // SAFETY: the service is live, and the pointers are to local variables.
+        let code = unsafe {
+            (self.api().doca_urom_service_get_plugins_list)(
+                self.service.as_ptr(),
+                &mut plugins,
+                &mut count,
+            )
         };
-        let with_fingerprint = |info: PluginInfo| {
-            let mut fingerprint = 0;
-            // SAFETY: the service is live and runs, and the pointer is to a local variable.
-            let code = unsafe {
-                (extensions.urom_service_get_plugin_fingerprint)(
-                    self.service.as_ptr(),
-                    info.id,
-                    &mut fingerprint,
-                )
-            };
-            if code == DocaError::NOT_FOUND {
-                return Ok((info, None));
-            }
-            check(code, || "asking the service for a plugin's fingerprint")?;
-            Ok((info, Some(fingerprint)))
+        if code != DocaError::NOT_FOUND {
+            check(code, || "asking the service for its plugins")?;
+        }
+        if code == DocaError::NOT_FOUND || count == 0 || plugins.is_null() {
+            return Ok(Vec::new());
+        }
+        // SAFETY: the library gave out an array of `count` entries that lives as long as the
+        // service runs.
+        let plugins = unsafe { std::slice::from_raw_parts(plugins, count) };
+        plugins.iter().map(|info| Ok((*info, self.fingerprint(info.id)?))).collect()
+    }
+
+    fn fingerprint(&self, plugin: u64) -> Result<Option<u64>> {
+        let Some(extensions) = self.handle.library.extensions() else { return Ok(None) };
+        let mut fingerprint = 0;
+        // SAFETY: the service is live and runs, and the pointer is to a local variable.
+        let code = unsafe {
+            (extensions.urom_service_get_plugin_fingerprint)(
+                self.service.as_ptr(),
+                plugin,
+                &mut fingerprint,
+            )
         };
-        plugins.into_iter().map(with_fingerprint).collect()
+        if code == DocaError::NOT_FOUND {
+            return Ok(None);
+        }
+        check(code, || "asking the service for a plugin's fingerprint")?;
+        Ok(Some(fingerprint))
     }
 
     /// Asks for a plugin's description. Blocks this thread for at most some seconds.
     pub(super) fn description(&self, plugin: u64) -> Result<Description> {
         let what = "asking the service for a plugin's description";
-        let extensions = self
-            .handle
-            .library
-            .extensions()
-            .ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
+        let extensions = self.handle.library.extensions();
+        let extensions = extensions.ok_or_else(|| Error::new(DocaError::NOT_SUPPORTED, what))?;
         let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
         let ask = |bytes: &mut Vec<u8>| {
             let mut length = bytes.len();
@@ -234,27 +244,6 @@ impl Connection {
         check(code, || what).map_err(|error| error.why(self.failure()))?;
         let read = section::read(bytes.get(..length).unwrap_or_default());
         read.map_err(|error| Error::new(DocaError::IO_FAILED, what).caused_by(error))
-    }
-
-    fn plugins_list(&self) -> Result<Vec<PluginInfo>> {
-        let (mut plugins, mut count) = (ptr::null(), 0);
-        // SAFETY: the service is live, and the pointers are to local variables.
-        let code = unsafe {
-            (self.api().doca_urom_service_get_plugins_list)(
-                self.service.as_ptr(),
-                &mut plugins,
-                &mut count,
-            )
-        };
-        if code == DocaError::NOT_FOUND
-            || (code == DocaError::SUCCESS && (count == 0 || plugins.is_null()))
-        {
-            return Ok(Vec::new());
-        }
-        check(code, || "asking the service for its plugins")?;
-        // SAFETY: the library gave out an array of `count` entries that lives as long as the
-        // service runs.
-        Ok(unsafe { std::slice::from_raw_parts(plugins, count) }.to_vec())
     }
 
     pub(super) fn cpus(&self) -> Result<CpuSet> {

@@ -112,7 +112,7 @@ impl<'a> Task<'a> {
     /// about it. Returns its slot.
     #[cold]
     fn make(context: &'a Context, plugin: &Plugin) -> Result<&'a Slot> {
-        const WHAT: &str = "allocating a command task";
+        let what = || "allocating a command task";
         let api = context.api();
         let mut command = ptr::null_mut();
         // SAFETY: the worker is live, and the pointer is to a local variable.
@@ -124,13 +124,14 @@ impl<'a> Task<'a> {
             )
         };
         code.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
-        let command = non_null(command, WHAT)?;
+        let command = non_null(command, what)?;
         let found = || -> Result<Doca> {
             // SAFETY: the task is live.
             let payload = unsafe { (api.doca_urom_worker_cmd_task_get_payload)(command.as_ptr()) };
-            let payload = non_null(payload, "asking a command task for its payload")?;
+            let what_payload = || "asking a command task for its payload";
+            let payload = non_null(payload, what_payload)?;
             let (data, capacity) = extent(context, payload);
-            let data = non_null(data, "asking a command task for its payload")?;
+            let data = non_null(data, what_payload)?;
             // SAFETY: the task is live.
             let task = unsafe { (api.doca_urom_worker_cmd_task_as_task)(command.as_ptr()) };
             let end = context.library.extensions().and_then(|extensions| {
@@ -138,7 +139,7 @@ impl<'a> Task<'a> {
                 let end = unsafe { (extensions.urom_worker_cmd_task_get_end)(command.as_ptr()) };
                 NonNull::new(end.cast_mut())
             });
-            Ok(Doca { command, task: non_null(task, WHAT)?, payload, data, capacity, end })
+            Ok(Doca { command, task: non_null(task, what)?, payload, data, capacity, end })
         };
         let doca = found().inspect_err(|_| {
             // SAFETY: the task is live, not in flight, and nobody else's.

@@ -50,19 +50,6 @@ impl Worker {
 /// releases it.
 ///
 /// It counts against [`max_inflight`](crate::WorkerBuilder::max_inflight).
-///
-/// ```no_run
-/// # use std::time::Duration;
-/// # use urom_host::{DocaError, Plugin, RawTask, Worker, Result};
-/// # fn example(worker: &Worker, plugin: Plugin) -> Result<()> {
-/// let task: RawTask = worker.task(plugin)?.deadline(Duration::from_millis(5));
-/// let command = vec![0; task.capacity().min(16)];
-/// if task.submit(&command)?.wait()?.status == DocaError::TIME_OUT {
-///     println!("no answer within 5 ms");
-/// }
-/// # Ok(())
-/// # }
-/// ```
 pub struct RawTask {
     owner: Rc<Owner>,
     /// Only the information of the plugin, because errors hold tasks and should be small.

@@ -30,17 +30,6 @@ const TOOLS: [&str; 8] = [
 ///
 /// Dropping it ends them. What they log from warnings on, plugins included, is part of the test's
 /// output: `cargo test` shows it when the test fails.
-///
-/// ```no_run
-/// use urom_host::Service;
-/// use urom_host::test_util::{Uromd, plugin};
-///
-/// # fn main() -> urom_host::Result<()> {
-/// let uromd = Uromd::start(plugin("graph-plugin")?)?;
-/// let service = Service::builder().address(uromd.address()).connect()?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct Uromd {
     child: Child,

@@ -11,7 +11,7 @@
 //!   server. It sends closures to a thread that has workers and an engine of its own.
 //!
 //! A future of this crate that is awaited elsewhere in tokio, with nothing to progress its engine,
-//! ends with the error `BAD_STATE` after two seconds.
+//! ends with the error `BAD_STATE` after two to four seconds.
 //!
 //! ```no_run
 //! use urom_host::Service;

@@ -5,8 +5,8 @@
 //! the first such poll outside of a driver sets a timer of [`QUIET`], which polls the future again.
 //! When nothing has progressed an engine of the thread in the meantime, nothing will.
 
-use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,8 @@ thread_local! {
     static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Whether an engine was progressed since, by the program itself or by a wait.
     static PROGRESSED: Cell<bool> = const { Cell::new(false) };
-    static TIMER: RefCell<Option<Arc<Timer>>> = const { RefCell::new(None) };
+    /// Futures that a timer polls again. There is one timer while there are some.
+    static WAKERS: Arc<Mutex<Vec<Waker>>> = Arc::default();
 }
 
 /// Notes that a wait or a driver progresses this thread's engines until [`end_driving`].
@@ -53,10 +54,9 @@ pub(crate) fn is_undriven() -> bool {
 /// Polls a pending future again after a while, if nothing progresses this thread's engines.
 pub(crate) fn look_again(cx: &Context<'_>) {
     if nobody_drives() {
-        let now = Instant::now();
         PROGRESSED.set(false);
-        LOOKED.set(Some(now));
-        Timer::set(now + QUIET, cx.waker());
+        LOOKED.set(Some(Instant::now()));
+        wake_later(cx.waker());
     }
 }
 
@@ -64,65 +64,31 @@ fn nobody_drives() -> bool {
     DRIVING.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok()
 }
 
-/// Wakes futures at a time. It is a thread, because the runtime may have no timer.
-struct Timer(Mutex<Alarm>);
-
-struct Alarm {
-    at: Instant,
-    wakers: Vec<Waker>,
-    over: bool,
-}
-
-impl Timer {
-    /// Wakes `waker`, and those that were added before, at a time.
-    fn set(at: Instant, waker: &Waker) {
-        let waker = waker.clone();
-        let Ok(known) = TIMER.try_with(|timer| timer.borrow().clone()) else { return };
-        if known.is_some_and(|timer| timer.put_off(at, &waker)) {
-            return;
-        }
-        let timer = Arc::new(Timer(Mutex::new(Alarm { at, wakers: vec![waker], over: false })));
-        let body = Arc::clone(&timer);
-        // Without a thread the future waits for ever, as it would without this.
-        if std::thread::Builder::new()
-            .name("urom-host-timer".to_owned())
-            .spawn(move || body.run())
-            .is_ok()
-        {
-            let _ = TIMER.try_with(|known| known.replace(Some(timer)));
-        }
+/// Wakes `waker` after [`QUIET`], or before, together with others. The timer is a thread, because the
+/// runtime may have none.
+fn wake_later(waker: &Waker) {
+    fn lock(wakers: &Mutex<Vec<Waker>>) -> MutexGuard<'_, Vec<Waker>> {
+        wakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Moves the time, for one more future; `false` when it has gone off already.
-    fn put_off(&self, at: Instant, waker: &Waker) -> bool {
-        let mut alarm = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !alarm.over {
-            alarm.at = at;
-            if !alarm.wakers.iter().any(|known| known.will_wake(waker)) {
-                alarm.wakers.push(waker.clone());
-            }
-        }
-        !alarm.over
+    let Ok(wakers) = WAKERS.try_with(Arc::clone) else { return };
+    let waker = waker.clone();
+    let mut waiting = lock(&wakers);
+    if waiting.iter().any(|known| known.will_wake(&waker)) {
+        return;
     }
-
-    fn run(&self) {
-        for waker in self.wait() {
-            waker.wake();
-        }
+    waiting.push(waker);
+    if waiting.len() > 1 {
+        return;
     }
-
-    fn wait(&self) -> Vec<Waker> {
-        loop {
-            let rest = {
-                let mut alarm = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let rest = alarm.at.saturating_duration_since(Instant::now());
-                if rest.is_zero() {
-                    alarm.over = true;
-                    return std::mem::take(&mut alarm.wakers);
-                }
-                rest
-            };
-            std::thread::sleep(rest);
-        }
+    drop(waiting);
+    let theirs = Arc::clone(&wakers);
+    let take = |wakers: &Mutex<Vec<Waker>>| std::mem::take(&mut *lock(wakers));
+    let timer = move || {
+        std::thread::sleep(QUIET);
+        take(&theirs).into_iter().for_each(Waker::wake);
+    };
+    // Without a thread the future waits for ever, as it would without this.
+    if std::thread::Builder::new().name("urom-host-timer".to_owned()).spawn(timer).is_err() {
+        drop(take(&wakers));
     }
 }

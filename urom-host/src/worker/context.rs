@@ -15,7 +15,7 @@ use crate::context::ContextHandle;
 use crate::engine::ProgressEngine;
 use crate::engine::leaving::DROP_WAIT;
 use crate::error::{Result, check};
-use crate::library::{create, get, non_null};
+use crate::library::get;
 use crate::owner::{self, Owned};
 use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
@@ -198,15 +198,11 @@ impl Owner {
     ) -> Result<Owner> {
         let library = service.library;
         let api = library.api();
-        // SAFETY: the place for the worker is valid.
-        let new = |worker| unsafe { (api.doca_urom_worker_create)(worker) };
-        let worker = create("creating a worker", new)?;
-        // SAFETY: the worker was just created.
-        let ctx = unsafe { (api.doca_urom_worker_as_ctx)(worker.as_ptr()) };
-        let ctx = non_null(ctx, "creating a worker")?;
+        let (new, as_ctx) = (api.doca_urom_worker_create, api.doca_urom_worker_as_ctx);
+        // SAFETY: the worker is destroyed right before the handle is dropped.
+        let (worker, handle) = unsafe { ContextHandle::create(library, "a worker", new, as_ctx) }?;
         let context = Context {
-            // SAFETY: the context is the worker's, which is destroyed right before this is dropped.
-            handle: unsafe { ContextHandle::new(library, ctx, "a worker") },
+            handle,
             worker,
             engine,
             serial: service.serial,

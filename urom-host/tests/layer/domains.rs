@@ -40,8 +40,8 @@ fn a_domain_runs_once_everybody_knows_everything() {
     assert_eq!((one.state().unwrap(), one.failure()), (State::Running, None));
     assert!(format!("{one:?}").contains("Running"));
     let buffers = vec![(0x1000, 4096, vec![1, 2], vec![3; 100]), (0, 0, vec![], vec![])];
-    let table =
-        vec![Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
+    let told = [Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
+    let table: Vec<_> = told.iter().map(|told| format!("{told:?}")).collect();
     assert_eq!(*TABLES.lock().unwrap(), [table.clone(), table]);
     one.stop().unwrap();
 }

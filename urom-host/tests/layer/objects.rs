@@ -40,16 +40,22 @@ fn stopping_keeps_what_completed_and_fails_what_did_not() {
 }
 
 #[test]
-fn a_worker_that_dies_fails_its_tasks_says_why_and_takes_no_more() {
-    let (_clean, _service, graph, worker) = world(5);
-    let first = send(&graph, &worker, script::DIE | 11);
-    let second = send(&graph, &worker, script::HANG);
-    for flight in [first, second] {
-        fails(block_on_for(LIMIT, flight).unwrap(), DocaError::CONNECTION_RESET, &[fake::FAILURE]);
+fn a_worker_that_dies_fails_its_tasks_says_why_if_the_library_can_and_takes_no_more() {
+    let _clean = fake::clean();
+    for (library, why) in [(fake::library(), fake::FAILURE), (fake::plain_library(), "")] {
+        let service = ServiceBuilder::with_library(library).connect().unwrap();
+        let (graph, worker) = start(&service, 5);
+        let first = send(&graph, &worker, script::DIE | 11);
+        let second = send(&graph, &worker, script::HANG);
+        for flight in [first, second] {
+            let end = block_on_for(LIMIT, flight).unwrap();
+            fails(end, DocaError::CONNECTION_RESET, &[why]);
+        }
+        assert_eq!(worker.failure().unwrap_or_default(), why);
+        fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[why]);
+        assert_ne!(worker.state().unwrap(), State::Running);
+        worker.stop().wait().unwrap();
     }
-    assert_eq!(worker.failure().as_deref(), Some(fake::FAILURE));
-    fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[fake::FAILURE]);
-    worker.stop().wait().unwrap();
 }
 
 #[test]

@@ -114,13 +114,6 @@ fn a_payload_outlives_its_workers_handle_and_then_lets_it_go() {
 }
 
 #[test]
-fn a_stop_with_nothing_held_succeeds_after_the_payloads_are_gone() {
-    let (_clean, _service, graph, worker) = world(0);
-    drop(whole(&graph, &worker, b"gone"));
-    worker.stop().wait().unwrap();
-}
-
-#[test]
 fn a_payload_dropped_inside_a_callback_makes_room_for_the_next_task() {
     let (_clean, service, graph, worker) = world(0);
     let held: Vec<Payload> = (0..3).map(|_| whole(&graph, &worker, b"held")).collect();

@@ -1,9 +1,9 @@
 //! A library that has DOCA's functions and no others: errors have codes, and what this crate knows
 //! by itself.
 
-use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, State, block_on_for};
+use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, block_on_for};
 
-use crate::fake::{self, script};
+use crate::fake;
 use crate::{LIMIT, fails, send, start};
 
 fn builder() -> ServiceBuilder {
@@ -43,22 +43,6 @@ fn a_start_that_ends_while_it_is_polled_ends_whether_or_not_the_library_counts_t
     let graph = service.plugin::<crate::Graph>().unwrap();
     let start = service.worker().id(fake::id::FAILS_UNCOUNTED).plugin(&graph).start();
     assert_eq!(block_on_for(LIMIT, start).unwrap().unwrap_err().code(), DocaError::INITIALIZATION);
-}
-
-#[test]
-fn a_worker_that_dies_ends_its_tasks_with_their_code_and_takes_no_more() {
-    let _clean = fake::clean();
-    let service = builder().connect().unwrap();
-    let (graph, worker) = start(&service, 5);
-    let first = send(&graph, &worker, script::DIE | 11);
-    let second = send(&graph, &worker, script::HANG);
-    for flight in [first, second] {
-        fails(block_on_for(LIMIT, flight).unwrap(), DocaError::CONNECTION_RESET, &[]);
-    }
-    fails(graph.task_loopback(&worker, 1).submit(), DocaError::BAD_STATE, &[]);
-    assert_eq!(worker.failure(), None);
-    assert_ne!(worker.state().unwrap(), State::Running);
-    worker.stop().wait().unwrap();
 }
 
 #[test]

@@ -63,7 +63,9 @@ fn attempt(
             let waits = "it waits for other participants, or hangs";
             return Err(peer.gone(io::Error::new(ErrorKind::TimedOut, waits)));
         }
-        peer.sleep(rest);
+        let mut set = PollSet::take();
+        set.add(peer.as_raw_fd());
+        set.poll(Some(rest));
     }
     peer.next_exchange();
     Ok(peer)
@@ -137,8 +139,8 @@ impl Meeting {
             }
             let mut set = PollSet::take();
             set.add(listener.as_raw_fd());
-            self.pending.iter().for_each(|(peer, _)| peer.watch(&mut set));
-            self.joined.iter().flatten().for_each(|peer| peer.watch(&mut set));
+            let pending = self.pending.iter().map(|(peer, _)| peer);
+            pending.chain(self.joined.iter().flatten()).for_each(|peer| set.add(peer.as_raw_fd()));
             set.poll(Some(left(deadline)));
             self.drop_closed();
             self.accept(listener)?;

@@ -6,13 +6,11 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::os::fd::{AsRawFd, RawFd};
 
 use urom_abi::DocaError;
 
 use super::super::Error;
-use crate::wait::poll_set::PollSet;
 
 const HEAD: usize = 16;
 
@@ -40,16 +38,15 @@ pub(super) struct Peer {
     pub(super) index: u32,
     stream: TcpStream,
     sent: usize,
-    received: usize,
-    head: [u8; HEAD],
-    reason: Vec<u8>,
+    /// The frame of the other end, as far as it is there.
+    received: Vec<u8>,
 }
 
 impl Peer {
     pub(super) fn new(index: u32, stream: TcpStream) -> io::Result<Peer> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        Ok(Peer { index, stream, sent: 0, received: 0, head: [0; HEAD], reason: Vec::new() })
+        Ok(Peer { index, stream, sent: 0, received: Vec::new() })
     }
 
     /// Says who is at this end. The socket's buffer has room for it.
@@ -59,21 +56,30 @@ impl Peer {
 
     /// Reads who is at the other end: the index and the number of participants that a participant
     /// says, `None` while not all of it is there, an error for a stranger.
-    pub(super) fn greeting(&mut self) -> io::Result<Option<(u32, u64)>> {
-        let is_whole = fill(&mut self.stream, &mut self.head, &mut self.received)?;
-        if !GREETING.starts_with(&self.head[..self.received.min(GREETING.len())]) {
-            return Err(ErrorKind::InvalidData.into());
+    pub(super) fn greeting(&mut self) -> Result<Option<(u32, u64)>, Error> {
+        let is_whole = self.fill(HEAD)?;
+        if !GREETING.starts_with(&self.received[..self.received.len().min(GREETING.len())]) {
+            return Err(self.nonsense());
         }
         if !is_whole {
             return Ok(None);
         }
+        let (number, length) = self.head();
         self.next_exchange();
-        Ok(Some((self.number(), self.length())))
+        Ok(Some((number, length)))
     }
 
     /// Goes on sending a frame; whether all is sent.
     pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, Error> {
-        drain(&mut self.stream, frame, &mut self.sent).map_err(|error| self.gone(error))
+        while self.sent < frame.len() {
+            match self.stream.write(&frame[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(self.gone(error)),
+            }
+        }
+        Ok(true)
     }
 
     /// Goes on receiving the blocks of an exchange into `room`; whether they are all there. `own`
@@ -84,51 +90,41 @@ impl Peer {
         room: &mut [u8],
         own: u32,
     ) -> Result<bool, Error> {
-        let before = self.received;
-        if self.received < HEAD
-            && !fill(&mut self.stream, &mut self.head, &mut self.received)
-                .map_err(|error| self.gone(error))?
-        {
+        let before = self.received.len();
+        if !self.fill(HEAD)? {
             return Ok(false);
         }
-        let (number, length) = (self.number(), self.length());
-        if self.head.starts_with(&FAILED) && length <= MAX_REASON as u64 {
-            return self.failure(number, length as usize).map(|()| false);
+        let (number, length) = self.head();
+        let index = self.index;
+        if self.received.starts_with(&FAILED) && length <= MAX_REASON as u64 {
+            if !self.fill(HEAD + length as usize)? {
+                return Ok(false);
+            }
+            let reason = String::from_utf8_lossy(&self.received[HEAD..]);
+            let text = format!("participant {index} says: {reason}");
+            return Err(Error::new(DocaError(number), text));
         }
-        if !self.head.starts_with(&BLOCKS) || number != exchange {
+        if !self.received.starts_with(&BLOCKS) || number != exchange {
             return Err(self.nonsense());
         }
-        if length != room.len() as u64 {
-            let (index, wanted) = (self.index, room.len());
+        let wanted = room.len();
+        if length != wanted as u64 {
             let text =
                 format!("participant {index} gives {length} bytes, participant {own} {wanted}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        if before == HEAD + room.len() {
+        if before == HEAD + wanted {
             // One that was sent everything may leave.
             if self.sent == 0 {
-                self.check().map_err(|error| self.gone(error))?;
+                self.check()?;
             }
             return Ok(true);
         }
-        let mut filled = self.received - HEAD;
-        let is_whole = fill(&mut self.stream, room, &mut filled);
-        self.received = HEAD + filled;
-        is_whole.map_err(|error| self.gone(error))
-    }
-
-    /// Goes on receiving why there are no more exchanges, which is an error once it is there.
-    fn failure(&mut self, code: u32, length: usize) -> Result<(), Error> {
-        self.reason.resize(length, 0);
-        let mut filled = self.received - HEAD;
-        let is_whole = fill(&mut self.stream, &mut self.reason, &mut filled);
-        self.received = HEAD + filled;
-        if is_whole.map_err(|error| self.gone(error))? {
-            let reason = String::from_utf8_lossy(&self.reason);
-            let text = format!("participant {} says: {reason}", self.index);
-            return Err(Error::new(DocaError(code), text));
+        let is_whole = self.fill(HEAD + wanted)?;
+        if is_whole {
+            room.copy_from_slice(&self.received[HEAD..]);
         }
-        Ok(())
+        Ok(is_whole)
     }
 
     /// Says why there are no more exchanges, as far as the other end can understand it: not in the
@@ -137,41 +133,36 @@ impl Peer {
         if self.sent == 0 || self.sent == HEAD + length {
             let reason = error.to_string();
             let reason = &reason.as_bytes()[..reason.len().min(MAX_REASON)];
-            let frame = frame(FAILED, error.code().0, reason.len(), reason);
-            let _ = drain(&mut self.stream, &frame, &mut 0);
+            self.sent = 0;
+            let _ = self.send(&frame(FAILED, error.code().0, reason.len(), reason));
         }
     }
 
     /// Whether an exchange of `sent` and `received` bytes waits for this participant.
     pub(super) fn is_late(&self, sent: usize, received: usize) -> bool {
-        self.received < HEAD + received || self.sent > 0 && self.sent < HEAD + sent
+        self.received.len() < HEAD + received || self.sent > 0 && self.sent < HEAD + sent
     }
 
     pub(super) fn next_exchange(&mut self) {
-        (self.sent, self.received) = (0, 0);
+        self.sent = 0;
+        self.received.clear();
     }
 
-    pub(super) fn check(&self) -> io::Result<()> {
+    /// An error when the other end is gone.
+    pub(super) fn check(&self) -> Result<(), Error> {
         match self.stream.peek(&mut [0]) {
-            Ok(0) => Err(closed()),
-            Err(error) if !is_for_later(&error) => Err(error),
+            Ok(0) => Err(self.closed()),
+            Err(error) if !is_for_later(&error) => Err(self.gone(error)),
             _ => Ok(()),
         }
     }
 
-    /// Sleeps until something is there to read, for `limit` at most.
-    pub(super) fn sleep(&self, limit: Duration) {
-        let mut set = PollSet::take();
-        self.watch(&mut set);
-        set.poll(Some(limit));
-    }
-
-    pub(super) fn watch(&self, set: &mut PollSet) {
-        set.add(self.stream.as_raw_fd());
-    }
-
     pub(super) fn gone(&self, error: io::Error) -> Error {
         Error::io(format!("participant {} is gone", self.index), error)
+    }
+
+    fn closed(&self) -> Error {
+        self.gone(io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection"))
     }
 
     fn nonsense(&self) -> Error {
@@ -179,44 +170,29 @@ impl Peer {
         Error::new(DocaError::UNEXPECTED, text)
     }
 
-    fn number(&self) -> u32 {
-        u32::from_le_bytes(self.head[4..8].try_into().unwrap_or_default())
+    /// The number and the length of the frame, whose head is there.
+    fn head(&self) -> (u32, u64) {
+        let number = self.received[4..8].try_into().unwrap_or_default();
+        let length = self.received[8..HEAD].try_into().unwrap_or_default();
+        (u32::from_le_bytes(number), u64::from_le_bytes(length))
     }
 
-    fn length(&self) -> u64 {
-        u64::from_le_bytes(self.head[8..].try_into().unwrap_or_default())
-    }
-}
-
-/// Goes on reading into `room`, of which `filled` bytes are there; whether it is full.
-fn fill(stream: &mut TcpStream, room: &mut [u8], filled: &mut usize) -> io::Result<bool> {
-    while *filled < room.len() {
-        match stream.read(&mut room[*filled..]) {
-            Ok(0) => return Err(closed()),
-            Ok(count) => *filled += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(error),
+    /// Goes on reading the frame up to `length` bytes; whether they are there.
+    fn fill(&mut self, length: usize) -> Result<bool, Error> {
+        let missing = length.saturating_sub(self.received.len());
+        match (&self.stream).take(missing as u64).read_to_end(&mut self.received) {
+            Ok(_) if self.received.len() < length => Err(self.closed()),
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(self.gone(error)),
         }
     }
-    Ok(true)
 }
 
-/// Goes on writing `bytes`, of which `sent` are out; whether all are.
-fn drain(stream: &mut TcpStream, bytes: &[u8], sent: &mut usize) -> io::Result<bool> {
-    while *sent < bytes.len() {
-        match stream.write(&bytes[*sent..]) {
-            Ok(count) => *sent += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(error),
-        }
+impl AsRawFd for Peer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.stream.as_raw_fd()
     }
-    Ok(true)
-}
-
-fn closed() -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")
 }
 
 /// Whether a system call is to be tried again.

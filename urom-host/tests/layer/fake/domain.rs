@@ -17,7 +17,7 @@ use super::{OK, Object, array, ok_if, put};
 pub static HABIT: AtomicU32 = AtomicU32::new(habit::GOOD);
 
 /// What every domain that came to run was told by all participants, in the order of their indices.
-pub static TABLES: Mutex<Vec<Vec<Told>>> = Mutex::new(Vec::new());
+pub static TABLES: Mutex<Vec<Vec<String>>> = Mutex::new(Vec::new());
 
 /// What calls that broke the rules were answered with.
 pub static ANSWERS: Mutex<Vec<DocaError>> = Mutex::new(Vec::new());
@@ -48,47 +48,11 @@ pub fn has(habit: u32) -> bool {
     HABIT.load(Ordering::SeqCst) == habit
 }
 
-/// What one participant tells of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What one participant tells of itself: the text that its `Debug` makes.
+#[derive(Debug, Default)]
 pub struct Told {
     pub ids: Vec<u64>,
     pub buffers: Vec<(u64, u64, Vec<u8>, Vec<u8>)>,
-}
-
-impl Told {
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let number =
-            |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u64).to_le_bytes());
-        number(&mut bytes, self.ids.len());
-        self.ids.iter().for_each(|id| number(&mut bytes, *id as usize));
-        number(&mut bytes, self.buffers.len());
-        for (address, length, handle, key) in &self.buffers {
-            let numbers = [*address as usize, *length as usize, handle.len(), key.len()];
-            numbers.into_iter().for_each(|one| number(&mut bytes, one));
-            bytes.extend(handle);
-            bytes.extend(key);
-        }
-        bytes
-    }
-
-    fn from_bytes(mut bytes: &[u8]) -> Told {
-        fn number(bytes: &mut &[u8]) -> u64 {
-            u64::from_le_bytes(bytes.split_off(..8).unwrap().try_into().unwrap())
-        }
-        fn blob(bytes: &mut &[u8], length: u64) -> Vec<u8> {
-            bytes.split_off(..length as usize).unwrap().to_vec()
-        }
-        let mut told = Told::default();
-        for _ in 0..number(&mut bytes) {
-            told.ids.push(number(&mut bytes));
-        }
-        for _ in 0..number(&mut bytes) {
-            let [address, length, handle, key] = [(); 4].map(|()| number(&mut bytes));
-            told.buffers.push((address, length, blob(&mut bytes, handle), blob(&mut bytes, key)));
-        }
-        told
-    }
 }
 
 /// What a context has when it is a domain's.
@@ -189,7 +153,7 @@ impl Shared {
             if has(habit::ASKS_NONSENSE) {
                 self.nonsense();
             }
-            let length = self.told.to_bytes().len() as u64;
+            let length = format!("{:?}", self.told).len() as u64;
             self.begin(length.to_le_bytes().to_vec()).check()?;
             self.phase = Phase::Lengths;
             return Ok(false);
@@ -202,13 +166,14 @@ impl Shared {
         code.check()?;
         if self.phase == Phase::Blocks {
             let length = self.block.len();
-            let table = self.blocks.chunks(length).map(Told::from_bytes).collect();
+            let told = |block| String::from_utf8_lossy(block).trim_end_matches('\0').to_owned();
+            let table = self.blocks.chunks(length).map(told).collect();
             TABLES.lock().unwrap().push(table);
             return Ok(true);
         }
         let lengths =
             self.blocks.chunks(8).map(|length| u64::from_le_bytes(length.try_into().unwrap()));
-        let mut block = self.told.to_bytes();
+        let mut block = format!("{:?}", self.told).into_bytes();
         block.resize(lengths.max().unwrap() as usize, 0);
         self.begin(block).check()?;
         self.phase = Phase::Blocks;
