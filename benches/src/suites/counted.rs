@@ -17,7 +17,7 @@ use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::processes;
 use crate::statistics::of_rounds;
-use crate::transport::{Environment, Transport};
+use crate::transport::Transport;
 
 /// The variable that says where counts go. Each launch has a directory.
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
@@ -35,14 +35,7 @@ pub(super) struct Counts {
 
 /// A part whose launches count.
 pub(super) const fn part(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
-    let environments = &[
-        Environment {
-            transport: Transport::SharedMemory,
-            variables: &[("UCX_TLS", "self,sm"), PRELOAD],
-        },
-        Environment { transport: Transport::Tcp, variables: &[("UCX_TLS", "tcp"), PRELOAD] },
-    ];
-    Part { environments, once: false, processes: 1, measure }
+    Part { variables: &[PRELOAD], ..Part::new(measure) }
 }
 
 /// Reads the counts of a process, without an allocation.

@@ -4,14 +4,13 @@ mod many_plugins;
 mod many_workers;
 
 use super::{Part, Suite};
-use crate::transport::{Environment, Transport};
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "256 workers on one daemon, 62 plugins in one worker",
     parts: &[
-        Part { environments: &[SHORT_STARTS], ..Part::once(many_workers::measure) },
-        Part { environments: &[SHORT_STARTS], ..Part::once(many_plugins::measure) },
+        Part { variables: &[SHORT_STARTS], ..Part::once(many_workers::measure) },
+        Part { variables: &[SHORT_STARTS], ..Part::once(many_plugins::measure) },
     ],
     process: None,
 };
@@ -20,7 +19,4 @@ const NAME: &str = "scale";
 
 /// UCX's hooks on memory take longer to start than all else of a worker: 0.4 s in which it yields
 /// its core. Without them UCX allocates for each message over TCP, so no other suite does without.
-const SHORT_STARTS: Environment = Environment {
-    transport: Transport::SharedMemory,
-    variables: &[("UCX_TLS", "self,sm"), ("UCX_MEM_EVENTS", "n")],
-};
+const SHORT_STARTS: (&str, &str) = ("UCX_MEM_EVENTS", "n");

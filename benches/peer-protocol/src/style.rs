@@ -1,0 +1,62 @@
+//! Kinds and styles of raw UCX workers.
+
+use urom_abi::Described;
+use zerocopy::{Immutable, IntoBytes, TryFromBytes};
+
+/// Peers of one kind are connected with each other: over shared memory a sender assumes that its
+/// peer's queue is like its own.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
+)]
+#[repr(C)]
+pub struct Kind {
+    /// Tag messages besides active messages.
+    pub tags: bool,
+    /// The kit's settings of UCX.
+    pub same_settings: bool,
+    /// Asleep while nothing comes: it serves in [`Style::AtOnce`] only.
+    pub sleeps: bool,
+}
+
+/// What one that serves does with requests, and the lengths of its messages.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
+)]
+#[repr(u8)]
+pub enum Style {
+    /// Replies when `ucp_worker_progress` has returned, as a C program does. Messages have the
+    /// lengths of DOCA's structures.
+    #[default]
+    Doca,
+    /// Replies inside of the callback that got the request, as the kit does. Messages have the
+    /// lengths of the kit's frames.
+    AtOnce,
+    /// Sends a tag message to the second endpoint for each request, then replies.
+    Forward,
+    /// Receives tag messages, and replies to the first endpoint.
+    Receive,
+}
+
+impl Style {
+    /// A request.
+    #[must_use]
+    pub const fn request(self) -> &'static [u8] {
+        match self {
+            // 16 plugin bytes with the header of a frame, behind the connection's pass.
+            Style::AtOnce => &[0x5a; 28],
+            // 16 plugin bytes with DOCA's header of 24.
+            _ => &[0x5a; 40],
+        }
+    }
+
+    /// A reply.
+    #[must_use]
+    pub const fn reply(self) -> &'static [u8] {
+        match self {
+            Style::AtOnce => &[0xa5; 28],
+            // 48 plugin bytes, the sandbox's, with DOCA's header of 32.
+            Style::Forward => &[0xa5; 80],
+            _ => &[0xa5; 48],
+        }
+    }
+}
