@@ -107,29 +107,31 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
 
 /// The commands that are written in the arguments, or in the file or input that these name.
 fn lines(args: &Args) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
-    let (lines, is_one): (Box<dyn Iterator<Item = Line>>, bool) = match &args.words[..] {
+    let repeat = |is_one: bool| match args.repeat {
+        Some(_) if !is_one => Err(usage("--repeat takes one command, as arguments")),
+        _ => Ok(()),
+    };
+    match &args.words[..] {
         [word] if word == "-" => {
-            (Box::new(line::lines(io::stdin().lock(), "standard input")), false)
+            repeat(false)?;
+            Ok(Box::new(line::lines(io::stdin().lock(), "standard input")))
         }
         [word] if word == "@" => {
-            return Err(usage("`@` names no file: write @FILE, or `-` for standard input"));
+            Err(usage("`@` names no file: write @FILE, or `-` for standard input"))
         }
         [word] if word.starts_with('@') => {
+            repeat(false)?;
             let file = &word[1..];
             let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
-            (Box::new(line::lines(BufReader::new(text), file)), false)
+            Ok(Box::new(line::lines(BufReader::new(text), file)))
         }
         words => {
             let line =
                 if words.is_empty() { Vec::new() } else { line::read(words).map_err(usage)? };
-            let is_one = line.len() <= 1;
-            (Box::new(std::iter::once(Ok((String::new(), line)))), is_one)
+            repeat(line.len() <= 1)?;
+            Ok(Box::new(std::iter::once(Ok((String::new(), line)))))
         }
-    };
-    if args.repeat.is_some() && !is_one {
-        return Err(usage("--repeat takes one command, as arguments"));
     }
-    Ok(lines)
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {
