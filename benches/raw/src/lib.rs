@@ -156,17 +156,25 @@ impl Peer {
             "it sleeps: that takes {:?}",
             Style::AtOnce
         );
+        let mut data = vec![0x5a; bytes];
         match style {
             Style::AtOnce => return self.serve_at_once(style.reply()),
-            Style::Forward => return self.forward(&vec![0x5a; bytes]),
-            Style::Receive => return self.receive(&mut vec![0; bytes]),
-            Style::Doca => {}
+            Style::Receive => {
+                while self.tag_receive(&mut data)? {
+                    self.send(style.reply());
+                }
+                return Ok(());
+            }
+            Style::Doca | Style::Forward => {}
         }
         let mut answered = self.counters.each_ref().map(|counters| counters.received.get());
         while !self.counters[0].stopped.take() {
             self.progress();
             for (to, answered) in answered.iter_mut().enumerate().take(self.endpoints.len()) {
                 while *answered < self.received(to) {
+                    if style == Style::Forward {
+                        self.tag_send(&data)?;
+                    }
                     self.send_to(to, style.reply());
                     *answered += 1;
                 }

@@ -49,10 +49,6 @@ impl Counter {
         Ok(Counter(open.with_context(|| format!("process {pid:?} does not count"))?))
     }
 
-    pub(super) fn of_this_process() -> Result<Counter> {
-        Counter::of(getpid())
-    }
-
     pub(super) fn read(&self) -> Result<Counts> {
         let mut bytes = [0; 16];
         self.0.read_exact_at(&mut bytes, 0)?;
@@ -90,7 +86,7 @@ impl Counted {
         let worker = worker(&service, &[graph.plugin()], launch.cores.worker())?;
         pin(launch.cores.host(0))?;
         let pid = processes::only_child(daemon.pid())?;
-        let counters = [Counter::of_this_process()?, Counter::of(pid)?];
+        let counters = [Counter::of(getpid())?, Counter::of(pid)?];
         Ok(Counted { graph, worker, _service: service, counters, _daemon: daemon })
     }
 
@@ -102,11 +98,10 @@ impl Counted {
             Transport::Tcp => 2_000,
         };
         let count = |trips| -> Result<[Counts; 2]> {
-            let read = || Ok([self.counters[0].read()?, self.counters[1].read()?]);
-            let before: [Counts; 2] = read()?;
+            let read = || -> Result<_> { Ok([self.counters[0].read()?, self.counters[1].read()?]) };
+            let before = read()?;
             round::kit(&self.graph, &self.worker, Work { trips, depth, single: false })?;
-            let after: Result<[Counts; 2]> = read();
-            let after = after?;
+            let after = read()?;
             Ok([0, 1].map(|side| difference(after[side], before[side])))
         };
         // Buffers grow first.

@@ -7,32 +7,15 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{Counted, NAME};
 use crate::child;
 
-/// The function whose instructions count, with all that it calls: see [`rounds`].
-const COUNTED: &str = "codec_counted_rounds";
-
-/// Calls `round` so many times, in the function that callgrind is told to count.
-pub(super) fn rounds(count: usize, mut round: impl FnMut() -> Result<()>) -> Result<()> {
-    let mut failed = None;
-    let mut once = || match round() {
-        Ok(()) => true,
-        Err(error) => {
-            failed = Some(error);
-            false
-        }
-    };
-    codec_counted_rounds(count, &mut once);
-    failed.map_or(Ok(()), Err)
-}
-
-/// Has a name that callgrind can be told.
+/// Calls `round` so many times. Has a name that callgrind can be told: the instructions of this
+/// function count, with all that it calls.
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn codec_counted_rounds(count: usize, round: &mut dyn FnMut() -> bool) {
-    for _ in 0..count {
-        if !round() {
-            return;
-        }
-    }
+pub(super) fn codec_counted_rounds(
+    count: usize,
+    round: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    (0..count).try_for_each(|_| round())
 }
 
 /// The instructions of one round.
@@ -55,7 +38,7 @@ fn collected(what: &Counted, count: usize) -> Result<u64> {
     let own = child::of_suite(NAME, &(what, count))?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    command.arg(format!("--toggle-collect={COUNTED}"));
+    command.arg("--toggle-collect=codec_counted_rounds");
     command.arg(own.get_program()).args(own.get_args());
     // The sandbox plugins in Rust and in C both use shared memory alone. With `self` as well, that
     // in C would use it to reach itself; that in Rust cannot, because it asks to be told of lost

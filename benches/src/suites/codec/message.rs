@@ -231,7 +231,7 @@ pub(super) fn run(name: &str, direction: Direction, side: Side, count: usize) ->
         Direction::Decode => (functions[1], written),
     };
     let bytes = prepared.bytes.clone();
-    callgrind::rounds(count, || prepared.call(function, length))?;
+    callgrind::codec_counted_rounds(count, &mut || prepared.call(function, length))?;
     // In C a word is the payload's address. The Rust side reads the message, and writes its own
     // bytes.
     let [encode, decode] = subject.rust;

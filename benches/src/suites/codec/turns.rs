@@ -34,7 +34,7 @@ pub(super) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Res
         }
     };
     let mut packed = vec![0u8; ROOM];
-    callgrind::rounds(turns, || {
+    callgrind::codec_counted_rounds(turns, &mut || {
         for message in &messages {
             for token in 0..commands / messages.len() {
                 plugin.give(token as u64, message)?;
