@@ -1,11 +1,29 @@
 //! Lets this program find UCX at run time where it was found at build time, and compiles what
-//! counts.
+//! counts, and the C code that generated code is compared with.
 
 use std::path::Path;
 
 fn main() {
     ucx_probe::emit_rpath();
+    // For the plugins in C; empty where the loader finds UCX by itself.
+    let ucx = ucx_probe::rpath().map(|directory| directory.display().to_string());
+    println!("cargo::rustc-env=UCX_LIBRARIES={}", ucx.unwrap_or_default());
     counts();
+    pack();
+}
+
+/// As C is compiled for use, whatever the profile of this build: the figures are of release builds.
+fn pack() {
+    cc::Build::new()
+        .file("c/pack.c")
+        .include("../tests/c")
+        .opt_level(2)
+        .warnings_into_errors(true)
+        .flag("-std=gnu11")
+        .compile("pack");
+    for file in ["c/pack.c", "../tests/c/graph_protocol.h", "../tests/c/sandbox_protocol.h"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
 }
 
 /// A shared object for the loader to put before glibc. The program is told where it is.

@@ -56,8 +56,9 @@ impl Figure {
         name: impl Into<String>,
         unit: &str,
         peer: &str,
-        [own, peers]: &[Vec<f64>; 2],
+        rounds: &[Vec<f64>],
     ) -> Option<Figure> {
+        let [own, peers] = rounds else { return None };
         let ratios: Vec<f64> = own.iter().zip(peers).map(|(own, peer)| own / peer).collect();
         let figure = Figure::new(name, unit, median(own)?).against(peer, median(peers)?);
         Some(Figure { ratio: median(&ratios), ..figure })

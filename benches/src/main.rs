@@ -8,7 +8,9 @@ mod cache_line;
 mod child;
 mod cores;
 mod distribution;
+mod driven;
 mod figure;
+mod in_c;
 mod launch;
 mod machine;
 mod processes;
@@ -26,7 +28,6 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 
 use launch::Launch;
-use machine::Machine;
 use report::Summary;
 use run::LAUNCHES;
 
@@ -99,7 +100,7 @@ fn measure(arguments: &Arguments) -> Result<Summary> {
         eprintln!("{}: {:.0} s", suite.name, start.elapsed().as_secs_f64());
     }
     let summary = Summary {
-        machine: Machine::find()?,
+        machine: machine::describe()?,
         quick: arguments.quick,
         all_suites: selected.len() == suites::SUITES.len(),
         launches,

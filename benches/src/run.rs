@@ -13,7 +13,6 @@ use crate::figure::{Figure, merge};
 use crate::launch::Launch;
 use crate::suites::Suite;
 use crate::suites::counted::COUNTS_DIRECTORY;
-use crate::transport::Environment;
 
 /// The launches of a full run, and the least of one to record.
 pub(crate) const LAUNCHES: usize = 5;
@@ -34,14 +33,12 @@ pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec
             if part.once && number > 1 {
                 continue;
             }
-            for environment in part.environments {
-                let (transport, cores) = (environment.transport, cores.clone());
-                let launch = Launch { quick, transport, cores };
+            for (transport, tls) in part.transports {
+                let launch = Launch { quick, transport: *transport, cores: cores.clone() };
                 for _ in 0..if quick { 1 } else { part.processes } {
-                    let figures = in_a_process(suite, index, environment, &launch);
-                    measured.push(figures.with_context(|| {
-                        format!("launch {number}, {}", environment.transport.name())
-                    })?);
+                    let figures = in_a_process(suite, index, tls, &launch);
+                    let about = || format!("launch {number}, {}", transport.name());
+                    measured.push(figures.with_context(about)?);
                 }
             }
         }
@@ -49,17 +46,13 @@ pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec
     Ok(merge(measured))
 }
 
-fn in_a_process(
-    suite: &Suite,
-    part: usize,
-    environment: &Environment,
-    launch: &Launch,
-) -> Result<Vec<Figure>> {
+fn in_a_process(suite: &Suite, part: usize, tls: &str, launch: &Launch) -> Result<Vec<Figure>> {
     let counts = TempDir::new()?;
     let launch = serde_json::to_string(launch)?;
     let mut command = child::own(["--launch", suite.name, &part.to_string(), &launch])?;
-    Environment::OWN.iter().for_each(|name| _ = command.env_remove(name));
-    command.envs(environment.variables.iter().copied()).env(COUNTS_DIRECTORY, counts.path());
+    command.env_remove("UCX_MEM_EVENTS").env("UCX_TLS", tls);
+    command.envs(suite.parts[part].variables.iter().copied());
+    command.env(COUNTS_DIRECTORY, counts.path());
     let mut process = Child::start(command)?;
     let figures = process.answer()?;
     process.finish()?;

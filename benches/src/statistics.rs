@@ -15,16 +15,17 @@ pub(crate) fn of_rounds(rounds: &[f64]) -> Result<f64> {
     median(rounds).context("no round was measured")
 }
 
-/// Measures `SIDES` sides `rounds` times, each round beginning with the next of them. Returns the
-/// values of each side, round by round.
-pub(crate) fn in_turns<T, const SIDES: usize>(
+/// Measures sides `0..sides` `rounds` times, each round beginning with the next of them. Returns
+/// the values of each side, round by round.
+pub(crate) fn in_turns<T>(
     rounds: usize,
+    sides: usize,
     mut measure: impl FnMut(usize) -> Result<T>,
-) -> Result<[Vec<T>; SIDES]> {
-    let mut all = [const { Vec::new() }; SIDES];
+) -> Result<Vec<Vec<T>>> {
+    let mut all: Vec<Vec<T>> = (0..sides).map(|_| Vec::new()).collect();
     for round in 0..rounds {
-        for turn in 0..SIDES {
-            let side = (round + turn) % SIDES;
+        for turn in 0..sides {
+            let side = (round + turn) % sides;
             all[side].push(measure(side)?);
         }
     }
@@ -46,7 +47,7 @@ mod tests {
     #[test]
     fn sides_take_turns_in_going_first() {
         let mut order = Vec::new();
-        let all = in_turns(3, |side| {
+        let all = in_turns(3, 3, |side| {
             order.push(side);
             Ok(side)
         });

@@ -1,4 +1,4 @@
-//! What UCX may use between processes, and the variables that say so.
+//! What UCX uses between processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,10 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
+    /// With the values of `UCX_TLS` that leave UCX nothing else.
+    pub(crate) const SHM_ALONE: (Transport, &'static str) = (Transport::SharedMemory, "self,sm");
+    pub(crate) const TCP_ALONE: (Transport, &'static str) = (Transport::Tcp, "tcp");
+
     /// Its part of figures' names.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -17,21 +21,4 @@ impl Transport {
             Transport::Tcp => "tcp",
         }
     }
-}
-
-/// The variables of a launch and of all its processes.
-#[derive(Debug)]
-pub(crate) struct Environment {
-    pub(crate) transport: Transport,
-    pub(crate) variables: &'static [(&'static str, &'static str)],
-}
-
-impl Environment {
-    pub(crate) const SHARED_MEMORY: Environment =
-        Environment { transport: Transport::SharedMemory, variables: &[("UCX_TLS", "self,sm")] };
-    pub(crate) const TCP: Environment =
-        Environment { transport: Transport::Tcp, variables: &[("UCX_TLS", "tcp")] };
-
-    /// The variables that an environment does without, unless it sets them.
-    pub(crate) const OWN: [&str; 2] = ["UCX_TLS", "UCX_MEM_EVENTS"];
 }

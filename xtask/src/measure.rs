@@ -11,16 +11,13 @@ use crate::{install, plugins, setup, shell};
 /// What to build and run.
 pub(crate) struct Measured {
     package: &'static str,
-    /// Programs that it runs: one counts instructions, one breaks processes.
+    /// Programs that it runs.
     others: &'static [&'static str],
     plugins: &'static [Purpose],
 }
 
-pub(crate) const BENCH: Measured = Measured {
-    package: "urom-bench",
-    others: &["bench-codec", "urom-faults"],
-    plugins: &Purpose::ALL,
-};
+pub(crate) const BENCH: Measured =
+    Measured { package: "urom-bench", others: &["urom-faults"], plugins: &Purpose::ALL };
 
 pub(crate) const FAULTS: Measured =
     Measured { package: "urom-faults", others: &[], plugins: &[Purpose::Use, Purpose::Tests] };

@@ -13,7 +13,6 @@ use crate::{install, plugins, ucx};
 /// Packages that are left out when the target's programs run under emulation, unless `-p` names
 /// them.
 const NOT_EMULATED: &[(&str, &str)] = &[
-    ("bench-codec", "counts instructions of this machine"),
     ("bench-peer", "measures the emulator"),
     ("bench-peers", "see bench-peer"),
     ("bench-protocol", "see bench-peer"),

@@ -1,6 +1,10 @@
 //! The commands with which the benchmark has a worker answer raw UCX messages for a while.
 
+mod style;
+
 use urom_abi::{urom_command, urom_notification};
+
+pub use style::{Kind, Style};
 
 /// Room for a UCX worker address.
 pub const ADDRESS: usize = 1024;
@@ -14,8 +18,8 @@ pub enum Command {
     Prepare {
         /// The number under which it sends to hosts.
         number: u64,
-        /// The number of its kind: its name in all other commands.
-        kind: u64,
+        /// Its kind: its name in all other commands.
+        kind: Kind,
     },
     /// Connects to another raw UCX worker. Hosts that ask are numbered in this order.
     #[urom(reply = Connected)]
@@ -25,15 +29,15 @@ pub enum Command {
         /// The number of bytes of `address` that count.
         length: u64,
         /// Of which raw UCX worker.
-        kind: u64,
+        kind: Kind,
     },
     /// Serves raw UCX, and nothing else in this worker, until the first host's stop message comes.
     #[urom(reply = Served)]
     Serve {
         /// Which raw UCX worker serves.
-        kind: u64,
-        /// The number of the style.
-        style: u64,
+        kind: Kind,
+        /// How it serves.
+        style: Style,
         /// The length of tag messages, in a style that has them.
         bytes: u64,
     },

@@ -3,13 +3,14 @@
 
 use std::cell::RefCell;
 
-use bench_protocol::{ADDRESS, Connect, Connected, Handler, Prepare, Prepared, Serve, Served};
-use bench_raw::{Kind, Peer, Style};
+use bench_protocol::{
+    ADDRESS, Connect, Connected, Handler, Kind, Prepare, Prepared, Serve, Served,
+};
+use bench_raw::Peer;
 use urom_pdk::{Context, DocaError, Error, OpenContext, Result, urom_plugin};
 
 struct BenchPeer {
-    /// By the number of their kind.
-    peers: [RefCell<Option<Peer>>; Kind::COUNT],
+    peers: RefCell<Vec<(Kind, Peer)>>,
 }
 
 fn driver(error: impl std::fmt::Display) -> Error {
@@ -18,26 +19,26 @@ fn driver(error: impl std::fmt::Display) -> Error {
 
 impl BenchPeer {
     /// Uses the peer of a kind, if it was prepared.
-    fn with<T>(&self, kind: u64, work: impl FnOnce(&mut Peer) -> Result<T>) -> Result<T> {
-        let peer = self.peers.get(kind as usize).ok_or(DocaError::INVALID_VALUE)?;
-        work(peer.borrow_mut().as_mut().ok_or(DocaError::BAD_STATE)?)
+    fn with<T>(&self, kind: Kind, work: impl FnOnce(&mut Peer) -> Result<T>) -> Result<T> {
+        let mut peers = self.peers.borrow_mut();
+        let found = peers.iter_mut().find(|(other, _)| *other == kind);
+        work(&mut found.ok_or(DocaError::BAD_STATE)?.1)
     }
 }
 
 #[urom_plugin]
 impl Handler for BenchPeer {
     fn open(_: &OpenContext) -> Result<Self> {
-        Ok(BenchPeer { peers: Default::default() })
+        Ok(BenchPeer { peers: RefCell::default() })
     }
 
     async fn prepare(&self, _: &Context, command: Prepare) -> Result<Prepared> {
-        let kind = Kind::of(command.kind).ok_or(DocaError::INVALID_VALUE)?;
-        let mut peer = self.peers[command.kind as usize].borrow_mut();
-        let peer = match &mut *peer {
-            Some(peer) => peer,
-            none => none.insert(Peer::new(command.number as usize, kind).map_err(driver)?),
-        };
-        let bytes = peer.address().map_err(driver)?;
+        let Prepare { number, kind } = command;
+        if self.with(kind, |_| Ok(())).is_err() {
+            let peer = Peer::new(number as usize, kind).map_err(driver)?;
+            self.peers.borrow_mut().push((kind, peer));
+        }
+        let bytes = self.with(kind, |peer| peer.address().map_err(driver))?;
         let mut address = [0; ADDRESS];
         address.get_mut(..bytes.len()).ok_or(DocaError::TOO_BIG)?.copy_from_slice(&bytes);
         Ok(Prepared { address, length: bytes.len() as u64 })
@@ -51,8 +52,8 @@ impl Handler for BenchPeer {
     }
 
     async fn serve(&self, _: &Context, command: Serve) -> Result<Served> {
-        let style = Style::of(command.style).ok_or(DocaError::INVALID_VALUE)?;
-        self.with(command.kind, |peer| peer.serve(style, command.bytes as usize).map_err(driver))?;
+        let Serve { kind, style, bytes } = command;
+        self.with(kind, |peer| peer.serve(style, bytes as usize).map_err(driver))?;
         Ok(Served {})
     }
 }

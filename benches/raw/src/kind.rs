@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::ptr;
 
 use anyhow::Result;
+use bench_protocol::Kind;
 use ucx_sys as sys;
 
 use crate::check;
@@ -22,54 +23,21 @@ pub const SETTINGS: [(&str, &str); 6] = [
 /// The kit's kind of shared memory. By itself UCX uses `sysv`, which these settings do not affect.
 const TRANSPORTS: (&str, &str) = ("TLS", "self,posix,cma,tcp");
 
-/// Peers of one kind are connected with each other: over shared memory a sender assumes that its
-/// peer's queue is like its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kind {
-    /// Tag messages besides active messages.
-    pub tags: bool,
-    /// The kit's [`SETTINGS`].
-    pub same_settings: bool,
-    /// Asleep while nothing comes: it serves in [`Style::AtOnce`](crate::Style::AtOnce) only.
-    pub sleeps: bool,
-}
-
-impl Kind {
-    /// The number of kinds.
-    pub const COUNT: usize = 8;
-
-    /// The kind's number in a command to a worker: below [`COUNT`](Self::COUNT).
-    #[must_use]
-    pub fn number(self) -> u64 {
-        u64::from(self.tags) + 2 * u64::from(self.same_settings) + 4 * u64::from(self.sleeps)
-    }
-
-    /// The kind of a number. `None` when there is none.
-    #[must_use]
-    pub fn of(number: u64) -> Option<Kind> {
-        let is = |bit| number & bit != 0;
-        (number < Self::COUNT as u64).then_some(Kind {
-            tags: is(1),
-            same_settings: is(2),
-            sleeps: is(4),
-        })
-    }
-
-    pub(crate) fn context(self) -> Result<sys::ucp_context_h> {
-        // SAFETY: a C structure of integers and pointers, for which zero is a value.
-        let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
-        let tags = if self.tags { sys::UCP_FEATURE_TAG } else { 0 };
-        params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
-        let wakeup = if self.sleeps { sys::UCP_FEATURE_WAKEUP } else { 0 };
-        params.features = u64::from(sys::UCP_FEATURE_AM | tags | wakeup);
-        let config = self.same_settings.then(Config::with_settings).transpose()?;
-        let config = config.as_ref().map_or(ptr::null_mut(), |config| config.0);
-        let mut context = ptr::null_mut();
-        // SAFETY: the parameters say which field is set; a null configuration is the environment's,
-        // and another is live.
-        check("ucp_init", unsafe { sys::ucp_init(&params, config, &mut context) })?;
-        Ok(context)
-    }
+/// Initializes UCX with the features and settings of a kind.
+pub(crate) fn context(kind: Kind) -> Result<sys::ucp_context_h> {
+    // SAFETY: a C structure of integers and pointers, for which zero is a value.
+    let mut params: sys::ucp_params_t = unsafe { std::mem::zeroed() };
+    let tags = if kind.tags { sys::UCP_FEATURE_TAG } else { 0 };
+    let wakeup = if kind.sleeps { sys::UCP_FEATURE_WAKEUP } else { 0 };
+    params.field_mask = u64::from(sys::UCP_PARAM_FIELD_FEATURES);
+    params.features = u64::from(sys::UCP_FEATURE_AM | tags | wakeup);
+    let config = kind.same_settings.then(Config::with_settings).transpose()?;
+    let config = config.as_ref().map_or(ptr::null_mut(), |config| config.0);
+    let mut context = ptr::null_mut();
+    // SAFETY: the parameters say which field is set; a null configuration is the environment's, and
+    // another is live.
+    check("ucp_init", unsafe { sys::ucp_init(&params, config, &mut context) })?;
+    Ok(context)
 }
 
 /// A configuration that is freed on every path.
@@ -97,18 +65,5 @@ impl Drop for Config {
     fn drop(&mut self) {
         // SAFETY: from `ucp_config_read`, released once.
         unsafe { sys::ucp_config_release(self.0) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_has_a_number_of_its_own() {
-        for number in 0..Kind::COUNT as u64 {
-            assert_eq!(Kind::of(number).map(Kind::number), Some(number));
-        }
-        assert_eq!(Kind::of(Kind::COUNT as u64), None);
     }
 }

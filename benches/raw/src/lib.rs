@@ -6,7 +6,6 @@
 mod asleep;
 mod callbacks;
 mod kind;
-mod style;
 mod tag;
 
 use std::ptr;
@@ -17,8 +16,8 @@ use anyhow::{Result, ensure};
 use ucx_sys as sys;
 
 use self::callbacks::{Counters, receive, send};
-pub use kind::{Kind, SETTINGS};
-pub use style::Style;
+pub use bench_protocol::{Kind, Style};
+pub use kind::SETTINGS;
 
 /// Ends [`Peer::serve`] at the other end.
 pub const STOP: &[u8] = &[0; 1];
@@ -56,7 +55,7 @@ impl Peer {
     pub fn new(number: usize, kind: Kind) -> Result<Peer> {
         ensure!(number < MOST, "peer {number} is one too many: there may be {MOST}");
         let mut peer = Peer {
-            context: kind.context()?,
+            context: kind::context(kind)?,
             worker: ptr::null_mut(),
             sleeps: kind.sleeps,
             slept: Arc::default(),
@@ -157,17 +156,25 @@ impl Peer {
             "it sleeps: that takes {:?}",
             Style::AtOnce
         );
+        let mut data = vec![0x5a; bytes];
         match style {
             Style::AtOnce => return self.serve_at_once(style.reply()),
-            Style::Forward => return self.forward(&vec![0x5a; bytes]),
-            Style::Receive => return self.receive(&mut vec![0; bytes]),
-            Style::Doca => {}
+            Style::Receive => {
+                while self.tag_receive(&mut data)? {
+                    self.send(style.reply());
+                }
+                return Ok(());
+            }
+            Style::Doca | Style::Forward => {}
         }
         let mut answered = self.counters.each_ref().map(|counters| counters.received.get());
         while !self.counters[0].stopped.take() {
             self.progress();
             for (to, answered) in answered.iter_mut().enumerate().take(self.endpoints.len()) {
                 while *answered < self.received(to) {
+                    if style == Style::Forward {
+                        self.tag_send(&data)?;
+                    }
                     self.send_to(to, style.reply());
                     *answered += 1;
                 }
@@ -233,9 +240,13 @@ mod tests {
 
     const SPINNING: [Style; 2] = [Style::Doca, Style::AtOnce];
 
+    fn kinds(sleeps: bool) -> [Kind; 4] {
+        [0, 1, 2, 3].map(|bits| Kind { tags: bits & 1 > 0, same_settings: bits & 2 > 0, sleeps })
+    }
+
     #[test]
     fn requests_of_several_are_answered_until_the_first_says_stop() {
-        (0..Kind::COUNT as u64).filter_map(Kind::of).filter(|kind| !kind.sleeps).for_each(several);
+        kinds(false).into_iter().for_each(several);
     }
 
     fn several(kind: Kind) {
@@ -273,7 +284,7 @@ mod tests {
 
     #[test]
     fn one_that_sleeps_is_woken_by_each_request_and_by_the_stop() {
-        (0..Kind::COUNT as u64).filter_map(Kind::of).filter(|kind| kind.sleeps).for_each(asleep);
+        kinds(true).into_iter().for_each(asleep);
     }
 
     fn asleep(kind: Kind) {
@@ -309,14 +320,6 @@ mod tests {
             host.progress();
         }
         server.join().unwrap();
-    }
-
-    #[test]
-    fn every_style_has_a_number_of_its_own() {
-        for (number, style) in Style::ALL.into_iter().enumerate() {
-            assert_eq!((Style::of(number as u64), style.number()), (Some(style), number as u64));
-        }
-        assert_eq!(Style::of(Style::ALL.len() as u64), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ucx_sys as sys;
 
-use crate::{Peer, Style, check};
+use crate::{Peer, check};
 
 /// Any tag does: nobody else sends any.
 const TAG: u64 = 7;
@@ -15,32 +15,8 @@ struct Pending<'a> {
 }
 
 impl Peer {
-    /// Answers each request by sending `bytes` to the second endpoint and a reply to the first,
-    /// until the stop comes. Spins.
-    pub(crate) fn forward(&self, bytes: &[u8]) -> Result<()> {
-        let mut answered = self.counters[0].received.get();
-        while !self.counters[0].stopped.take() {
-            self.progress();
-            while answered < self.counters[0].received.get() {
-                self.tag_send(bytes)?;
-                self.send(Style::Forward.reply());
-                answered += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Receives into `room` and replies to the first endpoint, again and again, until the stop
-    /// comes. Yields while nothing comes, because it may share its core with the host.
-    pub(crate) fn receive(&self, room: &mut [u8]) -> Result<()> {
-        while self.tag_receive(room)? {
-            self.send(Style::Receive.reply());
-        }
-        Ok(())
-    }
-
     /// Sends to the second endpoint, and waits until the bytes may be changed again.
-    fn tag_send(&self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn tag_send(&self, bytes: &[u8]) -> Result<()> {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
         let (endpoint, data) = (self.endpoints[1], bytes.as_ptr().cast());
@@ -53,8 +29,9 @@ impl Peer {
         Ok(())
     }
 
-    /// Receives into `room`. False when the stop came in place of a message.
-    fn tag_receive(&self, room: &mut [u8]) -> Result<bool> {
+    /// Receives into `room`. False when the stop came instead of a message. Yields while nothing
+    /// comes, because it may share its core with the host.
+    pub(crate) fn tag_receive(&self, room: &mut [u8]) -> Result<bool> {
         // SAFETY: a C structure of integers and pointers, for which zero is a value.
         let param: sys::ucp_request_param_t = unsafe { std::mem::zeroed() };
         let (worker, data, any) = (self.worker, room.as_mut_ptr().cast(), u64::MAX);

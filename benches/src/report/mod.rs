@@ -98,7 +98,6 @@ mod tests {
     use super::*;
     use crate::distribution::Recorder;
     use crate::figure::Figure;
-    use crate::machine::Machine;
 
     const ROUND_TRIP: &str = "loopback/round-trip/shm/uromd/1-host/1";
 
@@ -114,7 +113,7 @@ mod tests {
             Figure::new(name, "/s", depth * 1e6).against("raw UCX", depth * 2e6)
         };
         Summary {
-            machine: Machine::find().unwrap(),
+            machine: String::new(),
             quick: false,
             all_suites: true,
             launches: 5,

@@ -159,26 +159,23 @@ fn curves<'a>(
     x: (&'a str, &'a str),
     y: (&'a str, &'a str),
 ) -> Vec<Plot<'a>> {
-    let mut families: Vec<(&str, Vec<(f64, &Figure)>)> = Vec::new();
-    for figure in figures.iter().filter(|f| starts.iter().any(|start| f.name.starts_with(start))) {
-        let Some((name, last)) = figure.name.rsplit_once('/') else { continue };
-        let Ok(at) = last.parse() else { continue };
-        match families.iter_mut().find(|family| family.0 == name) {
-            Some(family) => family.1.push((at, figure)),
-            None => families.push((name, vec![(at, figure)])),
-        }
-    }
-    let plots = families.into_iter().map(|(title, mut members)| {
-        members.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let of_peers = members.iter().filter_map(|(at, f)| Some((*at, f.peer.as_ref()?.value)));
-        let peer = members.iter().find_map(|(_, figure)| Some(&*figure.peer.as_ref()?.name));
-        let kit = members.iter().map(|(at, figure)| (*at, figure.value)).collect();
-        let ratios = members.iter().filter_map(|(at, figure)| {
+    let member = |figure: &'a Figure| {
+        let (family, last) = figure.name.rsplit_once('/')?;
+        let is_wanted = starts.iter().any(|start| figure.name.starts_with(start));
+        last.parse().ok().filter(|_| is_wanted).map(|at: f64| (family, at, figure))
+    };
+    let mut members: Vec<_> = figures.iter().filter_map(member).collect();
+    members.sort_by(|a, b| a.0.cmp(b.0).then(a.1.total_cmp(&b.1)));
+    let plots = members.chunk_by(|a, b| a.0 == b.0).map(|members| {
+        let of_peers = members.iter().filter_map(|(_, at, f)| Some((*at, f.peer.as_ref()?.value)));
+        let peer = members.iter().find_map(|(_, _, figure)| Some(&*figure.peer.as_ref()?.name));
+        let kit = members.iter().map(|(_, at, figure)| (*at, figure.value)).collect();
+        let ratios = members.iter().filter_map(|(_, at, figure)| {
             Some(format!("{}: {} x", quantity(*at, x.1), plain(figure.ratio?)))
         });
         let caption = format!("kit over peer: {}", ratios.collect::<Vec<_>>().join(", "));
         let sides = vec![(peer.unwrap_or("peer"), PEER, of_peers.collect()), ("kit", KIT, kit)];
-        Plot { title, x, y, filled: false, sides, caption }
+        Plot { title: members[0].0, x, y, filled: false, sides, caption }
     });
     plots.collect()
 }

@@ -61,7 +61,7 @@ fn sandbox(launch: &Launch) -> Result<Vec<Figure>> {
     let pid = processes::only_child(daemon.pid())?;
     let receiver = worker(&service, &[sandbox.plugin()], launch.cores.host(1))?;
     let other = processes::children(daemon.pid())?.into_iter().find(|child| *child != pid);
-    let (host, at_sender) = (Counter::of_this_process()?, Counter::of(pid)?);
+    let (host, at_sender) = (Counter::of(rustix::process::getpid())?, Counter::of(pid)?);
     let at_receiver = Counter::of(other.context("the daemon has two workers")?)?;
     let pair = Pair::of(&service, sender, receiver)?;
     pin(launch.cores.host(0))?;

@@ -17,7 +17,7 @@ use crate::figure::Figure;
 use crate::launch::{Daemon, Launch, worker};
 use crate::processes;
 use crate::statistics::of_rounds;
-use crate::transport::{Environment, Transport};
+use crate::transport::Transport;
 
 /// The variable that says where counts go. Each launch has a directory.
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
@@ -35,14 +35,7 @@ pub(super) struct Counts {
 
 /// A part whose launches count.
 pub(super) const fn part(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
-    let environments = &[
-        Environment {
-            transport: Transport::SharedMemory,
-            variables: &[("UCX_TLS", "self,sm"), PRELOAD],
-        },
-        Environment { transport: Transport::Tcp, variables: &[("UCX_TLS", "tcp"), PRELOAD] },
-    ];
-    Part { environments, once: false, processes: 1, measure }
+    Part { variables: &[PRELOAD], ..Part::new(measure) }
 }
 
 /// Reads the counts of a process, without an allocation.
@@ -54,10 +47,6 @@ impl Counter {
         let file = Path::new(&directory).join(pid.as_raw_nonzero().to_string());
         let open = File::open(&file);
         Ok(Counter(open.with_context(|| format!("process {pid:?} does not count"))?))
-    }
-
-    pub(super) fn of_this_process() -> Result<Counter> {
-        Counter::of(getpid())
     }
 
     pub(super) fn read(&self) -> Result<Counts> {
@@ -97,7 +86,7 @@ impl Counted {
         let worker = worker(&service, &[graph.plugin()], launch.cores.worker())?;
         pin(launch.cores.host(0))?;
         let pid = processes::only_child(daemon.pid())?;
-        let counters = [Counter::of_this_process()?, Counter::of(pid)?];
+        let counters = [Counter::of(getpid())?, Counter::of(pid)?];
         Ok(Counted { graph, worker, _service: service, counters, _daemon: daemon })
     }
 
@@ -109,11 +98,10 @@ impl Counted {
             Transport::Tcp => 2_000,
         };
         let count = |trips| -> Result<[Counts; 2]> {
-            let read = || Ok([self.counters[0].read()?, self.counters[1].read()?]);
-            let before: [Counts; 2] = read()?;
+            let read = || -> Result<_> { Ok([self.counters[0].read()?, self.counters[1].read()?]) };
+            let before = read()?;
             round::kit(&self.graph, &self.worker, Work { trips, depth, single: false })?;
-            let after: Result<[Counts; 2]> = read();
-            let after = after?;
+            let after = read()?;
             Ok([0, 1].map(|side| difference(after[side], before[side])))
         };
         // Buffers grow first.

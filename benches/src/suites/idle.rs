@@ -58,7 +58,7 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     };
     // Raw UCX has the worker's thread meanwhile.
     let raw = |number| -> Result<u64> {
-        let serve = bench.task_serve(&worker, kind.number(), Style::AtOnce.number(), 0).submit()?;
+        let serve = bench.task_serve(&worker, kind, Style::AtOnce, 0).submit()?;
         // The command may still wait to leave.
         worker.engine().progress();
         let time = after_a_pause(number, || peer.round_trip_asleep());

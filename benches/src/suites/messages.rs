@@ -41,13 +41,12 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 
 /// The share of commands whose message UCX has when the call that submits them returns.
 fn sent_at_once(counted: &Counted) -> Result<f64> {
-    let sent = || Ok(counted.counters[0].read()?.messages);
+    let sent = || -> Result<f64> { Ok(counted.counters[0].read()?.messages) };
     let mut at_once = 0;
     for data in 0..SINGLES {
-        let before: f64 = sent()?;
+        let before = sent()?;
         let task = counted.graph.task_loopback(&counted.worker, data).submit()?;
-        let after: Result<f64> = sent();
-        at_once += u64::from(after? == before + 1.0);
+        at_once += u64::from(sent()? == before + 1.0);
         let done = task.wait()?;
         ensure!(done.data == data, "sent {data}, got {}", done.data);
     }

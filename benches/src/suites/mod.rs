@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 
 use crate::figure::Figure;
 use crate::launch::Launch;
-use crate::transport::Environment;
+use crate::transport::Transport;
 
 pub(crate) struct Suite {
     /// Its name on the command line, and the beginning of its figures' names.
@@ -32,8 +32,10 @@ pub(crate) struct Suite {
 }
 
 pub(crate) struct Part {
-    /// One launch for each.
-    pub(crate) environments: &'static [Environment],
+    /// One launch for each, with its value of `UCX_TLS`.
+    pub(crate) transports: &'static [(Transport, &'static str)],
+    /// More variables of the launches and of all their processes.
+    pub(crate) variables: &'static [(&'static str, &'static str)],
     /// Measured in the first launch only.
     pub(crate) once: bool,
     /// The processes in each launch.
@@ -44,14 +46,14 @@ pub(crate) struct Part {
 impl Part {
     /// Measured over shared memory and TCP, in each launch.
     pub(crate) const fn new(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
-        let environments = &[Environment::SHARED_MEMORY, Environment::TCP];
-        Part { environments, once: false, processes: 1, measure }
+        let transports = &[Transport::SHM_ALONE, Transport::TCP_ALONE];
+        Part { transports, variables: &[], once: false, processes: 1, measure }
     }
 
     /// Measured in one process of the run: counts, and what takes long.
     pub(crate) const fn once(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
-        let environments = &[Environment::SHARED_MEMORY];
-        Part { environments, once: true, processes: 1, measure }
+        let transports = &[Transport::SHM_ALONE];
+        Part { transports, once: true, ..Part::new(measure) }
     }
 }
 

@@ -43,18 +43,13 @@ enum Side {
     Threads,
 }
 
-const SIDES: [Side; 3] = [Side::Kit, Side::Tonic, Side::Threads];
-
-impl Side {
-    /// Its part of figures' names, and what a reader sees.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Side::Kit => ("kit", "kit"),
-            Side::Tonic => ("tonic", "tonic unary call over TCP"),
-            Side::Threads => ("threads", "two threads that wake each other"),
-        }
-    }
-}
+/// Each with its part of figures' names, and what a reader sees.
+const SIDES: [(Side, &str, &str); 3] = [
+    (Side::Kit, "kit", "kit"),
+    (Side::Tonic, "tonic", TONIC),
+    (Side::Threads, "threads", "two threads that wake each other"),
+];
+const TONIC: &str = "tonic unary call over TCP";
 
 /// The server, pinned to the worker's core, which its arguments say.
 fn serve(core: &str) -> Result<()> {
@@ -74,8 +69,31 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     pin(launch.cores.host(0))?;
     let tonic = tonic_echo::Client::at(address.parse()?)?;
     let mut party = Party { graph, worker, tonic, sleeper };
-    let mut figures = party.spinning(launch)?;
-    figures.extend(party.asleep(launch)?);
+    let transport = launch.transport.name();
+    let mut figures = Vec::new();
+    for (how, sides, note) in [
+        (
+            "spinning",
+            &SIDES[..2],
+            "the kit polls at both ends; the peer sleeps in the kernel, as it always does",
+        ),
+        (
+            "asleep",
+            &SIDES,
+            "both ends sleep before each round trip, and the worker has to be woken",
+        ),
+    ] {
+        let medians = party.rounds(launch, sides, how == "asleep")?;
+        for ((_, name, about), peer) in sides.iter().zip(&medians).skip(1) {
+            let figure = Figure::new(format!("{NAME}/{name}/{transport}-{how}"), "ns", medians[0]);
+            figures.push(figure.against(about, *peer).note(note));
+        }
+        if let [_, tonic, threads] = medians[..] {
+            let name = format!("{NAME}/threads-against-tonic/{transport}-{how}");
+            let note = "the two threads in the kit's place: the best of any service that sleeps";
+            figures.push(Figure::new(name, "ns", threads).against(TONIC, tonic).note(note));
+        }
+    }
     Ok(figures)
 }
 
@@ -87,49 +105,24 @@ struct Party {
 }
 
 impl Party {
-    fn spinning(&mut self, launch: &Launch) -> Result<Vec<Figure>> {
-        // Without the threads.
-        let [kit, peers @ ..] = self.rounds::<2>(launch, false)?;
-        let note = "the kit polls at both ends; the peer sleeps in the kernel, as it always does";
-        let pairs = SIDES[1..].iter().zip(peers);
-        Ok(pairs
-            .map(|(side, each)| figure(launch, *side, "spinning", kit, each).note(note))
-            .collect())
-    }
-
-    fn asleep(&mut self, launch: &Launch) -> Result<Vec<Figure>> {
-        let [kit, peers @ ..] = self.rounds::<3>(launch, true)?;
-        let note = "both ends sleep before each round trip, and the worker has to be woken";
-        let pairs = SIDES[1..].iter().zip(peers);
-        let mut figures: Vec<_> = pairs
-            .map(|(side, each)| figure(launch, *side, "asleep", kit, each).note(note))
-            .collect();
-        let [tonic, threads] = peers;
-        let name = format!("{NAME}/threads-against-tonic/{}-asleep", launch.transport.name());
-        let floor = Figure::new(name, "ns", threads).against(Side::Tonic.names().1, tonic);
-        figures.push(
-            floor.note("the two threads in the kit's place: the best of any service that sleeps"),
-        );
-        Ok(figures)
-    }
-
-    /// Nanoseconds of a round trip of the first sides, all of them in turns.
-    fn rounds<const N: usize>(&mut self, launch: &Launch, asleep: bool) -> Result<[f64; N]> {
-        let mut trips = [0; N];
-        for (side, trips) in SIDES.into_iter().zip(&mut trips) {
+    /// Nanoseconds of a round trip of each side: the medians of rounds in turns.
+    fn rounds(
+        &mut self,
+        launch: &Launch,
+        sides: &[(Side, &str, &str)],
+        asleep: bool,
+    ) -> Result<Vec<f64>> {
+        let mut trips = Vec::new();
+        for (side, ..) in sides {
             // Pauses are not measured, but are part of a round's length.
             let begin = Instant::now();
-            self.round(side, 20, asleep)?;
+            self.round(*side, 20, asleep)?;
             let each = begin.elapsed().as_nanos() as f64 / 20.0;
-            *trips = launch.trips(each, 20).min(1_000_000);
+            trips.push(launch.trips(each, 20).min(1_000_000));
         }
-        let rounds =
-            in_turns::<_, N>(launch.rounds(), |side| self.round(SIDES[side], trips[side], asleep))?;
-        let mut medians = [0.0; N];
-        for (rounds, median) in rounds.iter().zip(&mut medians) {
-            *median = of_rounds(rounds)?;
-        }
-        Ok(medians)
+        let round = |side: usize| self.round(sides[side].0, trips[side], asleep);
+        let rounds = in_turns(launch.rounds(), sides.len(), round)?;
+        rounds.iter().map(|rounds| of_rounds(rounds)).collect()
     }
 
     /// Nanoseconds of a trip, pauses apart.
@@ -177,10 +170,4 @@ impl Party {
         ensure!(done.data == DATA, "sent {DATA}, got {}", done.data);
         Ok(())
     }
-}
-
-fn figure(launch: &Launch, side: Side, how: &str, kit: f64, peer: f64) -> Figure {
-    let (name, about) = side.names();
-    let name = format!("{NAME}/{name}/{}-{how}", launch.transport.name());
-    Figure::new(name, "ns", kit).against(about, peer)
 }

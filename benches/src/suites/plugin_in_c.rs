@@ -3,7 +3,6 @@
 //! memory differ by more than the plugins do.
 
 use anyhow::{Context, Result, ensure};
-use bench_codec::in_c;
 use graph_protocol::{Client, Protocol};
 use urom_abi::protocol::Protocol as _;
 use urom_host::{Host, Worker};
@@ -13,6 +12,7 @@ use super::loopback::round::{self, Work};
 use super::{Part, Suite};
 use crate::cores::pin;
 use crate::figure::Figure;
+use crate::in_c;
 use crate::launch::{DEPTH, Daemon, Launch, worker};
 use crate::statistics::in_turns;
 
@@ -41,12 +41,10 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let clients = [&in_rust, &in_c];
     let mut figures = Vec::new();
     for (what, depth) in [("round-trip", 1), ("in-flight", DEPTH)] {
-        let mut trips = [0; 2];
-        for (client, trips) in clients.iter().zip(&mut trips) {
-            *trips = launch.trips(each(client, &worker, 1_000, depth)?, 1_000);
-        }
+        let trips = |client| Ok(launch.trips(each(client, &worker, 1_000, depth)?, 1_000));
+        let trips: Vec<u64> = clients.into_iter().map(trips).collect::<Result<_>>()?;
         let rounds =
-            in_turns(launch.rounds(), |side| each(clients[side], &worker, trips[side], depth))?;
+            in_turns(launch.rounds(), 2, |side| each(clients[side], &worker, trips[side], depth))?;
         let name = format!("{NAME}/{what}/{}/{depth}", launch.transport.name());
         let figure = Figure::in_turns(name, "ns", "plugin in C", &rounds);
         figures.push(figure.context("no round was measured")?);

@@ -23,20 +23,14 @@ use crate::cores::pin;
 use crate::figure::Figure;
 use crate::launch::{Launch, worker};
 use crate::statistics::{in_turns, of_rounds};
-use crate::transport::{Environment, Transport};
+use crate::transport::Transport;
 
 pub(crate) const SUITE: Suite = Suite {
     name: NAME,
     about: "messages through the sandbox plugin against raw UCX tag messages",
     parts: &[Part {
         // UCX may use TCP besides shared memory, as at a user's, and does not.
-        environments: &[
-            Environment {
-                transport: Transport::SharedMemory,
-                variables: &[("UCX_TLS", "self,sm,tcp")],
-            },
-            Environment::TCP,
-        ],
+        transports: &[(Transport::SharedMemory, "self,sm,tcp"), Transport::TCP_ALONE],
         ..Part::new(measure)
     }],
     process: None,
@@ -94,16 +88,14 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for size in REGISTERED {
         let sides = [Side::Registered, Side::RawRegistered];
-        figures.extend(party.measure(launch, sides, size).with_context(|| size.to_string())?);
+        figures.extend(party.measure(launch, &sides, size).with_context(|| size.to_string())?);
     }
     // Last: for a second, a worker that finds a busy process on its core sleeps instead of
     // yielding, and the host is busy while it sends inline.
     for size in INLINE {
-        let measured = if (launch.transport, size) == SAME_SETTINGS {
-            party.measure(launch, [Side::Inline, Side::RawInline, Side::RawSameSettings], size)
-        } else {
-            party.measure(launch, [Side::Inline, Side::RawInline], size)
-        };
+        let sides = [Side::Inline, Side::RawInline, Side::RawSameSettings];
+        let count = if (launch.transport, size) == SAME_SETTINGS { 3 } else { 2 };
+        let measured = party.measure(launch, &sides[..count], size);
         figures.extend(measured.with_context(|| size.to_string())?);
     }
     if receiver == host {
@@ -151,12 +143,7 @@ impl Side {
 
 impl Party {
     /// All sides in turns: the kit's, then its peers.
-    fn measure<const SIDES: usize>(
-        &self,
-        launch: &Launch,
-        sides: [Side; SIDES],
-        size: usize,
-    ) -> Result<Vec<Figure>> {
+    fn measure(&self, launch: &Launch, sides: &[Side], size: usize) -> Result<Vec<Figure>> {
         // As many messages as a round has time for, measured with the first few.
         let first = Instant::now();
         self.round(sides[0], size, 1)?;
@@ -164,8 +151,8 @@ impl Party {
         self.round(sides[0], size, 1)?;
         let each = start.elapsed().min(first.elapsed() / 2).as_nanos() as f64;
         let messages = launch.trips(each, sides[0].counts()[1] as u64).min(100) as usize;
-        let rounds =
-            in_turns::<_, SIDES>(launch.rounds(), |side| self.round(sides[side], size, messages))?;
+        let round = |side: usize| self.round(sides[side], size, messages);
+        let rounds = in_turns(launch.rounds(), sides.len(), round)?;
         let kit = of_rounds(&rounds[0])?;
         let peers = sides.iter().zip(&rounds).skip(1).map(|(side, rounds)| {
             let (what, peer) = side.names();
@@ -244,9 +231,8 @@ impl Party {
         kind: Kind,
         size: usize,
     ) -> Result<[urom_host::Completion<bench_protocol::Served>; 2]> {
-        let serve = |worker, style: Style| {
-            self.bench.task_serve(worker, kind.number(), style.number(), size as u64).submit()
-        };
+        let serve =
+            |worker, style| self.bench.task_serve(worker, kind, style, size as u64).submit();
         let serving = [
             serve(&self.pair.sender, Style::Forward)?,
             serve(&self.pair.receiver, Style::Receive)?,

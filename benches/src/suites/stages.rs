@@ -8,7 +8,6 @@
 use std::hint::spin_loop;
 
 use anyhow::{Context, Result, ensure};
-use bench_codec::driven::{Plugin, ROOM};
 use bench_raw::Style;
 use urom_tests::built;
 
@@ -16,6 +15,7 @@ use super::loopback::host::Party;
 use super::loopback::round::{Side, Work, now};
 use super::{Part, Suite};
 use crate::distribution::{Distribution, Recorder};
+use crate::driven::{Plugin, ROOM};
 use crate::figure::Figure;
 use crate::launch::Launch;
 use crate::statistics::{in_turns, of_rounds};
@@ -49,8 +49,9 @@ fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut party = Party::of(launch, &daemon)?;
     let work = Work { trips: samples, depth: 1, single: false };
     let sides = [Side::Raw, Side::RawAtOnce, Side::Kit];
-    let rounds: [Vec<f64>; 3] =
-        in_turns(launch.rounds(), |side| Ok(party.whole_round(sides[side], work)?.each(samples)))?;
+    let rounds = in_turns(launch.rounds(), 3, |side| {
+        Ok(party.whole_round(sides[side], work)?.each(samples))
+    })?;
     let (raw, at_once, kit) =
         (of_rounds(&rounds[0])?, of_rounds(&rounds[1])?, of_rounds(&rounds[2])?);
     let [build, submit, take] = kit_steps(&party, samples, patience(kit))?;

@@ -41,16 +41,11 @@ struct Batch {
     commands: Vec<(usize, Request)>,
 }
 
-/// Where commands are written.
-enum Source<'a> {
-    Raw(&'a str),
-    Line(Vec<Written>),
-    File(&'a str),
-    Input,
-}
+/// A line's commands, and where it is: see [`Batch`].
+type Line = Result<(String, Vec<Written>)>;
 
 pub(crate) fn run(args: &Args) -> Result<u8> {
-    let source = source(args)?;
+    let lines = lines(args)?;
     let count = args.workers.unwrap_or(1);
     let ids = match args.worker {
         Some(first) => crew::ids(first, count).map_err(usage)?,
@@ -59,32 +54,25 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     let target = Target::find(&args.plugin, args.service.is_some())?;
     let call = Call { args, plugin: &target.name };
     let described = || target.protocol(args.protocol.as_deref());
-    let protocol = match source {
+    let protocol = match args.raw {
         // A description is optional: bytes are given because there is none.
-        Source::Raw(_) if args.protocol.is_none() => described().ok(),
+        Some(_) if args.protocol.is_none() => described().ok(),
         _ => Some(described()?),
     };
-    let batch = |line: Result<(String, Vec<Written>)>| {
+    let batch = |line: Line| {
         let (place, line) = line?;
         call.batch(protocol.context("nothing describes the commands")?, place, line)
     };
     // All commands that are known are checked before anything is sent.
-    let mut known = Vec::new();
-    let mut input = None;
-    match source {
-        Source::Raw(raw) => {
-            let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
-            let commands = vec![(0, Request::raw(bytes, protocol))];
-            known.push(Batch { place: String::new(), commands });
-        }
-        Source::Line(line) => known.push(batch(Ok((String::new(), line)))?),
-        Source::File(file) => {
-            let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
-            known = line::lines(BufReader::new(text), file).map(batch).collect::<Result<_>>()?;
-        }
-        Source::Input => {
-            input = Some(line::lines(io::stdin().lock(), "standard input").map(batch));
-        }
+    let (mut known, mut input) = (Vec::new(), None);
+    if let Some(raw) = &args.raw {
+        let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
+        let commands = vec![(0, Request::raw(bytes, protocol))];
+        known.push(Batch { place: String::new(), commands });
+    } else if args.words == ["-"] {
+        input = Some(lines.map(batch));
+    } else {
+        known = lines.map(batch).collect::<Result<_>>()?;
     }
     let service = connect(args, &target)?;
     // Bytes may be for any version of the plugin.
@@ -117,22 +105,33 @@ pub(crate) fn run(args: &Args) -> Result<u8> {
     Ok(code)
 }
 
-fn source(args: &Args) -> Result<Source<'_>> {
-    if let Some(raw) = &args.raw {
-        return Ok(Source::Raw(raw));
-    }
-    let source = match args.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Source::Line(Vec::new()),
-        ["-"] => Source::Input,
-        ["@"] => return Err(usage("`@` names no file: write @FILE, or `-` for standard input")),
-        [word] if word.starts_with('@') => Source::File(&word[1..]),
-        _ => Source::Line(line::read(&args.words).map_err(usage)?),
+/// The commands that are written in the arguments, or in the file or input that these name.
+fn lines(args: &Args) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
+    let repeat = |is_one: bool| match args.repeat {
+        Some(_) if !is_one => Err(usage("--repeat takes one command, as arguments")),
+        _ => Ok(()),
     };
-    let is_many = !matches!(&source, Source::Line(line) if line.len() <= 1);
-    if args.repeat.is_some() && is_many {
-        return Err(usage("--repeat takes one command, as arguments"));
+    match &args.words[..] {
+        [word] if word == "-" => {
+            repeat(false)?;
+            Ok(Box::new(line::lines(io::stdin().lock(), "standard input")))
+        }
+        [word] if word == "@" => {
+            Err(usage("`@` names no file: write @FILE, or `-` for standard input"))
+        }
+        [word] if word.starts_with('@') => {
+            repeat(false)?;
+            let file = &word[1..];
+            let text = File::open(file).with_context(|| format!("cannot read {file}"))?;
+            Ok(Box::new(line::lines(BufReader::new(text), file)))
+        }
+        words => {
+            let line =
+                if words.is_empty() { Vec::new() } else { line::read(words).map_err(usage)? };
+            repeat(line.len() <= 1)?;
+            Ok(Box::new(std::iter::once(Ok((String::new(), line)))))
+        }
     }
-    Ok(source)
 }
 
 fn connect(args: &Args, target: &Target) -> Result<Service> {

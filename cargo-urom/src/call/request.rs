@@ -6,7 +6,7 @@ use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
 use urom_host::{Answer, Plugin, RawCompletion, Worker};
 
-use crate::message::{self, Assignment, Decoded};
+use crate::message::{self, Assignment, Decoded, Encoded};
 
 #[derive(Debug)]
 pub(super) struct Request {
@@ -14,12 +14,8 @@ pub(super) struct Request {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) remarks: Vec<String>,
-    described: Option<Described>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Described {
-    protocol: &'static Protocol,
+    /// What describes the answer, if anything does.
+    protocol: Option<&'static Protocol>,
     /// The command, unless it was given as bytes that are none.
     command: Option<&'static Variant>,
 }
@@ -39,22 +35,16 @@ impl Request {
         fields: &[Assignment],
     ) -> Result<Request, String> {
         let command = message::command(&protocol.commands, command)?;
-        let encoded = message::encode(&protocol.commands, command, fields)?;
-        let described = Some(Described { protocol, command: Some(command) });
-        Ok(Request {
-            name: command.name.to_owned(),
-            bytes: encoded.bytes,
-            remarks: encoded.remarks,
-            described,
-        })
+        let Encoded { bytes, remarks } = message::encode(&protocol.commands, command, fields)?;
+        let name = command.name.to_owned();
+        Ok(Request { name, bytes, remarks, protocol: Some(protocol), command: Some(command) })
     }
 
     /// A command as bytes. A protocol, if one is known, is for the answer.
     pub(super) fn raw(bytes: Vec<u8>, protocol: Option<&'static Protocol>) -> Request {
         let command = protocol.and_then(|protocol| protocol.commands.find(&bytes));
-        let described = protocol.map(|protocol| Described { protocol, command });
         let name = format!("a command of {}", Count(bytes.len(), "byte"));
-        Request { name, bytes, remarks: Vec::new(), described }
+        Request { name, bytes, remarks: Vec::new(), protocol, command }
     }
 
     pub(super) fn submit(&self, worker: &Worker, plugin: Plugin) -> anyhow::Result<RawCompletion> {
@@ -78,22 +68,22 @@ impl Request {
     }
 
     pub(super) fn read(&self, answer: &Answer) -> Reading {
-        let without = |problems| Reading { decoded: None, problems };
-        let Some(bytes) = answer.bytes.as_deref() else {
-            let is_good = answer.status.check().is_ok();
-            return without(
-                is_good.then(|| "it brought no notification".to_owned()).into_iter().collect(),
-            );
-        };
-        let Some(Described { protocol, command }) = self.described else {
-            return without(Vec::new());
+        let mut reading = Reading { decoded: None, problems: Vec::new() };
+        let (Some(bytes), Some(protocol)) = (answer.bytes.as_deref(), self.protocol) else {
+            if answer.bytes.is_none() && answer.status.check().is_ok() {
+                reading.problems.push("it brought no notification".to_owned());
+            }
+            return reading;
         };
         let notifications = &protocol.notifications;
-        let reply = command.and_then(|command| command.reply);
+        let reply = self.command.and_then(|command| command.reply);
         let expected = notifications.variants.iter().find(|variant| Some(variant.name) == reply);
         let mut decoded = match message::decode(notifications, expected, bytes) {
             Ok(decoded) => decoded,
-            Err(problem) => return without(vec![problem]),
+            Err(problem) => {
+                reading.problems.push(problem);
+                return reading;
+            }
         };
         let mut problems = std::mem::take(&mut decoded.problems);
         if let Some(expected) = expected.filter(|expected| expected.name != decoded.variant.name) {
@@ -102,7 +92,7 @@ impl Request {
                 decoded.variant.name, expected.name
             ));
         }
-        if let Some(command) = command {
+        if let Some(command) = self.command {
             let sent = (&protocol.commands, command, &self.bytes[..]);
             let fields = message::not_echoed(sent, (notifications, decoded.variant, bytes));
             problems.extend(

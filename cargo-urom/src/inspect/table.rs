@@ -236,36 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_message_has_its_documentation() {
-        const WORD: Type = Type::Int { bytes: 8, signed: false };
-        for (kind, optional, docs, want) in [
-            (FieldKind::Plain, false, " One thing. Another.", "One thing."),
-            (FieldKind::Plain, true, "", "optional"),
-            (FieldKind::Echo, false, " One thing.", "repeated by the answer. One thing."),
-            (FieldKind::Length { of: "b" }, false, "", "length of b"),
-        ] {
-            let [.., note] = row(&Field { name: "a", docs, kind, ty: WORD, offset: 0, optional });
-            assert_eq!(note, want);
-        }
-        let payload = Payload {
-            name: "keys",
-            docs: " What to sort\n by. \u{1b}[2J",
-            ty: WORD,
-            count: Count::Fixed(1),
-            address: None,
-            presence: Presence::Always,
-            constants: &[],
-            optional: true,
-        };
-        let want = "keys, 1 element of u64, optional. What to sort by.";
-        assert_eq!(described(&payload), want);
-    }
-
-    #[test]
     fn documentation_is_cut_to_what_a_line_holds_and_cannot_move_the_cursor() {
         assert_eq!(first_sentence(" One thing. Another.\n\n More."), "One thing.");
         assert_eq!(first_sentence("\n Over\n two lines.\n"), "Over two lines.");
         assert_eq!(first_sentence(" \u{1b}[2J"), "\\u{1b}[2J");
-        assert_eq!(first_sentence(""), "");
     }
 }

@@ -1,9 +1,7 @@
 //! Decodes messages by their description. The bytes come from a peer and are not trusted.
 
 use urom_abi::Count as Number;
-use urom_abi::describe::{
-    Condition, Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant,
-};
+use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant};
 
 use super::fields::{fields, is_byte, is_value, selector};
 use super::place::{self, Names, Place};
@@ -41,7 +39,8 @@ pub(crate) fn decode(
     })?;
     let decoded =
         Decoded { variant, fields: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
-    let mut reader = Reader { messages, variant, fixed, behind, lens: Vec::new(), decoded };
+    let names = Names { messages, variant, fixed, lens: Vec::new() };
+    let mut reader = Reader { names, behind, decoded };
     for field in fields(messages, variant).filter(|field| is_value(field)) {
         let bytes = Place::of(field).bytes(fixed).unwrap_or_default();
         if let Some(wrong) = Misfit::find(&field.ty, bytes) {
@@ -76,12 +75,9 @@ pub(crate) fn not_echoed(
 }
 
 struct Reader<'a> {
-    messages: &'a Messages,
-    variant: &'static Variant,
-    fixed: &'a [u8],
+    /// With the lengths of the payloads that were read.
+    names: Names<'a>,
     behind: &'a [u8],
-    /// How many elements the payloads had that were read.
-    lens: Vec<(&'static str, u64)>,
     decoded: Decoded,
 }
 
@@ -90,27 +86,15 @@ impl Reader<'_> {
         self.decoded.problems.push(problem);
     }
 
-    fn names(&self) -> Names<'_> {
-        let Reader { messages, variant, fixed, lens, .. } = self;
-        Names { messages, variant, fixed, lens }
-    }
-
-    fn word(&self, path: &str) -> Option<i128> {
-        place::find(self.messages, self.variant, path)?.integer(self.fixed)
-    }
-
     fn payload(&mut self, payload: &Payload) -> Shown {
-        let address = payload.address.and_then(|word| self.word(word));
-        let count = match payload.count {
-            Count::Word(word) => self.word(word),
-            Count::Fixed(count) => count.try_into().ok(),
-            Count::Given(length) => length.term.and_then(|term| self.names().number(&term)),
-        };
+        let names = &self.names;
+        let address = payload.address.and_then(|word| names.word(word));
+        let count = names.count(&payload.count);
         match payload.presence {
             Presence::Always => {}
             Presence::Registered => {
-                let elsewhere = match selector(self.variant, payload) {
-                    Some(selector) => self.word(selector.name) != Some(0),
+                let elsewhere = match selector(names.variant, payload) {
+                    Some(selector) => names.word(selector.name) != Some(0),
                     None => address == Some(0),
                 };
                 if elsewhere {
@@ -119,15 +103,14 @@ impl Reader<'_> {
             }
             Presence::ByAddress if address == Some(0) => return Shown::Absent,
             Presence::ByAddress => {}
-            Presence::When(Condition { text, compares }) => {
-                match compares.and_then(|compares| self.names().holds(&compares)) {
-                    Some(true) => {}
-                    Some(false) => return Shown::Absent,
-                    None => {
-                        return self.rest(payload, &format!("whether it is there says `{text}`"));
-                    }
+            Presence::When(condition) => match names.holds(&condition) {
+                Some(true) => {}
+                Some(false) => return Shown::Absent,
+                None => {
+                    let why = format!("whether it is there says `{}`", condition.text);
+                    return self.rest(payload, &why);
                 }
-            }
+            },
         }
         match (count, payload.count) {
             (Some(count), _) => self.take(payload, count),
@@ -155,7 +138,7 @@ impl Reader<'_> {
             return Shown::Absent;
         };
         self.behind = rest;
-        self.lens.push((name, count.try_into().unwrap_or(u64::MAX)));
+        self.names.lens.push((name, count.try_into().unwrap_or(u64::MAX)));
         if payload.ty == Type::Utf8
             && let Err(error) = std::str::from_utf8(taken)
         {

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use urom_abi::Count as Number;
-use urom_abi::describe::{
-    Condition, Count, Field, Given, Messages, Payload, Presence, Type, Variant,
-};
+use urom_abi::describe::{Count, Field, Messages, Payload, Presence, Type, Variant};
 
 use super::fields::{fields, is_value, may_lack, selector};
-use super::place::{self, Place, Step};
+use super::place::{self, Place};
 use super::signature::signature;
 use super::{names, value};
 use crate::output::quoted;
@@ -59,14 +57,20 @@ pub(crate) fn encode(
         draft.assign(assignment).map_err(|why| format!("{name}: {why}"))?;
     }
     draft.complete()?;
-    // An expression is computed after all words, so that it sees what the receiver will see.
-    for step in [Draft::words, Draft::checks] {
-        for (index, payload) in variant.payloads.iter().enumerate() {
-            step(&mut draft, index, payload)
-                .map_err(|why| format!("{name}: {}: {why}", payload.name))?;
-        }
+    let of_payload = |index: usize, why| format!("{name}: {}: {why}", variant.payloads[index].name);
+    for (index, payload) in variant.payloads.iter().enumerate() {
+        draft.words(index, payload).map_err(|why| of_payload(index, why))?;
     }
-    let Draft { mut fixed, payloads, remarks, .. } = draft;
+    let Draft { mut fixed, payloads, mut remarks, .. } = draft;
+    let lens = variant.payloads.iter().zip(&payloads).map(|(payload, bytes)| {
+        (payload.name, elements(payload, bytes.as_deref().unwrap_or_default()))
+    });
+    // An expression is computed after all words, so that it sees what the receiver will see.
+    let names = place::Names { messages, variant, fixed: &fixed, lens: lens.collect() };
+    for (index, payload) in variant.payloads.iter().enumerate() {
+        let sent = payloads[index].as_ref().map(|_| names.lens[index].1);
+        remarks.extend(checks(&names, payload, sent).map_err(|why| of_payload(index, why))?);
+    }
     fixed.extend(payloads.into_iter().flatten().flatten());
     Ok(Encoded { bytes: fixed, remarks })
 }
@@ -82,14 +86,14 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn assign(&mut self, Assignment { path, value }: &Assignment) -> Result<(), String> {
-        let (root, steps) = place::split(path)?;
+        let root = place::root(path);
         if !self.paths.insert(path.clone()) {
             return Err(format!("`{path}` is given twice"));
         }
         let named = |why: String| format!("{path}: {why}");
         let (messages, variant) = (self.messages, self.variant);
         if let Some(index) = variant.payloads.iter().position(|payload| payload.name == root) {
-            return self.payload(index, path, &steps, value).map_err(named);
+            return self.payload(index, path, value).map_err(named);
         }
         let Some(field) = fields(messages, variant).find(|field| field.name == root) else {
             // The words of payloads are not listed: they are rarely given.
@@ -98,23 +102,18 @@ impl Draft<'_> {
             let names = values.map(|field| field.name).chain(payloads);
             return Err(names::unknown("there is no field", root, names));
         };
-        let place = place::walk(Place::of(field), path, &steps)?;
+        let place = place::walk(Place::of(field), path)?;
         let out = place
             .bytes_mut(&mut self.fixed)
             .ok_or("the description places it outside of the message")?;
         value::write(&place.ty, value, out).map_err(named)
     }
 
-    fn payload(
-        &mut self,
-        index: usize,
-        path: &str,
-        steps: &[Step<'_>],
-        value: &str,
-    ) -> Result<(), String> {
+    fn payload(&mut self, index: usize, path: &str, value: &str) -> Result<(), String> {
         let payload: &'static Payload = &self.variant.payloads[index];
         let size = payload.ty.size();
-        if steps.is_empty() {
+        let Some(behind) = path.strip_prefix(payload.name).filter(|behind| !behind.is_empty())
+        else {
             let bytes = value::elements(&payload.ty, value)?;
             if let Count::Fixed(want) = payload.count
                 && bytes.len() != want.saturating_mul(size)
@@ -124,16 +123,16 @@ impl Draft<'_> {
             }
             self.payloads[index] = Some(bytes);
             return Ok(());
-        }
+        };
         let Count::Fixed(len) = payload.count else {
             return Err("its length is not known before: give all of it, as a list".to_owned());
         };
-        let ty = match steps {
-            [Step::Index(_), ..] => Type::Array { of: &payload.ty, len },
-            _ if len == 1 => payload.ty,
+        let ty = match len {
+            _ if behind.starts_with('[') => Type::Array { of: &payload.ty, len },
+            1 => payload.ty,
             _ => return Err(format!("say which of its {}, such as `[0]`", Number(len, "element"))),
         };
-        let place = place::walk(Place { ty, offset: 0 }, path, steps)?;
+        let place = place::walk(Place { ty, offset: 0 }, path)?;
         let bytes = self.payloads[index].get_or_insert_with(|| vec![0; len.saturating_mul(size)]);
         let out =
             place.bytes_mut(bytes).ok_or("the description places it outside of the payload")?;
@@ -227,52 +226,45 @@ impl Draft<'_> {
         }
         Ok(())
     }
+}
 
-    /// Compares a payload with the expressions that describe it, as far as they can be computed.
-    fn checks(&mut self, index: usize, payload: &Payload) -> Result<(), String> {
-        const UNKNOWN: &str = "that is Rust and cannot be computed here";
-        let lens = self.variant.payloads.iter().zip(&self.payloads);
-        let lens = lens.map(|(payload, bytes)| {
-            (payload.name, elements(payload, bytes.as_deref().unwrap_or_default()))
-        });
-        let lens: Vec<_> = lens.collect();
-        let (messages, variant, fixed) = (self.messages, self.variant, &self.fixed[..]);
-        let names = place::Names { messages, variant, fixed, lens: &lens };
-        let (name, there) = (payload.name, self.payloads[index].is_some());
-        if let Presence::When(Condition { text: when, compares }) = payload.presence {
-            let holds = compares.and_then(|compares| names.holds(&compares));
-            match (holds, there) {
-                (Some(true), false) => {
-                    return Err(format!("it must be given, because `{when}` holds"));
-                }
-                (Some(false), true) => {
-                    return Err(format!("it must be left out, because `{when}` does not hold"));
-                }
-                (Some(_), _) => {}
-                (None, true) => self.remarks.push(format!(
-                    "`{name}` is sent, which is right only when `{when}`; {UNKNOWN}"
-                )),
-                (None, false) => self.remarks.push(format!(
-                    "`{name}` is not sent, which is right only without `{when}`; {UNKNOWN}"
-                )),
+/// Compares a payload, of which `sent` elements are sent, with the expressions that describe it.
+/// Returns remarks on those that cannot be computed.
+fn checks(
+    names: &place::Names<'_>,
+    payload: &Payload,
+    sent: Option<u64>,
+) -> Result<Vec<String>, String> {
+    const UNKNOWN: &str = "that is Rust and cannot be computed here";
+    let (name, mut remarks) = (payload.name, Vec::new());
+    if let Presence::When(condition) = payload.presence {
+        let when = condition.text;
+        match (names.holds(&condition), sent) {
+            (Some(true), None) => return Err(format!("it must be given, because `{when}` holds")),
+            (Some(false), Some(_)) => {
+                return Err(format!("it must be left out, because `{when}` does not hold"));
             }
+            (Some(_), _) => {}
+            (None, Some(_)) => remarks
+                .push(format!("`{name}` is sent, which is right only when `{when}`; {UNKNOWN}")),
+            (None, None) => remarks.push(format!(
+                "`{name}` is not sent, which is right only without `{when}`; {UNKNOWN}"
+            )),
         }
-        if let (Count::Given(Given { text: len, term }), true) = (payload.count, there) {
-            let count = lens[index].1 as usize;
-            let found = Number(count, "element");
-            match term.and_then(|term| names.number(&term)) {
-                Some(want) if want != count as i128 => {
-                    return Err(format!("it has {found}, and `{len}` calls for {want}"));
-                }
-                Some(_) => {}
-                None => self.remarks.push(format!(
-                    "`{name}` is sent with {found}, which is right only when `{len}` says so; \
-                     {UNKNOWN}"
-                )),
-            }
-        }
-        Ok(())
     }
+    if let (Count::Given(length), Some(count)) = (payload.count, sent) {
+        let (len, found) = (length.text, Number(count as usize, "element"));
+        match names.count(&payload.count) {
+            Some(want) if want != i128::from(count) => {
+                return Err(format!("it has {found}, and `{len}` calls for {want}"));
+            }
+            Some(_) => {}
+            None => remarks.push(format!(
+                "`{name}` is sent with {found}, which is right only when `{len}` says so; {UNKNOWN}"
+            )),
+        }
+    }
+    Ok(remarks)
 }
 
 /// How many elements the bytes are; those of a type without bytes are none.

@@ -15,7 +15,7 @@ mod value;
 mod tests;
 
 pub(crate) use decode::{Decoded, decode, not_echoed};
-pub(crate) use encode::{Assignment, encode};
+pub(crate) use encode::{Assignment, Encoded, encode};
 pub(crate) use shown::Shown;
 pub(crate) use signature::{command, signatures};
 pub(crate) use value::{bytes, missing_bracket};

@@ -1,6 +1,8 @@
 //! Places within a message, by a path like `params.keys[2]`, and conditions on what is there.
 
-use urom_abi::describe::{Comparison, Field, Messages, Struct, StructField, Term, Type, Variant};
+use urom_abi::describe::{
+    Condition, Count, Field, Messages, Struct, StructField, Term, Type, Variant,
+};
 
 use super::fields::fields;
 use super::names;
@@ -13,41 +15,12 @@ pub(super) struct Place {
     pub(super) offset: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<'a> {
-    Member(&'a str),
-    Index(usize),
-}
-
 fn split_name(path: &str) -> (&str, &str) {
     path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
 }
 
 pub(super) fn root(path: &str) -> &str {
     split_name(path).0
-}
-
-/// Splits `a.b[2].c` into its first name and the steps behind it.
-pub(super) fn split(path: &str) -> Result<(&str, Vec<Step<'_>>), String> {
-    let (root, mut rest) = split_name(path);
-    let mut steps = Vec::new();
-    while !rest.is_empty() {
-        if let Some(behind) = rest.strip_prefix('.') {
-            let (name, behind) = split_name(behind);
-            steps.push(Step::Member(name));
-            rest = behind;
-        } else {
-            let index = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
-            let (index, behind) =
-                index.ok_or_else(|| format!("`{path}` has a `[` without its `]`"))?;
-            let number = index
-                .parse()
-                .map_err(|_| format!("`{index}` in `{path}` is no index: write a number"))?;
-            steps.push(Step::Index(number));
-            rest = behind;
-        }
-    }
-    Ok((root, steps))
 }
 
 pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, String> {
@@ -57,35 +30,43 @@ pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, St
     })
 }
 
-/// Follows the steps from a place.
-pub(super) fn walk(from: Place, path: &str, steps: &[Step<'_>]) -> Result<Place, String> {
-    steps.iter().try_fold(from, |place, step| {
-        let (ty, offset) = match (*step, place.ty) {
-            (Step::Member(name), Type::Struct(of)) => {
-                let field = member(of, name).map_err(|why| format!("`{path}`: {why}"))?;
-                (field.ty, field.offset)
-            }
-            (Step::Index(index), Type::Array { of, len }) if index < len => {
-                (*of, of.size().saturating_mul(index))
-            }
-            (Step::Index(index), Type::Array { len, .. }) => {
+/// Follows what stands behind the root of a path like `a.b[2].c`, from the place of the root.
+pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
+    let mut rest = &path[root(path).len()..];
+    while !rest.is_empty() {
+        let (ty, offset);
+        if let Some(behind) = rest.strip_prefix('.') {
+            let (name, behind) = split_name(behind);
+            let Type::Struct(of) = place.ty else {
+                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", place.ty));
+            };
+            let field = member(of, name).map_err(|why| format!("`{path}`: {why}"))?;
+            (ty, offset, rest) = (field.ty, field.offset, behind);
+        } else {
+            let index = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
+            let (index, behind) =
+                index.ok_or_else(|| format!("`{path}` has a `[` without its `]`"))?;
+            let number: usize = index
+                .parse()
+                .map_err(|_| format!("`{index}` in `{path}` is no index: write a number"))?;
+            let Type::Array { of, len } = place.ty else {
+                return Err(format!("`{path}`: a {} has no elements", place.ty));
+            };
+            if number >= len {
                 let last = len.saturating_sub(1);
-                return Err(format!("`{path}`: there is no element {index}, only 0 to {last}"));
+                return Err(format!("`{path}`: there is no element {number}, only 0 to {last}"));
             }
-            (Step::Member(name), ty) => {
-                return Err(format!("`{path}`: a {ty} has no fields, so no `{name}`"));
-            }
-            (Step::Index(_), ty) => return Err(format!("`{path}`: a {ty} has no elements")),
-        };
-        Ok(Place { ty, offset: place.offset.saturating_add(offset) })
-    })
+            (ty, offset, rest) = (*of, of.size().saturating_mul(number), behind);
+        }
+        place = Place { ty, offset: place.offset.saturating_add(offset) };
+    }
+    Ok(place)
 }
 
 /// The place of a path that begins with a field of the fixed part.
 pub(super) fn find(messages: &Messages, variant: &Variant, path: &str) -> Option<Place> {
-    let (root, steps) = split(path).ok()?;
-    let field = fields(messages, variant).find(|field| field.name == root)?;
-    walk(Place::of(field), path, &steps).ok()
+    let field = fields(messages, variant).find(|field| field.name == root(path))?;
+    walk(Place::of(field), path).ok()
 }
 
 impl Place {
@@ -136,12 +117,29 @@ pub(super) struct Names<'a> {
     pub(super) variant: &'a Variant,
     pub(super) fixed: &'a [u8],
     /// How many elements payloads have, as far as that is known.
-    pub(super) lens: &'a [(&'static str, u64)],
+    pub(super) lens: Vec<(&'static str, u64)>,
 }
 
+// Each is `None` when it cannot be computed.
 impl Names<'_> {
-    /// The value of a term; `None` when what it names has none.
-    pub(super) fn number(&self, term: &Term) -> Option<i128> {
+    pub(super) fn word(&self, path: &str) -> Option<i128> {
+        find(self.messages, self.variant, path)?.integer(self.fixed)
+    }
+
+    pub(super) fn count(&self, of: &Count) -> Option<i128> {
+        match of {
+            Count::Word(word) => self.word(word),
+            Count::Fixed(count) => (*count).try_into().ok(),
+            Count::Given(length) => self.number(&length.term?),
+        }
+    }
+
+    pub(super) fn holds(&self, of: &Condition) -> Option<bool> {
+        let compares = of.compares?;
+        Some(compares.sign.holds(self.number(&compares.left)?, self.number(&compares.right)?))
+    }
+
+    fn number(&self, term: &Term) -> Option<i128> {
         match *term {
             Term::Number(number) => Some(number),
             Term::Field(path) => {
@@ -161,11 +159,6 @@ impl Names<'_> {
             }
         }
     }
-
-    /// Whether a comparison holds; `None` when it cannot be computed.
-    pub(super) fn holds(&self, of: &Comparison) -> Option<bool> {
-        Some(of.sign.holds(self.number(&of.left)?, self.number(&of.right)?))
-    }
 }
 
 #[cfg(test)]
@@ -173,28 +166,6 @@ mod tests {
     use super::*;
 
     const U16: Type = Type::Int { bytes: 2, signed: false };
-    const PAIR: Type = Type::Array { of: &U16, len: 2 };
-
-    #[test]
-    fn a_path_is_a_name_and_steps() {
-        let steps = vec![Step::Member("b"), Step::Index(2), Step::Member("c")];
-        assert_eq!(split("a.b[2].c"), Ok(("a", steps)));
-        assert_eq!(split("a"), Ok(("a", vec![])));
-        for bad in ["a[", "a[x]", "a[-1]", "a[]", "a[1]b"] {
-            let result = split(bad);
-            assert!(result.is_err(), "{bad}: {result:?}");
-        }
-    }
-
-    #[test]
-    fn steps_lead_to_elements_and_nowhere_else() {
-        let from = Place { ty: PAIR, offset: 8 };
-        assert_eq!(walk(from, "a[1]", &[Step::Index(1)]), Ok(Place { ty: U16, offset: 10 }));
-        let outside = walk(from, "a[2]", &[Step::Index(2)]).unwrap_err();
-        assert!(outside.contains("only 0 to 1"), "{outside}");
-        assert!(walk(from, "a.b", &[Step::Member("b")]).is_err());
-        assert!(walk(from, "a[1][0]", &[Step::Index(1), Step::Index(0)]).is_err());
-    }
 
     #[test]
     fn integers_are_read_by_their_sign_and_written_when_they_fit() {

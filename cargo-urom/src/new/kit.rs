@@ -103,18 +103,8 @@ mod tests {
 
     #[test]
     fn a_place_that_says_too_little_or_would_break_a_manifest_is_refused() {
-        for bad in [
-            "",
-            "path",
-            "path=",
-            "git",
-            "git=",
-            "registry=x",
-            "svn=x",
-            "path=a\"b",
-            "path=a\\b",
-            "git=a\nb",
-        ] {
+        let lacking = "path path= git git= registry=x svn=x".split(' ');
+        for bad in lacking.chain(["", "path=a\"b", "path=a\\b", "git=a\nb"]) {
             assert!(bad.parse::<Kit>().is_err(), "{bad}");
         }
     }

@@ -119,8 +119,7 @@ impl Party {
         if kind.same_settings && self.raw_same_settings.is_none() {
             self.raw_same_settings = Some(connect(&self.bench, &self.worker, self.number, kind)?);
         }
-        let style = side.style().number();
-        let task = self.bench.task_serve(&self.worker, kind.number(), style, 0).submit()?;
+        let task = self.bench.task_serve(&self.worker, kind, side.style(), 0).submit()?;
         self.serving = Some((side, task));
         // The command may still wait to leave.
         self.worker.engine().progress();
@@ -183,7 +182,7 @@ pub(in crate::suites) fn prepare(
     number: u64,
     kind: Kind,
 ) -> Result<Vec<u8>> {
-    let theirs = bench.task_prepare(worker, number, kind.number()).submit()?.wait()?;
+    let theirs = bench.task_prepare(worker, number, kind).submit()?.wait()?;
     Ok(theirs.address[..theirs.length as usize].to_vec())
 }
 
@@ -197,6 +196,6 @@ pub(in crate::suites) fn introduce(
     let mut address = [0; ADDRESS];
     address.get_mut(..bytes.len()).context("a UCX address is too long")?.copy_from_slice(bytes);
     let length = bytes.len() as u64;
-    bench.task_connect(worker, address, length, kind.number()).submit()?.wait()?;
+    bench.task_connect(worker, address, length, kind).submit()?.wait()?;
     Ok(())
 }

@@ -94,25 +94,17 @@ impl Cell {
             && !self.embedded
             && self.hosts == 1
             && [1, 64].contains(&depth);
+        let sides = [Side::Raw, Side::Kit, Side::RawSameSettings];
+        let sides = &sides[..if same_settings { 3 } else { 2 }];
         // A short round says how many trips a round has. It warms everything, too.
-        let mut calibrate = |side| -> Result<u64> {
-            let first = 200.max(depth * 4);
-            let each = hosts.round(side, work(first))?.each();
+        let first = 200.max(depth * 4);
+        let mut calibrate = |side: &Side| -> Result<u64> {
+            let each = hosts.round(*side, work(first))?.each();
             Ok(launch.trips(each * self.hosts as f64, first))
         };
-        let sides = [Side::Raw, Side::Kit, Side::RawSameSettings];
-        let mut trips = [0; 3];
-        let measured = if same_settings { 3 } else { 2 };
-        for (side, trips) in sides.into_iter().zip(&mut trips).take(measured) {
-            *trips = calibrate(side)?;
-        }
-        let mut round = |side: usize| hosts.round(sides[side], work(trips[side]));
-        let rounds = if same_settings {
-            in_turns(launch.rounds(), round)?
-        } else {
-            let [raw, kit] = in_turns(launch.rounds(), &mut round)?;
-            [raw, kit, Vec::new()]
-        };
+        let trips = sides.iter().map(&mut calibrate).collect::<Result<Vec<_>>>()?;
+        let round = |side: usize| hosts.round(sides[side], work(trips[side]));
+        let rounds = in_turns(launch.rounds(), sides.len(), round)?;
         let of = |side: usize, what: fn(&Round) -> f64| {
             of_rounds(&rounds[side].iter().map(what).collect::<Vec<_>>())
         };

@@ -1,7 +1,6 @@
-//! Against what the typed encoders and decoders do, and the bytes that C made.
+//! Against what the typed encoders and decoders do.
 
 mod commands;
-mod golden;
 mod notifications;
 mod values;
 
@@ -11,8 +10,7 @@ use test_protocols::{rdmo, ucc};
 use urom_abi::describe;
 use urom_abi::protocol::{Protocol, Reply, Request};
 
-use super::encode::Encoded;
-use super::{Assignment, Decoded, Shown, command, decode, encode, not_echoed};
+use super::{Assignment, Decoded, Encoded, Shown, command, decode, encode, not_echoed};
 
 fn given(text: &str) -> Vec<Assignment> {
     text.split_whitespace().map(|word| word.parse().expect("field=value")).collect()

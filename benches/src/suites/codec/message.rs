@@ -7,20 +7,21 @@ use std::hint::black_box;
 use anyhow::{Context, Result, ensure};
 use graph_protocol::Loopback;
 use sandbox_protocol::{MapParams, MemMap, TagRecv, TagSend};
+use serde::{Deserialize, Serialize};
 use urom_abi::protocol::Request;
 use urom_abi::wire::DecodeError;
 use urom_abi::{Data, Registered};
 
-use crate::callgrind;
+use super::callgrind;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Direction {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Direction {
     Encode,
     Decode,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Side {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Side {
     Rust,
     C,
     /// The loop alone.
@@ -174,7 +175,7 @@ fn subjects() -> Vec<Subject> {
 }
 
 /// The names that [`run`] knows.
-pub(crate) fn names() -> Vec<&'static str> {
+pub(super) fn names() -> Vec<&'static str> {
     subjects().iter().map(|subject| subject.name).collect()
 }
 
@@ -214,7 +215,7 @@ fn prepare(subject: &Subject, side: Side) -> Result<Prepared> {
 }
 
 /// Writes or reads one message `count` times.
-pub(crate) fn run(name: &str, direction: Direction, side: Side, count: usize) -> Result<()> {
+pub(super) fn run(name: &str, direction: Direction, side: Side, count: usize) -> Result<()> {
     let subjects = subjects();
     let subject = subjects.iter().find(|subject| subject.name == name);
     let subject = subject.with_context(|| format!("no message is called {name}: {:?}", names()))?;
@@ -230,7 +231,7 @@ pub(crate) fn run(name: &str, direction: Direction, side: Side, count: usize) ->
         Direction::Decode => (functions[1], written),
     };
     let bytes = prepared.bytes.clone();
-    callgrind::rounds(count, || prepared.call(function, length))?;
+    callgrind::codec_counted_rounds(count, &mut || prepared.call(function, length))?;
     // In C a word is the payload's address. The Rust side reads the message, and writes its own
     // bytes.
     let [encode, decode] = subject.rust;

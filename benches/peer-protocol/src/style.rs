@@ -1,7 +1,28 @@
-//! What one that serves does with requests, and the lengths of the messages.
+//! Kinds and styles of raw UCX workers.
 
-/// How it serves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use urom_abi::Described;
+use zerocopy::{Immutable, IntoBytes, TryFromBytes};
+
+/// Peers of one kind are connected with each other: over shared memory a sender assumes that its
+/// peer's queue is like its own.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
+)]
+#[repr(C)]
+pub struct Kind {
+    /// Tag messages besides active messages.
+    pub tags: bool,
+    /// The kit's settings of UCX.
+    pub same_settings: bool,
+    /// Asleep while nothing comes: it serves in [`Style::AtOnce`] only.
+    pub sleeps: bool,
+}
+
+/// What one that serves does with requests, and the lengths of its messages.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
+)]
+#[repr(u8)]
 pub enum Style {
     /// Replies when `ucp_worker_progress` has returned, as a C program does. Messages have the
     /// lengths of DOCA's structures.
@@ -17,21 +38,6 @@ pub enum Style {
 }
 
 impl Style {
-    /// All there are, by number.
-    pub const ALL: [Style; 4] = [Style::Doca, Style::AtOnce, Style::Forward, Style::Receive];
-
-    /// The style's number in a command to a worker.
-    #[must_use]
-    pub fn number(self) -> u64 {
-        self as u64
-    }
-
-    /// The style of a number. `None` when there is none.
-    #[must_use]
-    pub fn of(number: u64) -> Option<Style> {
-        Style::ALL.into_iter().find(|style| style.number() == number)
-    }
-
     /// A request.
     #[must_use]
     pub const fn request(self) -> &'static [u8] {

@@ -6,18 +6,15 @@ use anyhow::Result;
 use urom_tests::c::{Source, prefix};
 
 /// The directory of UCX when this crate was built; empty when the loader finds it by itself.
-const UCX_LIBRARIES: &str = env!("CODEC_UCX_LIBRARIES");
+const UCX_LIBRARIES: &str = env!("UCX_LIBRARIES");
 
 /// The plugin's name for the service: it lies beside that in Rust.
-pub fn name(plugin: &str) -> String {
+pub(crate) fn name(plugin: &str) -> String {
     format!("worker_{plugin}_in_c")
 }
 
 /// Compiles the plugin `graph` or `sandbox`. It finds DOCA's log and UCX wherever it is loaded.
-///
-/// # Errors
-/// When it does not compile.
-pub fn plugin(plugin: &str) -> Result<PathBuf> {
+pub(crate) fn plugin(plugin: &str) -> Result<PathBuf> {
     let mut source = Source::new(format!("{plugin}_plugin.c")).flag("-O2");
     source = source.flag(format!("-Wl,-rpath,{}", prefix()?.lib().display()));
     if plugin == "sandbox" {

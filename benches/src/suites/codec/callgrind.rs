@@ -4,40 +4,26 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The function whose instructions count, with all that it calls: see [`rounds`].
-const COUNTED: &str = "codec_counted_rounds";
+use super::{Counted, NAME};
+use crate::child;
 
-/// Calls `round` so many times, in the function that callgrind is told to count.
-pub(crate) fn rounds(count: usize, mut round: impl FnMut() -> Result<()>) -> Result<()> {
-    let mut failed = None;
-    let mut once = || match round() {
-        Ok(()) => true,
-        Err(error) => {
-            failed = Some(error);
-            false
-        }
-    };
-    codec_counted_rounds(count, &mut once);
-    failed.map_or(Ok(()), Err)
-}
-
-/// Has a name that callgrind can be told.
+/// Calls `round` so many times. Has a name that callgrind can be told: the instructions of this
+/// function count, with all that it calls.
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn codec_counted_rounds(count: usize, round: &mut dyn FnMut() -> bool) {
-    for _ in 0..count {
-        if !round() {
-            return;
-        }
-    }
+pub(super) fn codec_counted_rounds(
+    count: usize,
+    round: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    (0..count).try_for_each(|_| round())
 }
 
-/// The instructions of one round of `codec ARGUMENTS.. COUNT`.
-pub(crate) fn per_round(arguments: &[&str], count: usize) -> Result<f64> {
+/// The instructions of one round.
+pub(super) fn per_round(what: &Counted, count: usize) -> Result<f64> {
     // Side by side: instructions do not depend on what else runs.
     let (once, twice) = std::thread::scope(|scope| {
-        let once = scope.spawn(|| collected(arguments, count));
-        let twice = collected(arguments, 2 * count);
+        let once = scope.spawn(|| collected(what, count));
+        let twice = collected(what, 2 * count);
         (once.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), twice)
     });
     let (once, twice) = (once?, twice?);
@@ -48,12 +34,12 @@ pub(crate) fn per_round(arguments: &[&str], count: usize) -> Result<f64> {
     Ok((twice - once) as f64 / count as f64)
 }
 
-fn collected(arguments: &[&str], count: usize) -> Result<u64> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+fn collected(what: &Counted, count: usize) -> Result<u64> {
+    let own = child::of_suite(NAME, &(what, count))?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    command.arg(format!("--toggle-collect={COUNTED}"));
-    command.arg(program).args(arguments).arg(count.to_string());
+    command.arg("--toggle-collect=codec_counted_rounds");
+    command.arg(own.get_program()).args(own.get_args());
     // The sandbox plugins in Rust and in C both use shared memory alone. With `self` as well, that
     // in C would use it to reach itself; that in Rust cannot, because it asks to be told of lost
     // peers. UCX's hooks on memory do not work under valgrind.

@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use bench_codec::driven::{Plugin, ROOM};
 use sandbox_protocol::{TagRecv, TagSend};
+use serde::{Deserialize, Serialize};
 use urom_abi::Data;
 use urom_abi::protocol::Request;
 
-use crate::callgrind;
+use super::callgrind;
+use crate::driven::{Plugin, ROOM};
 
 /// The commands of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Work {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Work {
     /// Of the graph plugin.
     Loopback,
     /// Of the sandbox plugin: receives, and as many sends to the same worker.
@@ -20,7 +21,7 @@ pub(crate) enum Work {
 }
 
 /// Lets the plugin in `file` do `turns` turns of `commands` commands each.
-pub(crate) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Result<()> {
+pub(super) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Result<()> {
     let mut plugin = Plugin::open(file)?;
     let messages = match work {
         Work::Loopback => vec![encoded(&graph_protocol::Loopback { data: 7 })?],
@@ -33,7 +34,7 @@ pub(crate) fn run(file: &Path, work: Work, commands: usize, turns: usize) -> Res
         }
     };
     let mut packed = vec![0u8; ROOM];
-    callgrind::rounds(turns, || {
+    callgrind::codec_counted_rounds(turns, &mut || {
         for message in &messages {
             for token in 0..commands / messages.len() {
                 plugin.give(token as u64, message)?;

@@ -1,22 +1,22 @@
 //! A plugin driven through its six C functions, as a worker does: commands in, progress,
 //! notifications out.
 
-use std::ffi::{OsStr, c_void};
+use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
-use libloading::Library;
 use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{
-    CloseFn, DomainLookups, GetIfaceFn, NotifPackFn, PluginIface, ProgressFn, WorkerCmdDesc,
-    WorkerCmdFn, WorkerCtx, WorkerNotifDesc,
+    CloseFn, DomainLookups, NotifPackFn, ProgressFn, WorkerCmdDesc, WorkerCmdFn, WorkerCtx,
+    WorkerNotifDesc,
 };
+use urom_service::plugin_file::Loaded;
 
 /// Room for the largest message.
-pub const ROOM: usize = 4096;
+pub(crate) const ROOM: usize = 4096;
 
 /// The address of the only member of the domain: this process.
 static ADDRESS: OnceLock<Box<[u8]>> = OnceLock::new();
@@ -31,7 +31,7 @@ unsafe extern "C" fn find_address(_: *mut WorkerCtx, _: u64, found: *mut *mut c_
 
 /// An open plugin. Dropping it closes it.
 #[derive(Debug)]
-pub struct Plugin {
+pub(crate) struct Plugin {
     ctx: Box<WorkerCtx>,
     close: CloseFn,
     worker_cmd: WorkerCmdFn,
@@ -39,25 +39,13 @@ pub struct Plugin {
     notif_pack: NotifPackFn,
     commands: DescriptorList<WorkerCmdDesc>,
     notifications: DescriptorList<WorkerNotifDesc>,
-    // Last: the code of all of the above.
-    _library: Library,
 }
 
 impl Plugin {
     /// Loads and opens the plugin of a file.
-    ///
-    /// # Errors
-    /// When it is no plugin, or does not open.
-    pub fn open(file: &Path) -> Result<Plugin> {
-        let load = || format!("cannot load {}", file.display());
-        // SAFETY: a plugin's initialisation asks for nothing.
-        let library = unsafe { Library::new(AsRef::<OsStr>::as_ref(file)) }.with_context(load)?;
-        // SAFETY: the function of this name has this type in every plugin.
-        let get_iface = unsafe { library.get::<GetIfaceFn>(b"urom_plugin_get_iface\0") };
-        let get_iface = get_iface.with_context(load)?;
-        let mut iface = PluginIface::EMPTY;
-        // SAFETY: the structure is writable.
-        unsafe { get_iface(&mut iface) }.check()?;
+    pub(crate) fn open(file: &Path) -> Result<Plugin> {
+        let loaded = Loaded::load(file).and_then(|loaded| loaded.iface());
+        let iface = loaded.with_context(|| format!("cannot load {}", file.display()))?;
         let domain_iface = DomainLookups {
             addr_lookup: Some(find_address),
             seg_lookup: None,
@@ -76,15 +64,11 @@ impl Plugin {
             notif_pack: iface.notif_pack.context("the plugin has no notif_pack")?,
             commands: DescriptorList::new(),
             notifications: DescriptorList::new(),
-            _library: library,
         })
     }
 
     /// Makes the plugin's own address that of every member of the domain.
-    ///
-    /// # Errors
-    /// When the plugin has none, or another plugin was asked before.
-    pub fn join_itself(&mut self) -> Result<()> {
+    pub(crate) fn join_itself(&mut self) -> Result<()> {
         let addr = self.ctx.iface.addr.context("the plugin has no addr")?;
         let (mut bytes, mut length) = (vec![0u8; ROOM], ROOM);
         // SAFETY: there is as much room as `length` says.
@@ -95,31 +79,22 @@ impl Plugin {
     }
 
     /// Adds a command to those that the plugin gets next.
-    ///
-    /// # Errors
-    /// When there is no memory for it.
     #[inline]
-    pub fn give(&mut self, token: u64, message: &[u8]) -> Result<()> {
+    pub(crate) fn give(&mut self, token: u64, message: &[u8]) -> Result<()> {
         self.commands.push_back(CommandDesc::new(1, 1, token, message)?);
         Ok(())
     }
 
     /// Hands over the commands.
-    ///
-    /// # Errors
-    /// The plugin's.
     #[inline]
-    pub fn run(&mut self) -> Result<()> {
+    pub(crate) fn run(&mut self) -> Result<()> {
         // SAFETY: the plugin is open, and the list holds commands of the C heap.
         Ok(unsafe { (self.worker_cmd)(&mut *self.ctx, self.commands.as_raw()) }.check()?)
     }
 
     /// Lets the plugin work.
-    ///
-    /// # Errors
-    /// The plugin's.
     #[inline]
-    pub fn progress(&mut self) -> Result<()> {
+    pub(crate) fn progress(&mut self) -> Result<()> {
         // SAFETY: the plugin is open, and the list is well formed.
         match unsafe { (self.progress)(&mut *self.ctx, self.notifications.as_raw()) } {
             DocaError::SUCCESS | DocaError::EMPTY => Ok(()),
@@ -129,16 +104,13 @@ impl Plugin {
 
     /// Removes the oldest notification.
     #[inline]
-    pub fn take(&mut self) -> Option<NotificationDesc> {
+    pub(crate) fn take(&mut self) -> Option<NotificationDesc> {
         self.notifications.pop_front()
     }
 
     /// Packs a notification and frees it. Returns its length.
-    ///
-    /// # Errors
-    /// The plugin's.
     #[inline]
-    pub fn pack(&self, notification: NotificationDesc, room: &mut [u8]) -> Result<usize> {
+    pub(crate) fn pack(&self, notification: NotificationDesc, room: &mut [u8]) -> Result<usize> {
         let mut length = room.len();
         let block = notification.into_raw();
         // SAFETY: the block is a whole descriptor.

@@ -1,0 +1,107 @@
+//! Instructions of messages and plugins, against the same in C.
+//!
+//! Instruction counts do not depend on what else the machine does, so one run is enough. They are
+//! taken with callgrind, of the loop alone, twice: of N and of 2N rounds, so that what happens once
+//! cancels out.
+
+mod callgrind;
+mod message;
+mod turns;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use urom_tests::built;
+
+use self::message::{Direction, Side};
+use self::turns::Work;
+use super::{Part, Suite};
+use crate::figure::Figure;
+use crate::in_c;
+use crate::launch::Launch;
+
+pub(crate) const SUITE: Suite = Suite {
+    name: NAME,
+    about: "instructions of each kind of command, and of whole plugins, against C",
+    // Instructions do not differ from launch to launch.
+    parts: &[Part::once(measure)],
+    process: Some(run),
+};
+
+const NAME: &str = "codec";
+const COUNT: usize = 10_000;
+
+/// What is counted: one round of it.
+#[derive(Debug, Serialize, Deserialize)]
+enum Counted {
+    /// Writes or reads a message.
+    Message { name: String, direction: Direction, side: Side },
+    /// A turn of a plugin, which is driven as a worker does.
+    Turn { file: PathBuf, work: Work, commands: usize },
+}
+
+/// The process that callgrind watches.
+fn run(arguments: &str) -> Result<()> {
+    let (counted, rounds) = serde_json::from_str(arguments).context("malformed arguments")?;
+    match counted {
+        Counted::Message { name, direction, side } => message::run(&name, direction, side, rounds),
+        Counted::Turn { file, work, commands } => turns::run(&file, work, commands, rounds),
+    }
+}
+
+fn measure(_: &Launch) -> Result<Vec<Figure>> {
+    let mut figures = messages()?;
+    figures.extend(plugins()?);
+    Ok(figures)
+}
+
+fn figure(name: String, [value, in_c]: [f64; 2], peer: &str, note: &str) -> Figure {
+    Figure::new(name, "instructions", value).against(peer, in_c).note(note)
+}
+
+fn messages() -> Result<Vec<Figure>> {
+    const PEER: &str = "packed by hand in C, with memcpy";
+    let of = |name: &str, direction, side| {
+        callgrind::per_round(&Counted::Message { name: name.to_owned(), direction, side }, COUNT)
+    };
+    let mut figures = Vec::new();
+    // The loop is the same for all.
+    let nothing = of("loopback", Direction::Encode, Side::Nothing)?;
+    for name in message::names() {
+        let mut sums = [0.0, 0.0];
+        for (what, direction) in [("encode", Direction::Encode), ("decode", Direction::Decode)] {
+            let side = |side| Ok::<_, anyhow::Error>(of(name, direction, side)? - nothing);
+            let each = [side(Side::Rust)?, side(Side::C)?];
+            sums = [sums[0] + each[0], sums[1] + each[1]];
+            let name = format!("codec-{what}/{name}");
+            figures.push(figure(name, each, PEER, "without the loop"));
+        }
+        let note = "encode and decode together, without the loop";
+        figures.push(figure(format!("codec/{name}"), sums, PEER, note));
+    }
+    Ok(figures)
+}
+
+/// A command's instructions in a plugin, the worker's part of the descriptors included.
+fn plugins() -> Result<Vec<Figure>> {
+    let note = "a command, with worker_cmd, progress, notif_pack and both descriptors";
+    let mut figures = Vec::new();
+    // The turns of one command each: with an exchange, enough for UCX's polling to average out.
+    for (name, what, work, numbers, turns) in [
+        ("graph", "loopback", Work::Loopback, [1, 32], 4096),
+        ("sandbox", "exchange", Work::Exchange, [2, 32], 8192),
+    ] {
+        let files = [built(&format!("libworker_{name}.so"))?, in_c::plugin(name)?];
+        for commands in numbers {
+            let mut each = [0.0, 0.0];
+            for (file, each) in files.iter().zip(&mut each) {
+                let turn = Counted::Turn { file: file.clone(), work, commands };
+                *each = callgrind::per_round(&turn, turns / commands)? / commands as f64;
+            }
+            let name = format!("plugin/{name}/{what}/{commands}-a-turn");
+            figures.push(figure(name, each, "the same plugin in C", note));
+        }
+    }
+    Ok(figures)
+}
